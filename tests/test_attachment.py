@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from experiments.data.clauses import Attachment, Phrases, attachment
+from experiments.data.tnt_tagger import Tagger
 from experiments.relations.attachment import back_off, features, plain_words, simple
 from experiments.relations.composition import treebank_tagger
 from polyadic import InputError
 from polyadic.core.penalties import L2
 from polyadic.relations.attachment import TupleClassifier, _Problem, _with_constant
-from polyadic.syntax.tagging import Tagger
 
 
 def planted(rng, n=400, order=3, words=8):

@@ -114,7 +114,7 @@ def test_alone_it_shows_three_things_to_try():
 
 def test_verbs_stand_in_the_order_of_the_work():
     text = succeed("--help")
-    panels = ["Start", "Words", "Text", "Tables and relations", "Syntax and sequences", "Research"]
+    panels = ["Start", "Words", "Text", "Tables and relations", "Syntax and sequences"]
     places = [text.index(f" {panel} ─") for panel in panels]
     assert places == sorted(places)
     assert "Commands" not in text  # a verb without a group

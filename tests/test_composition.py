@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.data.clauses import Elliptical, ellipses, plausible_events
+from experiments.data.tnt_tagger import Tagger
 from experiments.data.verb_clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
 from experiments.relations.composition import (
     Meanings,
@@ -22,7 +23,6 @@ from experiments.relations.composition import (
 from polyadic import Corpus, Entries, InputError
 from polyadic.relations.composition import TransitiveVerbs, associations
 from polyadic.sequences.kernels.hidden import viterbi_states
-from polyadic.syntax.tagging import Tagger
 from polyadic.syntax.trees import Tree, read_trees
 
 

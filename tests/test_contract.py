@@ -17,13 +17,13 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 import joblib
 import numpy as np
-import polyadic.models
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import examples
+import polyadic
 from polyadic import InputError, load
 from polyadic.core import files
 from polyadic.core.model import Model
@@ -51,8 +51,8 @@ SETTINGS = Path(__file__).with_name("settings.txt")
 
 
 def classes():
-    """Give all classes of ``polyadic.models`` that can be fitted, but for bases that leave something open."""
-    for found in pkgutil.walk_packages(polyadic.models.__path__, "polyadic.models."):
+    """Give all classes of ``polyadic`` that can be fitted, but for bases that leave something open."""
+    for found in pkgutil.walk_packages(polyadic.__path__, "polyadic."):
         module = importlib.import_module(found.name)
         for _, cls in inspect.getmembers(module, inspect.isclass):
             open_ = getattr(cls, "_is_protocol", False) or inspect.isabstract(cls)
@@ -148,7 +148,7 @@ def listed():
 
 
 def test_every_class_with_fit_is_a_model():
-    """Nothing in ``polyadic.models`` has a fit and is no :class:`Model`."""
+    """Nothing in ``polyadic`` has a fit and is no :class:`Model`."""
     assert [cls.__name__ for cls in classes() if not issubclass(cls, Model)] == []
 
 
@@ -257,7 +257,8 @@ def test_another_seed_other_bits(name, known):
 @pytest.mark.parametrize("name", sorted(name for name in TABLE if hasattr(TABLE[name].make(), "threads")))
 def test_the_same_bits_with_any_number_of_threads(name, monkeypatch):
     """Parts of sums and their order do not hang on the threads, nor on which of them ends first."""
-    for rule, all_parts in (("kernels.doors.FEWEST", 1), ("kernels.doors.THIN", 0), ("objective.LEAST", 1)):
+    rules = {"core.kernels.common.FEWEST": 1, "core.kernels.common.THIN": 0, "core.objective.LEAST": 1}
+    for rule, all_parts in rules.items():
         monkeypatch.setattr(f"polyadic.{rule}", all_parts)  # or what is small would be one part
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)

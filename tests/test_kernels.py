@@ -194,9 +194,10 @@ def test_doors_are_guarded(call, message):
 
 SECOND_PROCESS = """
 import numpy as np
-from polyadic import kernels
+from polyadic.core import kernels
+from polyadic.core.kernels import cp
 kernels.cp_predict(np.array([[0, 1]]), np.ones((2, 3)), threads=1)
-stats = kernels.loops.cp.predict_fibres.stats
+stats = cp._predict_fibres.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
@@ -204,7 +205,7 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 SAME_BITS = """
 import hashlib
 import numpy as np
-from polyadic import kernels
+from polyadic.core import kernels
 rng = np.random.default_rng(0)
 starts = np.arange(0, 1001, 10)
 entries = kernels.RowEntries(starts, rng.integers(0, 50, 1000), rng.random(1000) + 0.1, rng.standard_normal(1000))

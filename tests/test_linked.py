@@ -293,7 +293,7 @@ def interrupted(monkeypatch, module, call):
             raise KeyboardInterrupt
         return solve(*args, **options)
 
-    monkeypatch.setattr(import_module(f"polyadic.solvers.databases.{module}"), "posterior_rows", pressed)
+    monkeypatch.setattr(import_module(f"polyadic.completion.coupled.{module}"), "posterior_rows", pressed)
 
 
 def test_chains_go_on_after_ctrl_c(monkeypatch):
@@ -423,7 +423,7 @@ def test_the_bound_lies_below_the_evidence_of_counts():
 
 def test_ctrl_c_before_there_is_a_distribution(monkeypatch):
     """Ends the fit: nothing would be kept."""
-    interrupted(monkeypatch, "collective", 4)
+    interrupted(monkeypatch, "coordinate_descent", 4)
     with pytest.raises(KeyboardInterrupt):
         beliefs(many(), 2, np.random.default_rng(0), prior=GammaPrior(), threads=1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic.core import kernels, objective
+from polyadic.core import objective
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -259,7 +259,7 @@ def large_list(*, seed=0, size=40, n=3000, order=3):
 @pytest.mark.parametrize("part", [100, 1 << 20])
 def test_threads_agree(threads, part, monkeypatch):
     """The number of threads and the length of parts change rounding only; repeated, they give the same bits."""
-    monkeypatch.setattr(kernels.doors, "PART", part)
+    monkeypatch.setattr("polyadic.core.kernels.common.PART", part)
     monkeypatch.setattr(objective, "BATCH", 257)
     x, (u,) = large_list(), factors_for(1, 40, rank=7)
     term = symmetric_term(x, zero_weight=0.1)

@@ -97,7 +97,7 @@ def test_fonts_that_are_gone_are_passed_over(monkeypatch):
 
 def test_labels_have_a_font_with_their_letters():
     """Where the usual font lacks a letter another one has it; where none does, one warning says so, and it is drawn."""
-    entries = {entry.name: entry.fname for entry in font_manager.fontManager.ttflist}
+    entries = {name: font_manager.findfont(name) for name in font_manager.get_font_names()}  # the regular faces
     known = {name: set(font_manager.get_font(entries[name]).get_charmap()) for name in ("DejaVu Sans", "STIXGeneral")}
     letter = chr(min(code for code in known["STIXGeneral"] - known["DejaVu Sans"] if chr(code).isalpha()))
     words = Embedding([letter, "a", "b"], np.eye(3))

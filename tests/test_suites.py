@@ -14,12 +14,12 @@ from experiments import SUITES, load_suite
 from experiments.__main__ import app, suite_command
 from experiments.experiment import Run, done, option_of
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
+from polyadic.cli import demonstration as demo
 from polyadic.core.files import plain
 from polyadic.core.stage_cache import Store
 from polyadic.datasets import Instance, SenseSet
 from polyadic.metrics.completion import Gap
 from polyadic.text.counts import Counts
-from polyadic.words import demo
 from polyadic.words import evaluation as words
 from polyadic.words.induction import induction
 
@@ -162,7 +162,7 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
         for reader in {"nyt_split", "freebase_split", "bbc", "kos", "pautomac_problem"} & set(vars(module)):
             monkeypatch.setattr(module, reader, MagicMock())
     if name == "bouchard2015":
-        monkeypatch.setattr(protocol, "datasets", MagicMock(**{"multilabel.return_value": (1, 2)}))
+        monkeypatch.setattr(protocol, "data", MagicMock(**{"multilabel.return_value": (1, 2)}))
     settings = {"text": (str(tmp_path / "text.txt"),)} if name == "relations" else {}
     run = Run(protocol.Settings(**settings), tmp_path)
     kept = []

@@ -17,9 +17,9 @@ from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.cli import app
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
+from polyadic.syntax.lemmas import Lemmas
 from polyadic.syntax.plain_text import plain_sentences, plain_trees, read_paragraphs
 from polyadic.syntax.tag_features import need_tags, shape
-from polyadic.syntax.tagging import Lemmas
 from polyadic.syntax.trees import Tree, read_trees
 from strategies import tries
 

@@ -16,7 +16,7 @@ from polyadic.text.tokens import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.syntax.tagging import Tagger
+    from experiments.data.tnt_tagger import Tagger
     from polyadic.syntax.trees import Tree
 
 
@@ -166,7 +166,7 @@ def clauses_of_tags(forms: Sequence[str], tags: Sequence[str], tagger: Tagger) -
 
     Examples
     --------
-    >>> from polyadic.syntax.tagging import Tagger
+    >>> from experiments.data.tnt_tagger import Tagger
     >>> clause = "The old owner of the firm has sold all shares .".split()
     >>> known = dict(zip(("shares", "has", "sold"), ("share", "have", "sell"), strict=True))
     >>> class Told(Tagger):

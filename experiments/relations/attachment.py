@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from experiments.data.clauses import Attachment, Phrases, Words
+    from experiments.data.tnt_tagger import Tagger
     from polyadic.core.stage_cache import Facts
-    from polyadic.syntax.tagging import Tagger
 
 VERB, NOUN, PREPOSITION, LAST = range(4)
 MARKS = ("v", "n", "", "n")

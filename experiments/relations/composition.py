@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from experiments.data.clauses import ellipses, plausible_events
+from experiments.data.tnt_tagger import Tagger
 from experiments.data.verb_clauses import Clause, clauses_of_tags, tagged_sentences
 from polyadic.core.entries import Entries
 from polyadic.core.linalg import truncated_svd
@@ -24,7 +25,6 @@ from polyadic.datasets.place import folder
 from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure, rank_correlation, ratio
 from polyadic.relations.composition import TransitiveVerbs
-from polyadic.syntax.tagging import Tagger
 from polyadic.syntax.trees import read_tagged_trees, read_trees
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus

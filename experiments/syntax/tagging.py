@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.data.annotated import chunks, web_treebank
+from experiments.data.tnt_tagger import Tagger
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.chunks import span_figures, tag_accuracy
 from polyadic.metrics.figures import difference
 from polyadic.sequences.sequence_tagger import SequenceTagger
 from polyadic.syntax.plain_text import plain_sentences
 from polyadic.syntax.tag_features import tag_features
-from polyadic.syntax.tagging import Tagger
 from polyadic.syntax.text_tagger import COLUMNS, TextTagger
 
 if TYPE_CHECKING:

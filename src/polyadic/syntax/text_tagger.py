@@ -18,9 +18,9 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Model, Seed
 from polyadic.core.solvers.run import Result
 from polyadic.sequences.sequence_tagger import SequenceTagger, coded, learned_features
+from polyadic.syntax.lemmas import Lemmas
 from polyadic.syntax.plain_text import plain_trees
 from polyadic.syntax.tag_features import tag_features
-from polyadic.syntax.tagging import Lemmas
 from polyadic.syntax.trees import Tree
 
 if TYPE_CHECKING:

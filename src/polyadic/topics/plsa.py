@@ -107,7 +107,8 @@ class PLSA(Topics):
         del y
         self.check()
         counts = self._table(X, reset=True)
-        rng, how = np.random.default_rng(self.seed), {"temperature": self.temperature, "threads": self._threads}
+        rng = np.random.default_rng(self.seed)
+        how: dict[str, Any] = {"temperature": self.temperature, "threads": self._threads}
         documents = Mixture(counts, sums="rows", **how)
         words = Mixture(csr_array(counts.T), sums="columns", **how)
         start = [
@@ -204,5 +205,10 @@ class Mixture:
         return value / float(t)
 
     def _multiply(self, U: Array, V: Array, *, passes: int, tol: float) -> float:
-        how = {"base": np.zeros(V.shape[1]), "l1": 1.0, "beta": 1.0, "floor": FLOOR}  # what is below is one
+        how: dict[str, Any] = {
+            "base": np.zeros(V.shape[1]),
+            "l1": 1.0,
+            "beta": 1.0,
+            "floor": FLOOR,
+        }  # what is below is one
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)
