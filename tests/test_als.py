@@ -317,11 +317,11 @@ def test_model_stops():
     with pytest.warns(NotConvergedWarning, match="raise max_iter or tol"):
         AsymmetricCP(2, seed=0, tol=1e-9, max_iter=2).fit(words())
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = AsymmetricCP(2, seed=0, tol=0, watch=watch).fit(words())
+    model = AsymmetricCP(2, seed=0, tol=0, callback=callback).fit(words())
     assert (model.interrupted_, model.n_iter_) == (True, 2)
 
 

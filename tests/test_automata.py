@@ -617,7 +617,7 @@ def test_ctrl_c_keeps_the_automaton_at_hand():
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = SpectralAutomaton((2, 3), watch=stop).fit(ab_strings(200))
+    model = SpectralAutomaton((2, 3), callback=stop).fit(ab_strings(200))
     assert model.interrupted_
     assert np.isfinite(model.score(["ab"]))
     assert len(model.tried_) == 1

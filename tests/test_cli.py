@@ -617,8 +617,8 @@ def test_bars_move_within_sweeps(monkeypatch):
     with sweeps(model, "factorizing"):
         for shares in ((0.5, 1.0), (0.5, 1.0, 0.5, 1.0), ()):
             for share in shares:
-                model.watch.within(share)
-            model.watch(Result([], history=[1.0]))
+                model.callback.within(share)
+            model.callback(Result([], history=[1.0]))
     assert moved == [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 1.0]
 
 

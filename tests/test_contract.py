@@ -282,11 +282,11 @@ def interrupted(name, model):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        TABLE[name].fit(model.set_params(watch=stop))
-    return model.set_params(watch=None)
+        TABLE[name].fit(model.set_params(callback=stop))
+    return model.set_params(callback=None)
 
 
-watched = sorted(name for name in TABLE if hasattr(TABLE[name].make(), "watch"))
+watched = sorted(name for name in TABLE if hasattr(TABLE[name].make(), "callback"))
 
 
 @pytest.mark.parametrize("name", [name for name in watched if name.split()[0] not in WHOLE_OR_NOTHING])
@@ -307,7 +307,7 @@ def test_interrupted_fit_that_reached_nothing(name):
     assert model._state() == {}
     with pytest.raises(KeyboardInterrupt):
         interrupted(name, old)
-    assert alike(TABLE[name].ask(old.set_params(watch=None)), TABLE[name].ask(fitted(name)))
+    assert alike(TABLE[name].ask(old.set_params(callback=None)), TABLE[name].ask(fitted(name)))
 
 
 @every_model

@@ -450,7 +450,7 @@ def test_ctrl_c_ends_the_search_of_a_penalty():
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = TraceNormCompletion(tol=1e-9, watch=cut)
+    model = TraceNormCompletion(tol=1e-9, callback=cut)
     assert [fit.interrupted_ for fit in penalty_path(model, known, [3.0, 2.0, 1.0])] == [True]
     with pytest.raises(KeyboardInterrupt):
         choose_penalty(model, known)

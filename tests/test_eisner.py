@@ -254,7 +254,7 @@ def test_folds_stop_with_a_fit():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        jackknife_dependencies(made(6, 0), folds=2, k=2, parser=lambda: ArcFactored(bits=10, watch=stop))
+        jackknife_dependencies(made(6, 0), folds=2, k=2, parser=lambda: ArcFactored(bits=10, callback=stop))
 
 
 @pytest.mark.realdata

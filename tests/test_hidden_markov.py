@@ -439,7 +439,7 @@ def test_an_interrupted_fit_keeps_what_it_reached():
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model, two = fitted(max_iter=50, watch=stop), fitted(max_iter=2)
+    model, two = fitted(max_iter=50, callback=stop), fitted(max_iter=2)
     assert model.interrupted_
     assert model.n_iter_ == 2
     assert (model.emissions_ == two.emissions_).all()

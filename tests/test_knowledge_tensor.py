@@ -385,7 +385,7 @@ def test_interrupted_fits_keep_the_last_epoch():
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    stopped = KnowledgeTensor(3, form="ComplEx", seed=0, watch=stop).fit(FACTS)
+    stopped = KnowledgeTensor(3, form="ComplEx", seed=0, callback=stop).fit(FACTS)
     whole = KnowledgeTensor(3, form="ComplEx", seed=0, max_iter=2).fit(FACTS)
     assert (stopped.interrupted_, stopped.n_iter_) == (True, 2)
     np.testing.assert_array_equal(stopped.subject_factors_, whole.subject_factors_)

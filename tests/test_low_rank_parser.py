@@ -456,7 +456,7 @@ def test_what_fails_leaves_the_parser_as_it_was():
     def interrupt(_):
         raise RuntimeError("no further")
 
-    parser.watch = interrupt
+    parser.callback = interrupt
     words = dataclasses.replace(train[0], forms=tuple(word.upper() for word in train[0].forms))
     with pytest.raises(RuntimeError, match="no further"):
         parser.fit([words])

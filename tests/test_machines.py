@@ -612,7 +612,7 @@ def test_ctrl_c_keeps_what_was_reached():
         if result.n_iter == 3:
             raise KeyboardInterrupt
 
-    model = FactorizationMachine(2, watch=stop, seed=0).fit(X, y)
+    model = FactorizationMachine(2, callback=stop, seed=0).fit(X, y)
     assert model.interrupted_
     assert model.n_iter_ == 3
 

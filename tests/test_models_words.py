@@ -83,11 +83,11 @@ def test_bound_gives_zeros():
 def test_interruption_keeps_what_was_reached():
     """Ctrl-C ends the fit; the vectors of the last complete sweep are there."""
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 3:
             raise KeyboardInterrupt
 
-    model = SymmetricCP(3, seed=0, tol=0.0, max_iter=50, watch=watch).fit(some_entries())
+    model = SymmetricCP(3, seed=0, tol=0.0, max_iter=50, callback=callback).fit(some_entries())
     assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 3)
     three = SymmetricCP(3, seed=0, tol=0.0, max_iter=3).fit(some_entries())
     assert np.array_equal(model.factors_[0], three.factors_[0])

@@ -365,11 +365,11 @@ def test_same_seed_same_bits():
 def test_interruption_keeps_what_was_reached():
     """Ctrl-C ends the fit; the factors of the last complete sweep are there."""
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = PoissonCP(3, seed=0, tol=0, threads=1, watch=watch).fit(topics())
+    model = PoissonCP(3, seed=0, tol=0, threads=1, callback=callback).fit(topics())
     assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 2)
     two = PoissonCP(3, seed=0, tol=0, max_iter=2, threads=1).fit(topics())
     assert all(np.array_equal(a, b) for a, b in zip(model.factors_, two.factors_, strict=True))

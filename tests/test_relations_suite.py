@@ -96,7 +96,7 @@ def test_report_of_finished_stages(small, tmp_path):
 
 def test_fits_that_were_interrupted_are_not_judged():
     """Ctrl-C in a fit ends the run; the stage is not kept with half a model."""
-    model = UniversalSchema(2, max_iter=9, watch=_stop)
+    model = UniversalSchema(2, max_iter=9, callback=_stop)
     model.fit(logic.planted(share=1.0, seed=0).schema)
     assert model.interrupted_
     with pytest.raises(KeyboardInterrupt):

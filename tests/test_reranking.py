@@ -46,7 +46,7 @@ def test_choices_cost_less(lists, model):
     assert fitted.score(test) == -cost
     assert np.array_equal(fitted.predict(test), fitted.rerank(test))
     assert fitted.history_[-1] < fitted.history_[1]
-    assert "watch" in fitted.get_params()
+    assert "callback" in fitted.get_params()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -283,7 +283,7 @@ def test_ctrl_c_keeps_whole_epochs(lists):
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = TensorMIRA(2, watch=stop).fit(lists[0])
+    model = TensorMIRA(2, callback=stop).fit(lists[0])
     assert (model.interrupted_, model.n_iter_) == (True, 2)
     np.testing.assert_allclose(model.weights_, TensorMIRA(2, max_iter=2).fit(lists[0]).weights_)
 
@@ -316,7 +316,7 @@ def test_costs_by_hand():
 def test_sweeps_are_new_arrays(lists):
     """What an epoch yields does not change with the next."""
     seen = []
-    model = TensorMIRA(2, max_iter=3, watch=lambda result: seen.append([x.copy() for x in result.factors]))
+    model = TensorMIRA(2, max_iter=3, callback=lambda result: seen.append([x.copy() for x in result.factors]))
     model.fit(lists[0])
     assert len(seen) == 3
     assert not np.array_equal(seen[0][1], seen[1][1])

@@ -353,7 +353,7 @@ def test_ctrl_c_keeps_what_was_reached():
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = SemanticRoles(3, max_iter=9, bits=12, watch=stop).fit(made(30, 0))
+    model = SemanticRoles(3, max_iter=9, bits=12, callback=stop).fit(made(30, 0))
     assert model.interrupted_
     assert model.n_iter_ == 2
     assert f1(model, made(5, 1)).f1 > 0.5
@@ -441,7 +441,7 @@ def test_what_fails_leaves_the_model_as_it_was():
     def interrupt(_):
         raise RuntimeError("no further")
 
-    model.watch = interrupt
+    model.callback = interrupt
     with pytest.raises(RuntimeError, match="no further"):
         model.fit(made(10, 5))
     with pytest.raises(InputError, match="there are none"):

@@ -69,11 +69,11 @@ def test_divergence_keeps_the_last_good_factors(value):
 def test_checkpoint_is_what_was_reached(tmp_path):
     """A run goes on from a checkpoint; one that is not due writes nothing; another folder is not replaced."""
     path = tmp_path / "reached"
-    result = run(sweeps([3, 2, 1]), max_iter=2, watch=Checkpoint(path, every=0))
+    result = run(sweeps([3, 2, 1]), max_iter=2, callback=Checkpoint(path, every=0))
     again = load_checkpoint(path)
     assert np.array_equal(again.factors[0], result.factors[0])
     assert (again.history, again.best, again.n_iter) == (result.history, 2, 2)
-    run(sweeps([9, 8]), max_iter=1, watch=Checkpoint(path, every=1000))
+    run(sweeps([9, 8]), max_iter=1, callback=Checkpoint(path, every=1000))
     assert load_checkpoint(path).history == result.history
     other = tmp_path / "other"
     other.mkdir()
@@ -105,7 +105,7 @@ def test_damaged_checkpoints_are_refused(damage, tmp_path):
 def test_going_on_from_a_checkpoint(tmp_path):
     """Factors of a checkpoint start where they were: the objective goes on falling from there."""
     x = some_entries()
-    first = SymmetricCP(3, seed=0, max_iter=5, tol=0.0, watch=Checkpoint(tmp_path / "c", every=0)).fit(x)
+    first = SymmetricCP(3, seed=0, max_iter=5, tol=0.0, callback=Checkpoint(tmp_path / "c", every=0)).fit(x)
     reached = load_checkpoint(tmp_path / "c")
     assert np.array_equal(reached.factors[0], first.factors_[0])
     second = SymmetricCP(3, start=reached.factors[0], max_iter=5, tol=0.0).fit(x)
@@ -116,10 +116,10 @@ def test_going_on_from_a_checkpoint(tmp_path):
 def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     """Its sweeps, history and time count; after a measure, from the best sweep; another run is refused by name."""
     how = {"every": 0, "made_of": {"rank": 3, "seed": (0, 1)}}
-    run(sweeps([9, 5, 4]), max_iter=2, watch=Checkpoint(tmp_path / "c", **how))
-    watch = Checkpoint(tmp_path / "c", **how)
-    assert watch.reached.n_iter == 2
-    result = run(sweeps([4, 3, 2, 1]), max_iter=4, watch=watch)
+    run(sweeps([9, 5, 4]), max_iter=2, callback=Checkpoint(tmp_path / "c", **how))
+    callback = Checkpoint(tmp_path / "c", **how)
+    assert callback.reached.n_iter == 2
+    result = run(sweeps([4, 3, 2, 1]), max_iter=4, callback=callback)
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on
     losses = iter([5.0, 2.0, 3.0])
     measured = {"max_iter": 2, "measure": lambda _: next(losses)}
-    run(sweeps([9, 5, 4]), watch=Checkpoint(tmp_path / "m", **how), **measured)
+    run(sweeps([9, 5, 4]), callback=Checkpoint(tmp_path / "m", **how), **measured)
     again = Checkpoint(tmp_path / "m", **how)
     assert (again.reached.history, again.reached.measured, again.reached.factors[0].item()) == ([9, 5], [5.0, 2.0], 5)
     with monkeypatch.context() as killed:

@@ -109,25 +109,27 @@ def test_run_ends_with_its_solver():
 
 
 def test_run_shows_every_sweep():
-    """``watch`` is called after each sweep with what was reached so far."""
+    """``callback`` is called after each sweep with what was reached so far."""
     seen = []
-    run(sweeps([5, 4, 3, 2]), max_iter=3, watch=lambda result: seen.append((result.n_iter, result.factors[0].item())))
+    run(
+        sweeps([5, 4, 3, 2]), max_iter=3, callback=lambda result: seen.append((result.n_iter, result.factors[0].item()))
+    )
     assert seen == [(1, 4), (2, 3), (3, 2)]
 
 
-@pytest.mark.parametrize("place", ["solver", "watch"])
+@pytest.mark.parametrize("place", ["solver", "callback"])
 def test_run_keeps_the_last_sweep_when_interrupted(place):
-    """Ctrl-C in the solver or in ``watch`` ends the loop, and what was reached is there."""
+    """Ctrl-C in the solver or in ``callback`` ends the loop, and what was reached is there."""
 
     def interrupted():
         yield from sweeps([5, 4, 3])
         raise KeyboardInterrupt
 
-    def watch(result):
-        if place == "watch" and result.n_iter == 2:
+    def callback(result):
+        if place == "callback" and result.n_iter == 2:
             raise KeyboardInterrupt
 
-    result = run(interrupted(), max_iter=10, tol=0.001, watch=watch)
+    result = run(interrupted(), max_iter=10, tol=0.001, callback=callback)
     assert (result.history, result.factors[0]) == ([5, 4, 3], 3)
     assert (result.interrupted, result.converged) == (True, False)
 

@@ -487,10 +487,10 @@ def test_interrupted_fit_keeps_whole_passes():
     """Ctrl-C after two passes leaves what they have learned."""
     X, y = planted(20)
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 2:
             raise KeyboardInterrupt
 
-    model = SequenceTagger(watch=watch).fit(X, y)
+    model = SequenceTagger(callback=callback).fit(X, y)
     assert (model.interrupted_, model.n_iter_) == (True, 2)
     np.testing.assert_array_equal(model.parts_.U, SequenceTagger(max_iter=2).fit(X, y).parts_.U)

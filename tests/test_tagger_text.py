@@ -274,11 +274,11 @@ def test_text_tagger_refitted_and_interrupted():
     text = ["The dogs bark. Wugs sleeps, the cat!"]
     before = [tree.conllu() for tree in model.trees(text)]
 
-    def watch(column, result):
+    def callback(column, result):
         if column == stop:
             raise KeyboardInterrupt
 
-    model.watch = watch
+    model.callback = callback
     stop = "upos"
     with pytest.raises(KeyboardInterrupt):
         model.fit(SMALL[:1])

@@ -316,11 +316,11 @@ def test_attributes_and_embedding():
 def test_interruption_keeps_what_was_reached():
     """Ctrl-C ends the fit; the model of the last complete sweep is there."""
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 3:
             raise KeyboardInterrupt
 
-    model = Tucker(3, seed=0, tol=0.0, max_iter=50, threads=1, watch=watch).fit(some_entries())
+    model = Tucker(3, seed=0, tol=0.0, max_iter=50, threads=1, callback=callback).fit(some_entries())
     assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 3)
     three = Tucker(3, seed=0, tol=0.0, max_iter=3, threads=1).fit(some_entries())
     assert np.array_equal(model.factors_[0], three.factors_[0])

@@ -333,12 +333,12 @@ def test_completion_by_owners(whole, model, blocks, monkeypatch):
         here = model(4, max_iter=6, tol=0, seed=0, threads=2).fit(X)
     killed = []
 
-    def watch(result):
+    def callback(result):
         if result.n_iter == 2 and not killed:
             killed.append(kill_one(whole))
 
     monkeypatch.setattr(type(whole), "size", blocks)
-    there = model(4, max_iter=6, tol=0, seed=0, watch=watch).fit(X)
+    there = model(4, max_iter=6, tol=0, seed=0, callback=callback).fit(X)
     assert len(killed) == 1
     assert there.row_factors_.flags.writeable
     np.testing.assert_array_equal(there.row_factors_, here.row_factors_)

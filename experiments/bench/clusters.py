@@ -50,11 +50,11 @@ def steps(text, given, team=None, **smaller):
     before = told(team)
     sweeps, begin = [], time.perf_counter()
 
-    def watch(_):
+    def callback(_):
         sweeps.append((time.perf_counter(), told(team)))
 
     how = {"max_iter": how["sweeps"], "tol": 0, "seed": 0, "threads": given.threads}
-    model = SymmetricCP(smaller.get("rank", given.rank), watch=watch, **how).fit(entries)
+    model = SymmetricCP(smaller.get("rank", given.rank), callback=callback, **how).fit(entries)
     done(digest(model.factors_[0]))
     sweep = np.median(np.diff([when for when, _ in sweeps])) if len(sweeps) > 1 else 0.0
     return times, marks, sweep, entries, facts(before, sweeps, entries, model.factors_[0].nbytes)

@@ -54,7 +54,7 @@ def ours(counts, options, cells):
         epochs=options.epochs,
         seed=0,
         threads=options.threads,
-        watch=lambda result: seconds.append(result.seconds[-1] - result.seconds[-2]),
+        callback=lambda result: seconds.append(result.seconds[-1] - result.seconds[-2]),
     ).fit(counts.entries)
     wall, processor = time.perf_counter() - began[0], time.process_time() - began[1]
     losses = [h / cells for h in model.history_]

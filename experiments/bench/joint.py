@@ -89,7 +89,7 @@ def main() -> None:
         if "start" in setting:
             setting["start"] = setting["start"](eigenvectors)
         how = {"max_iter": setting.pop("sweeps"), "tol": 0, "seed": 0, "threads": options.threads}
-        SymmetricCP(options.rank, watch=Looks(name, words), **how, **setting).fit(lists)
+        SymmetricCP(options.rank, callback=Looks(name, words), **how, **setting).fit(lists)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def _choosing(
 
 def _settings(model: Any) -> Facts:
     """Give the settings of a model; long ones by their digest."""
-    settings = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "watch"}
+    settings = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "callback"}
     long = ("words", "scores", "stop_words")
     return {key: digest(repr(sorted(value or ()))) if key in long else value for key, value in settings.items()}
 

@@ -12,7 +12,7 @@ from polyadic.completion.cells import cells_of, pairs
 from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses, Parts
 from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
@@ -67,7 +67,7 @@ class ConvexCollective(Model):
         Sweeps at most, and the duality gap at which to stop, relative to the objective.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -105,7 +105,7 @@ class ConvexCollective(Model):
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
         """Fit to the known cells of relations.
@@ -135,7 +135,7 @@ class ConvexCollective(Model):
         smooth = Parts([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
         problem = Problem(pattern, smooth, float(self.penalty))
         sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self._keep(answer.result)
         self.sizes_, self.kinds_, self.means_ = sizes, [(r.row_kind, r.column_kind) for r in X], means
         self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap

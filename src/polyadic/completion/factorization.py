@@ -19,7 +19,7 @@ from polyadic.core.executor import team
 from polyadic.core.executor.rows import Block, RowBlocks
 from polyadic.core.explanation import Parts, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
-from polyadic.core.model import Amount, Count, Natural, Positive, Seed, Threads, Transformer, Watch
+from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.sgd import Steps, descend_cells
@@ -67,7 +67,7 @@ class MatrixFactorization(Transformer):
         Of the random start.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -106,7 +106,7 @@ class MatrixFactorization(Transformer):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the known cells of a matrix.
@@ -159,7 +159,7 @@ class MatrixFactorization(Transformer):
         return self._learn(going, max(sweeps, 1), 0.0)
 
     def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
-        U, V = self._keep(run(sweeps, max_iter=max_iter, tol=tol, watch=self.watch))
+        U, V = self._keep(run(sweeps, max_iter=max_iter, tol=tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
         return self
@@ -306,7 +306,7 @@ class StochasticMatrixFactorization(MatrixFactorization):
         As those of :class:`~polyadic.completion.factorization.MatrixFactorization`.
     step, decay : float
         Sweep :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; with :math:`d = 0` it does not settle.
-    max_iter, tol, seed, threads, watch
+    max_iter, tol, seed, threads, callback
         As there; only ``transform`` has work for threads.
 
     References

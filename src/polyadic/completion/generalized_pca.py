@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Logistic, LogPoisson, Squared
-from polyadic.core.model import Amount, Count, Seed, Transformer, Watch
+from polyadic.core.model import Amount, Callback, Count, Seed, Transformer
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
@@ -68,7 +68,7 @@ class GeneralizedPCA(Transformer):
         :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`.
     seed : int, optional
         Of the random start.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -99,7 +99,7 @@ class GeneralizedPCA(Transformer):
     max_iter: Count = 500
     tol: Amount = 1e-5
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit to a matrix.
@@ -145,7 +145,7 @@ class GeneralizedPCA(Transformer):
     def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
         objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
         solver = quasi_newton(cast("Any", objective), start)
-        return run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        return run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         x = np.asarray(X)

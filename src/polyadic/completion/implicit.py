@@ -15,7 +15,7 @@ from polyadic.core.executor import team
 from polyadic.core.executor.rows import Block, RowBlocks
 from polyadic.core.explanation import Parts, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Transformer, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads, Transformer
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ImplicitFactorization(Transformer, Recommending):
         Of the random start.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -102,7 +102,7 @@ class ImplicitFactorization(Transformer, Recommending):
     tol: Amount = 1e-3
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the listed cells of a matrix, and to the others.
@@ -121,7 +121,7 @@ class ImplicitFactorization(Transformer, Recommending):
         self.check()
         cells = positive_cells(X)
         self.mean_ = float(cells.values.mean())
-        result = run(self._sweeps(cells), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(self._sweeps(cells), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.row_factors_, self.column_factors_ = self._keep(result)
         return self
 
@@ -153,7 +153,9 @@ class ImplicitFactorization(Transformer, Recommending):
             objective=self._objective,
             sweeps=sweeps,
         )
-        self.row_factors_, self.column_factors_ = self._keep(run(going, max_iter=max(sweeps, 1), watch=self.watch))
+        self.row_factors_, self.column_factors_ = self._keep(
+            run(going, max_iter=max(sweeps, 1), callback=self.callback)
+        )
         return self
 
     @property

@@ -16,7 +16,7 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
 from polyadic.core.losses import Logistic
-from polyadic.core.model import Amount, Count, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
 from polyadic.core.selection import Search, held_out_share
@@ -60,7 +60,7 @@ class LogisticFactorization(Recommending):
         Of the random start, and of what is drawn.
     threads : int, optional
         All cores by default.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -91,7 +91,7 @@ class LogisticFactorization(Recommending):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to listed labels.
@@ -127,7 +127,7 @@ class LogisticFactorization(Recommending):
             entries = Entries(cells.indices, cells.values, cells.shape, unlisted="missing")
             term = Term(entries, CP(), Logistic(), (0, 1))
             solver = quasi_newton(Objective([term], [L2(self.ridge)] * 2, threads=self.threads), start)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.completion.cells import positive_cells
 from polyadic.completion.recommending import Recommending, search_listed
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps, descend_pairs
 
@@ -46,7 +46,7 @@ class PairwiseRanking(Recommending):
     seed : int, optional
     threads : int, optional
         All cores by default; they do not change what comes out.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -82,7 +82,7 @@ class PairwiseRanking(Recommending):
     tol: Amount = 0.0
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to what is listed.
@@ -110,7 +110,7 @@ class PairwiseRanking(Recommending):
         listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
         how: dict[str, Any] = {"negatives": self.negatives, "ridge": self.ridge, "threads": self._threads}
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]
         return self
 

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.completion.admm import refuse_large, robust_pca
 from polyadic.completion.cells import cells_of
 from polyadic.core.linalg.spectral import Spectral
-from polyadic.core.model import Count, Model, Positive, Watch
+from polyadic.core.model import Callback, Count, Model, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.trace_norm import warn_of_gap
 
@@ -30,7 +30,7 @@ class RobustPCA(Model):
         the values are.
     max_iter, tol
         Sweeps at most, and the duality gap and the residual, both relative, at which to stop.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -62,7 +62,7 @@ class RobustPCA(Model):
     _: KW_ONLY
     max_iter: Count = 1000
     tol: Positive = 1e-6
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Split a matrix.
@@ -88,7 +88,7 @@ class RobustPCA(Model):
         usual = (known.mean() * max(cells.shape)) ** -0.5
         penalty = float(usual if self.penalty is None else self.penalty)
         sweeps = robust_pca(dense, known, penalty=penalty, tol=self.tol)
-        U, s, V, S, bound = self._keep(run(sweeps, max_iter=self.max_iter, watch=self.watch))
+        U, s, V, S, bound = self._keep(run(sweeps, max_iter=self.max_iter, callback=self.callback))
         self.matrix_, self.outliers_, self.rank_ = Spectral(U, s, V), csr_array(S), len(s)
         self.gap_ = self.history_[-1] - float(bound)
         warn_of_gap(self.result_, self.gap_, tol=self.tol)

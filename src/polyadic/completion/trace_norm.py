@@ -18,7 +18,7 @@ from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared
-from polyadic.core.model import Amount, Count, Positive, Threads, Transformer, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses
@@ -181,7 +181,7 @@ class TraceNormCompletion(Transformer):
         Sweeps at most, and the duality gap at which to stop, relative to the objective.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -224,7 +224,7 @@ class TraceNormCompletion(Transformer):
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def check(self) -> None:
         """Refuse settings out of range, a radius without Frank-Wolfe, and biases without a ridge."""
@@ -253,7 +253,7 @@ class TraceNormCompletion(Transformer):
         self.check()
         problem, offsets = self._problem(cells_of(X))
         sweeps = self._sweeps(problem, start)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self._keep(answer.result)
         self.offsets_ = offsets
         self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))

@@ -13,7 +13,7 @@ from polyadic.core import resources
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
-from polyadic.core.model import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
 from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
@@ -50,7 +50,7 @@ class TransductiveCompletion(Model):
         Sweeps at most, and the duality gap at which to stop, relative to the objective.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -89,7 +89,7 @@ class TransductiveCompletion(Model):
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to what is known of items.
@@ -116,7 +116,7 @@ class TransductiveCompletion(Model):
             raise InputError("at least one label and one feature must be known")
         problem, offsets = self._problem(labels, features)
         sweeps = proximal_gradient(problem)
-        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self._keep(answer.result)
         M, L = answer.M, labels.shape[1]
         self.matrix_, self.rank_, self.gap_ = M, M.rank, answer.gap

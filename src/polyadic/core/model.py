@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Amount",
+    "Callback",
     "Count",
     "Model",
     "Natural",
@@ -50,14 +51,13 @@ __all__ = [
     "Share",
     "Threads",
     "Transformer",
-    "Watch",
     "Within",
     "learned",
 ]
 
 Threads = Annotated[int, Within(1, resources.MOST_THREADS)] | None
 """Threads to work with; all cores by default."""
-Watch = Callable[[Result], None] | None
+Callback = Callable[[Result], None] | None
 """Called with the result so far after each sweep. It belongs to a run, and is not saved.
 
 What has a method ``within`` is told there which share of a sweep is done, by models whose sweeps may take long."""
@@ -133,7 +133,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     @property
     def _within(self) -> Callable[[float], None] | None:
         """Whom to tell how much of a sweep is done."""
-        return getattr(self.watch, "within", None)
+        return getattr(self.callback, "within", None)
 
     def _keep(self, result: Result) -> Factors:
         """Keep what is to be known of a run, and give its factors."""

@@ -90,35 +90,35 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
     >>> from polyadic import SymmetricCP
     >>> model = SymmetricCP(2)
     >>> with sweeps(model, "factorizing"):
-    ...     model.watch is not None
+    ...     model.callback is not None
     True
-    >>> model.watch is None
+    >>> model.callback is None
     True
     """
-    if not hasattr(model, "watch"):
+    if not hasattr(model, "callback"):
         yield
         return
-    watch = model.watch
+    callback = model.callback
     with bar(label, getattr(model, "max_iter", None) or getattr(model, "epochs", None)) as advance:
-        model.watch = _Sweeping(advance, watch)
+        model.callback = _Sweeping(advance, callback)
         try:
             yield
         finally:
-            model.watch = watch
+            model.callback = callback
 
 
 class _Sweeping:
     """Moves a bar by sweeps, and within them as far as the model tells."""
 
-    def __init__(self, advance: Advance, watch: Any) -> None:
-        self._advance, self._share, self._watch = advance, 0.0, watch
-        self.reached = getattr(watch, "reached", None)
+    def __init__(self, advance: Advance, callback: Any) -> None:
+        self._advance, self._share, self._callback = advance, 0.0, callback
+        self.reached = getattr(callback, "reached", None)
         if self.reached is not None:
             advance(self.reached.n_iter)
 
     def __call__(self, result: Any) -> None:
-        if self._watch is not None:
-            self._watch(result)
+        if self._callback is not None:
+            self._callback(result)
         self._advance(1 - self._share, note=f"objective {result.history[-1]:,.4g}")
         self._share = 0.0
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"
-NOT_KEPT = frozenset({"watch"})
+NOT_KEPT = frozenset({"callback"})
 """Settings that belong to a run, not to the model."""
 OPENED = {
     "embedding": ("polyadic.embedding", "Embedding", "load"),

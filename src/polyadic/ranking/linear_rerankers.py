@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
-from polyadic.core.model import Count, Positive, Seed, Watch
+from polyadic.core.model import Callback, Count, Positive, Seed
 from polyadic.ranking.passive_aggressive import Linear
 from polyadic.ranking.reranking import Reranker
 
@@ -32,7 +32,7 @@ class RankingPerceptron(Reranker):
         Whether each epoch has its own order of the lists of a block.
     seed : int, optional
         Of that order.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
@@ -58,7 +58,7 @@ class RankingPerceptron(Reranker):
     averaged: bool = True
     shuffle: bool = True
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
@@ -80,7 +80,7 @@ class MIRA(Reranker):
         How many candidates. One is solved for in closed form, several by coordinates of the dual.
     augmented : bool
         Whether costs are added to scores in the search of the best, which then are those of the largest loss.
-    max_iter, averaged, shuffle, seed, watch
+    max_iter, averaged, shuffle, seed, callback
         As those of :class:`RankingPerceptron`.
 
     Attributes
@@ -109,7 +109,7 @@ class MIRA(Reranker):
     averaged: bool = True
     shuffle: bool = True
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.core.model import Count, Model, Seed, Watch
+from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import Groups
 from polyadic.core.solvers.run import run
@@ -119,7 +119,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     max_iter: Count
     shuffle: bool
     seed: Seed
-    watch: Watch
+    callback: Callback
 
     @abstractmethod
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Learner:
@@ -154,7 +154,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         learner = self._learner(blocks, V, rng.spawn(1)[0])  # the order of lists does not depend on the model
         solver = passive_aggressive(blocks, learner, rng=rng if self.shuffle else None)
         measure = None if validation is None else held_out_cost(validation, classes, V)
-        result = run(solver, max_iter=self.max_iter, watch=self.watch, measure=measure)
+        result = run(solver, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.weights_, *parts = self._keep(result)  # nothing of an earlier fit has changed until here
         self._keep_parts(learner, parts)
         self.names_ = None if y is not None else getattr(X, "names", None)

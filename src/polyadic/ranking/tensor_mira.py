@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.model import Count, Positive, Seed, Watch
+from polyadic.core.model import Callback, Count, Positive, Seed
 from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
@@ -244,7 +244,7 @@ class TensorMIRA(Reranker):
         moves one. "joint" moves all at once.
     cap : {"scaled", "plain", "none"}
         What bounds a step: C by the squared norms of the other vectors, as the problem has it; C; or nothing.
-    augmented, max_iter, averaged, shuffle, seed, watch
+    augmented, max_iter, averaged, shuffle, seed, callback
         As those of :class:`~polyadic.ranking.linear_rerankers.MIRA`. The mean is that of tensors.
 
     Attributes
@@ -284,7 +284,7 @@ class TensorMIRA(Reranker):
     averaged: bool = True
     shuffle: bool = True
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def check(self) -> None:
         """Refuse settings out of range, and sizes that are not one for each mode."""

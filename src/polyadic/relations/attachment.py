@@ -12,7 +12,7 @@ from scipy.special import expit
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP, Factors
 from polyadic.core.losses import Logistic
-from polyadic.core.model import Amount, Count, Model, Seed, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed
 from polyadic.core.penalties import L2
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
@@ -51,7 +51,7 @@ class TupleClassifier(Model):
         heart.
     seed : int, optional
         Of the starts.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -82,7 +82,7 @@ class TupleClassifier(Model):
     max_iter: Count = 60
     tol: Amount = 0.0
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
         """Learn from tuples.
@@ -113,7 +113,7 @@ class TupleClassifier(Model):
             for theta in start:
                 theta[0] += rng.choice([-1, 1], self.rank) * self.rank ** (-1 / len(known))
             solver = quasi_newton(problem, start)
-            fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
+            fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)))
             if self.interrupted_:
                 break
         share = len(fitted) ** (-1 / len(known))

@@ -36,7 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
 from polyadic.core.resources import MOST_THREADS, cores
 from polyadic.core.selection import Search, held_out_share
@@ -125,7 +125,7 @@ class KnowledgeTensor(LinkPredictor):
         its rank has not risen for five.
     seed : int, optional
     threads : int, optional
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
@@ -174,7 +174,7 @@ class KnowledgeTensor(LinkPredictor):
     tol: Amount = 0.0
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(
         self,
@@ -218,7 +218,9 @@ class KnowledgeTensor(LinkPredictor):
         self.facts_, (self.entities_, self.relations_) = triples, names
         form, ends = FORMS[self.form]
         solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
-        self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
+        self._place(
+            self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
+        )
         self.temperature_ = math.nan
         if validation is not None:
             judged = triples_by("validation", validation, names=names, sizes=(n, K))
@@ -275,7 +277,7 @@ class KnowledgeTensor(LinkPredictor):
             solver = descend_triples(
                 form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
             )
-            self._place(self._keep(run(solver, max_iter=max_iter, tol=0.0, watch=self.watch)))
+            self._place(self._keep(run(solver, max_iter=max_iter, tol=0.0, callback=self.callback)))
         return self
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Count, Model, Seed, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed
 from polyadic.core.solvers.run import run
 from polyadic.relations.bilinear import Slices
 from polyadic.relations.rescal_als import rescal, rescal_start
@@ -40,7 +40,7 @@ class RESCAL(Model):
         See :func:`~polyadic.core.solvers.run.run`; a sweep moves A and solves for R.
     seed : int, optional
         Of the eigenvectors at which the fit starts; with few entities they are exact.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -76,7 +76,7 @@ class RESCAL(Model):
     max_iter: Count = 500
     tol: Amount = 1e-4
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
         """Fit to all triples.
@@ -97,7 +97,7 @@ class RESCAL(Model):
         rank = check_int("rank", self.rank, low=1, high=slices[0].shape[0] - 1)
         start = rescal_start(slices, rank, seed=self.seed)
         solver = rescal(slices, start, ridge_A=self.ridge_A, ridge_R=self.ridge_R)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.entity_factors_, self.relation_factors_ = self._keep(result)
         return self
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.model import Amount, Count, Seed, Watch
+from polyadic.core.model import Amount, Callback, Count, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.rescal import RESCAL, relation_slices
 from polyadic.relations.rescal_als import guarded, rescal_start
@@ -52,7 +52,7 @@ class TypedRESCAL(RESCAL):
 
     Parameters
     ----------
-    rank, ridge_A, ridge_R, max_iter, tol, seed, watch
+    rank, ridge_A, ridge_R, max_iter, tol, seed, callback
         See :class:`~polyadic.relations.rescal.RESCAL`.
     ridge_V : float
         Of the attributes' factor.
@@ -95,7 +95,7 @@ class TypedRESCAL(RESCAL):
     max_iter: Count = 500
     tol: Amount = 1e-4
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(
         self,
@@ -134,7 +134,7 @@ class TypedRESCAL(RESCAL):
         start = rescal_start(slices, rank, seed=self.seed)
         ridges = Ridges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
         self.__dict__.pop("attribute_factors_", None)  # of a fit before, with attributes
         if attribute_factors:

@@ -26,7 +26,7 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, SeenFactsWarning, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import absent_columns
-from polyadic.core.model import Amount, Count, Model, Positive, Seed, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
@@ -240,7 +240,7 @@ class UniversalSchema(Model):
     max_iter, tol
         See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
     seed : int, optional
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -282,7 +282,7 @@ class UniversalSchema(Model):
     max_iter: Count = 100
     tol: Amount = 0.0
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
         """Fit to a schema.
@@ -316,7 +316,7 @@ class UniversalSchema(Model):
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
         solver = descend_questions(form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
 

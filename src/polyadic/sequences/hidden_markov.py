@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
@@ -70,7 +70,7 @@ class HiddenMarkov(Model):
         Of random distributions, and of the directions of the power method.
     threads : int, optional
         For expected counts; the same number gives the same bits.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each step; the objective is minus the logarithm
         of the probability of the mean symbol, less that of the parameters where they are smoothed.
 
@@ -109,7 +109,7 @@ class HiddenMarkov(Model):
     unknown: Literal["raise", "missing"] = "raise"
     seed: Seed = 0
     threads: Threads = 1
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, sequences: Sequences) -> Self:
         """Learn from sequences.
@@ -130,7 +130,7 @@ class HiddenMarkov(Model):
         symbols = known_symbols(strings)
         data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
         solver = self._sweeps(data, len(symbols))
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         start, moves, emit = self._keep(result)
         self.start_, self.moves_, self.emissions_ = start, moves, np.ascontiguousarray(emit.T)
         self.symbols_ = symbols

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Model, Positive, Seed, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
@@ -83,7 +83,7 @@ class SequenceTagger(Model):
         Times that a feature must be seen to be known.
     seed : int, optional
         Of the order of the sentences, and of a random start.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
         sentence, before the step that it leads to.
 
@@ -117,7 +117,7 @@ class SequenceTagger(Model):
     bio: bool = False
     least: Count = 1
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
         """Learn from sentences.
@@ -147,7 +147,7 @@ class SequenceTagger(Model):
         how = TagSteps(self.loss, self.step, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
         sweeps = tag_sweeps(sentences, gold, how, sizes=(size, len(tags)), **start)
-        self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, watch=self.watch)))
+        self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, callback=self.callback)))
         self.tags_ = tags
         return self
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Model, Natural, Seed, Share, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Share
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
@@ -89,7 +89,7 @@ class SpectralAutomaton(Model):
         All symbols, where some do not occur.
     seed : int, optional
         Of the strings held out, of what breaks ties before the first pass, and of samples.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each pass.
 
     Attributes
@@ -137,7 +137,7 @@ class SpectralAutomaton(Model):
     unknown: Hashable = None
     alphabet: str | Sequence[Any] | None = None
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
         """Learn from sequences of symbols; the empty one is one of them.
@@ -341,7 +341,7 @@ class Learner:
         steps = _until_calm(likelier(automaton, self._prefixes))
         seen = tracked(steps, f"{automaton.rank} states", total=passes)
         measure = None if held_out is None else surprise
-        return run(iter(seen), max_iter=passes, measure=measure, watch=self.settings.watch)
+        return run(iter(seen), max_iter=passes, measure=measure, callback=self.settings.callback)
 
     def _mixed(self, automaton: WeightedAutomaton, start: int, held_out: Coded | None, ngrams: NGrams) -> Tried:
         """Improve an automaton, mix it with n-grams, and tell how likely it makes strings held out."""

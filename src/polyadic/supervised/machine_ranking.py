@@ -10,7 +10,7 @@ from scipy.sparse import block_diag, hstack, vstack
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
 from polyadic.supervised.kernels import FeatureTable
@@ -35,7 +35,7 @@ class FactorizationMachineRanker(PointMachine):
 
     Parameters
     ----------
-    rank, order, ridge, linear_ridge, count_power, scale, step, decay, seed, threads, watch
+    rank, order, ridge, linear_ridge, count_power, scale, step, decay, seed, threads, callback
         As those of :class:`~polyadic.supervised.machines.FactorizationMachine`, with Adagrad.
     negatives : int
     batch : int
@@ -81,7 +81,7 @@ class FactorizationMachineRanker(PointMachine):
     tol: Amount = 0.0
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit to rows of features with grades, of which those of a group are comparable.
@@ -169,5 +169,5 @@ class FactorizationMachineRanker(PointMachine):
         start = Machine(0.0, self._started(table, rng))
         stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)
         solver = descend_row_pairs(stepper, drawn, rng=rng, **how)
-        (self.V_,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        (self.V_,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         return self

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
 from polyadic.supervised.kernels import anova_scores
@@ -72,7 +72,7 @@ class DescendingMachine(PointMachine, ABC):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     @property
     @abstractmethod
@@ -91,7 +91,7 @@ class DescendingMachine(PointMachine, ABC):
             stepper = self._stepper(start, data.table.shape[0])
             solver = descend_rows(stepper, data, loss=self._loss, rng=rng, **how)
         measure = None if held_out is None else lambda F: self._measured(held_out, F)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
         bias, self.V_ = self._keep(result)
         self.bias_ = float(bias[0])
         squares = stepper.squares if stepper and self.solver == "adagrad" and not result.diverged else None
@@ -195,7 +195,7 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
     seed : int, optional
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
 from polyadic.core.losses import Huber, Logistic, Squared
-from polyadic.core.model import Amount, Count, Model, Watch
+from polyadic.core.model import Amount, Callback, Count, Model
 from polyadic.core.penalties import L2
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -69,7 +69,7 @@ class LowRankTasks(Model):
         :math:`\lambda`, in units of a feature's and a target's scale.
     max_iter, tol
         Steps of L-BFGS at most, and the relative change at which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each step.
 
     Attributes
@@ -101,7 +101,7 @@ class LowRankTasks(Model):
     ridge: Amount = 1.0
     max_iter: Count = 500
     tol: Amount = 1e-4
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to rows of features, sparse or dense, and targets of shape (n, tasks), NaN where they are not known.
@@ -115,7 +115,7 @@ class LowRankTasks(Model):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
         solver = quasi_newton(tasks, tasks.start(self.rank))
-        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.intercept_ = b + tasks.centre
         return self
 

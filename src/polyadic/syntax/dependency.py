@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Model, Seed, Watch, Within
+from polyadic.core.model import Callback, Count, Model, Seed, Within
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.arc_features import check_trees
@@ -49,7 +49,7 @@ class ArcFactored(Model):
         There are :math:`2^\text{bits}` weights.
     seed : int, optional
         Of the order of the sentences.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the share of words
         that got a wrong head.
 
@@ -79,7 +79,7 @@ class ArcFactored(Model):
     max_iter: Count = 5
     bits: Annotated[int, Within(8, 30)] = 22
     seed: Seed = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Learn from sentences, of which words, treebank tags and heads count.
@@ -105,7 +105,7 @@ class ArcFactored(Model):
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
-        [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, watch=self.watch))
+        [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, callback=self.callback))
         (self.words_, self.tags_), self.weights_ = known, weights
         return self
 

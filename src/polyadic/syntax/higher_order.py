@@ -125,7 +125,7 @@ class HigherOrderParser(LowRankParser):
 
     Parameters
     ----------
-    rank, gamma, C, max_iter, labels, init, decoding, one_root, updates, averaged, least, bits, vectors, watch
+    rank, gamma, C, max_iter, labels, init, decoding, one_root, updates, averaged, least, bits, vectors, callback
         As for :class:`~polyadic.syntax.low_rank_parser.LowRankParser`; gamma is the share of parts too.
     order : int
         2 or 3: how many arcs a part has at most.

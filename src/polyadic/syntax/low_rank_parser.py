@@ -19,7 +19,7 @@ import numpy as np
 
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Model, Positive, Seed, Share, Watch, Within
+from polyadic.core.model import Callback, Count, Model, Positive, Seed, Share, Within
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
@@ -108,7 +108,7 @@ class LowRankParser(Model):
         Of words, to be more of their features (:func:`~polyadic.syntax.arc_features.vector_rows`).
     seed : int, optional
         Of the order of the sentences, and of a random start.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
         sentence, before the step that it leads to.
 
@@ -151,7 +151,7 @@ class LowRankParser(Model):
     bits: Annotated[int, Within(4, 30)] = 22
     vectors: Embedding | None = None
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, trees: Iterable[Tree], *, validation: Iterable[Tree] | None = None) -> Self:
         """Learn from sentences.
@@ -184,7 +184,7 @@ class LowRankParser(Model):
         sentences = [Sentence.of(tree, coder, self.vectors) for tree in treebank]
         epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
         measure = None if judged is None else self._measure(judged, known, relations)
-        result = run(epochs, max_iter=self.max_iter, watch=self.watch, measure=measure)
+        result = run(epochs, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.relations_, self.features_, self._coder = relations, known, coder
         return self._place(self._keep(result))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from polyadic.core.model import Amount, Count, Positive, Seed, Share, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Share
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.low_rank_tensors import greedy_power
@@ -71,7 +71,7 @@ class SemanticRoles(RoleLabels):
         There are :math:`2^\text{bits}` weights of hashed features; 4,000 predicates use a quarter of those of 20 bits.
     seed : int, optional
         Of the order of the predicates, and of a random start.
-    watch : callable, optional
+    callback : callable, optional
         Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
         predicate, before the step that it leads to.
 
@@ -114,7 +114,7 @@ class SemanticRoles(RoleLabels):
     least: Count = 1
     bits: Bits = 20
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Learn from sentences with roles.
@@ -133,7 +133,7 @@ class SemanticRoles(RoleLabels):
         check_sentences(corpus)
         known, names = known_features(corpus, least=self.least), role_names(corpus)
         finder = PredicateFinder().fit(corpus)
-        parts = self._keep(run(self._epochs(corpus, known, names), max_iter=self.max_iter, watch=self.watch))
+        parts = self._keep(run(self._epochs(corpus, known, names), max_iter=self.max_iter, callback=self.callback))
         self.known_, self.roles_, self.predicates_, self.parts_ = known, names, finder, RoleParts(*parts)
         return self
 

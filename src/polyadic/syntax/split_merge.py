@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.core.model import Amount, Count, Natural, Seed, Share, Watch
+from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Share
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
@@ -82,7 +82,7 @@ class SplitMergePCFG(LatentGrammar):
     merged: Share = 0.5
     smoothing: Amount = 10.0
     seed: Seed = 0
-    watch: Watch = None
+    callback: Callback = None
 
     @property
     def max_iter(self) -> int:
@@ -99,7 +99,7 @@ class SplitMergePCFG(LatentGrammar):
             smoothing=self.smoothing,
             seed=self.seed,
         )
-        numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, watch=self.watch))
+        numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
         ends = np.cumsum([states[symbols[symbols >= 0]].prod() for symbols in trees.rules]).tolist()
         tensors = {
             rule: numbers[start:end].reshape(states[symbols[symbols >= 0]])

@@ -50,7 +50,7 @@ class TextTagger(Model):
         Times that a feature must be seen to be known.
     seed : int, optional
         Of the order of the sentences.
-    watch : callable, optional
+    callback : callable, optional
         Called with the name of a column, and a :class:`~polyadic.core.solvers.run.Result` after each pass.
 
     Attributes
@@ -76,7 +76,7 @@ class TextTagger(Model):
     max_iter: Count = 5
     least: Count = 2
     seed: Seed = 0
-    watch: Callable[[str, Result], None] | None = None
+    callback: Callable[[str, Result], None] | None = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Learn from the sentences of a treebank.
@@ -101,12 +101,12 @@ class TextTagger(Model):
         taggers = {}
         for column, how in SETTINGS.items():
             tagger = SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
-            if self.watch is not None:
-                tagger.watch = functools.partial(self.watch, column)
+            if self.callback is not None:
+                tagger.callback = functools.partial(self.callback, column)
             tagger.fit_coded(sentences, len(known), [getattr(tree, column) for tree in bank])
             if tagger.interrupted_ and (not tagger.n_iter_ or column != [*SETTINGS][-1]):
                 raise KeyboardInterrupt
-            tagger.watch = None  # it belongs to this run
+            tagger.callback = None  # it belongs to this run
             taggers[column] = tagger
         rows = (zip(tree.forms, tree.xpos, tree.lemmas, strict=True) for tree in bank)
         self.lemmas_ = Lemmas.counted(row for tree in rows for row in tree if row[2] != "_" or row[0] == "_")

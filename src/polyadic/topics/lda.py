@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.dirichlet import dirichlet_sweeps, entries_of, means, mixtures
@@ -39,7 +39,7 @@ class LDA(Topics):
         Of the random start.
     threads : int, optional
         See :class:`~polyadic.core.model.Model`.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -73,7 +73,7 @@ class LDA(Topics):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts of words.
@@ -93,7 +93,7 @@ class LDA(Topics):
         alpha, eta = self._prior(self.document_prior), self._prior(self.word_prior)
         rng = np.random.default_rng(self.seed)
         sweeps = dirichlet_sweeps(counts, alpha=alpha, eta=eta, rank=self.rank, rng=rng, threads=self._threads)
-        result = run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        result = run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         (self.weights_,) = self._keep(result)
         self.components_ = self.weights_ / self.weights_.sum(axis=1, keepdims=True)
         self.row_factors_ = self._mixtures(counts)

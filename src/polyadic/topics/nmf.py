@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Seed, Threads, Watch, Within
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import Divergence, Squares, cells_of, descend, nndsvd, uniform
@@ -60,7 +60,7 @@ class NMF(Topics):
         Of the start.
     threads : int, optional
         All cores by default; the result depends on them in last digits only.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -105,7 +105,7 @@ class NMF(Topics):
     inner: Count = 1
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
         """Factorize a table.
@@ -129,7 +129,7 @@ class NMF(Topics):
         start = uniform(cells, self.rank, rng=rng) if random else nndsvd(cells, self.rank, rng=rng, fill=fill)
         sides = self._half(cells, "W"), self._half(cells.turned(), "H")
         sweeps = descend(*sides, start, inner=self.inner)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.model import Amount, Count, Seed, Threads, Watch, Within
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.dirichlet import entries_of
@@ -56,7 +56,7 @@ class PLSA(Topics):
         Of the random start.
     threads : int, optional
         All cores by default; the result depends on them in last digits only.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -90,7 +90,7 @@ class PLSA(Topics):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts of words.
@@ -115,7 +115,9 @@ class PLSA(Topics):
             half.normalized((0.5 + rng.random((size, self.rank))).astype(np.float32))
             for half, size in zip((documents, words), counts.shape, strict=True)
         ]
-        W, H = self._keep(run(descend(documents, words, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        W, H = self._keep(
+            run(descend(documents, words, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+        )
         lengths = counts.sum(axis=1, dtype=float)
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         self.shares_ = lengths @ W / lengths.sum()

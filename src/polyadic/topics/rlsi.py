@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.linalg import truncated_svd
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.topics.base import Topics
 
@@ -55,7 +55,7 @@ class RLSI(Topics):
         Of the search for singular vectors; what it changes is small.
     threads : int, optional
         All cores by default; the result depends on them in last digits only.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -88,7 +88,7 @@ class RLSI(Topics):
     inner: Count = 1
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Factorize a table.
@@ -107,7 +107,7 @@ class RLSI(Topics):
         table = self._table(X, reset=True)
         start = singular_start(table, self.rank, seed=self.seed)
         sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
-        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
         self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
         return self

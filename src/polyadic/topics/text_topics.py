@@ -183,11 +183,11 @@ class TextTopics(Transformer):
         if self.method in OF_TFIDF:
             idf += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
         model: Any = self._new()
-        if advance is not None and hasattr(model, "watch"):
-            model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.6g}")
+        if advance is not None and hasattr(model, "callback"):
+            model.callback = lambda result: advance(1, note=f"objective {result.history[-1]:,.6g}")
         model.fit(self._weighted(counts, idf))
-        if hasattr(model, "watch"):
-            model.watch = None
+        if hasattr(model, "callback"):
+            model.callback = None
         self.model_, self.words_, self.idf_ = model, tuple(words), idf
         self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
         return self
@@ -234,7 +234,7 @@ class TextTopics(Transformer):
         kind, fixed = KINDS[self.method]
         names, options = {each.name for each in fields(kind) if each.init}, self.options or {}
         settled = {name: getattr(self, name) for name in ("rank", "seed", "threads") if name in names} | fixed
-        free = names - {*settled, "watch"}
+        free = names - {*settled, "callback"}
         if not {*options} <= free:
             unknown = ", ".join(sorted({*options} - free))
             raise InputError(f"options of {self.method} are {', '.join(sorted(free))}; got {unknown}")

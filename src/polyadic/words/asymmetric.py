@@ -28,7 +28,7 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Count, Model, Natural, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Threads
 from polyadic.core.objective import Objective, Term, stacked
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory
@@ -71,7 +71,7 @@ class AsymmetricCP(Model):
         Of the random start.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -109,7 +109,7 @@ class AsymmetricCP(Model):
     vectors: Literal["words", "contexts", "all"] = "words"
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize entries of order two or more, symmetric or not.
@@ -131,7 +131,7 @@ class AsymmetricCP(Model):
         term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
         solver = als(objective, start, orthogonal=self.orthogonal)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.factors_, self.weights_ = _unit(factors)
         return self
 

@@ -22,7 +22,7 @@ EVERY = 60.0
 
 
 class Checkpoint:
-    """A ``watch`` for :func:`~polyadic.core.solvers.run.run` that saves the factors reached so far.
+    """A ``callback`` for :func:`~polyadic.core.solvers.run.run` that saves the factors reached so far.
 
     The folder is replaced as a whole, so a run that is killed leaves the checkpoint before.
 
@@ -55,7 +55,7 @@ class Checkpoint:
     >>> from polyadic.words.checkpoint import load_checkpoint
     >>> path = Path(tempfile.mkdtemp()) / "reached"
     >>> halves = (Sweep([np.array([2.0**-k])], 2.0**-k) for k in range(99))
-    >>> _ = run(halves, max_iter=3, watch=Checkpoint(path, every=0))
+    >>> _ = run(halves, max_iter=3, callback=Checkpoint(path, every=0))
     >>> load_checkpoint(path).factors
     [array([0.125])]
     """

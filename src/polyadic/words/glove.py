@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Model, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
@@ -48,7 +48,7 @@ class GloVe(Model):
         Of the start and of the order of the cells.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
@@ -88,7 +88,7 @@ class GloVe(Model):
     tol: Amount = 0.0
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize counts of pairs, such as ``count(corpus, order=2).entries``.
@@ -107,7 +107,7 @@ class GloVe(Model):
         size = entries.shape[0]
         cells = glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
         solver = _epochs(cells, self.rank, self.step, self._threads, rng)
-        w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch))
+        w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, callback=self.callback))
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
         return self

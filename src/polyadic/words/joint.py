@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch, Within
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads, Within
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -67,7 +67,7 @@ class JointCP(Model):
         Of the random start of the themes; :math:`A` starts at eigenvectors.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -105,7 +105,7 @@ class JointCP(Model):
     tol: Amount = 1e-3
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, lists: Sequence[Entries]) -> Self:
         """Factorize symmetric entries of order 2 and of one or more higher orders.
@@ -121,7 +121,7 @@ class JointCP(Model):
         check_fits(size, self.rank, self._threads)
         A, C = self._start(lists, larger) if self.start is None else self._given(size)
         sweeps = quasi_newton(objective, [A, C])
-        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in objective.terms]
         return self
 

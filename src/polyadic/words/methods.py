@@ -71,7 +71,7 @@ class Method:
         renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
         if self.model not in STARTED:
             renamed.discard("start")
-        return renamed - {*self.fixed, "penalty", "watch", "words", "stop_words"}
+        return renamed - {*self.fixed, "penalty", "callback", "words", "stop_words"}
 
     def default(self, name: str, order: int) -> Any:
         """Give the default of a setting of counts or weights for an order."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from polyadic.core.errors import MissingExtraError
-from polyadic.core.model import Amount, Count, Model, Watch, Within
+from polyadic.core.model import Amount, Callback, Count, Model, Within
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
@@ -53,7 +53,7 @@ class Word2Vec(Model):
     threads : int
         With 1, the default, the same seed gives the same bits. More threads are faster and write into each other's
         work, so no two runs are the same.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
@@ -88,7 +88,7 @@ class Word2Vec(Model):
     step: Annotated[float, Within(LAST_STEP, above=True)] | None = None
     seed: Annotated[int, Within(0, (1 << 32) - 1)] | None = None
     threads: Count = 1
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, corpus: Corpus) -> Self:
         """Read the corpus ``epochs`` times.
@@ -103,7 +103,7 @@ class Word2Vec(Model):
         self.check()
         step = STEPS[self.method] if self.step is None else self.step
         solver = _epochs(self._model(corpus), corpus, self.epochs, step)
-        (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, watch=self.watch))
+        (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

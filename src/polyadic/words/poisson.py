@@ -27,7 +27,7 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Poisson
-from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.objective import Objective, Term, seen_by, stacked
 from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
@@ -66,7 +66,7 @@ class PoissonCP(Model):
         Of the random start.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -102,7 +102,7 @@ class PoissonCP(Model):
     inner: Count = 2
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize counts, such as :attr:`polyadic.text.counts.Counts.entries`, of any order.
@@ -123,7 +123,7 @@ class PoissonCP(Model):
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))
         solver = apr(objective, start, inner=self.inner)
-        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         sums = np.array([u.sum(axis=0, dtype=float) for u in factors])
         falling = np.argsort(-sums.prod(axis=0), kind="stable")
         self.weights_ = sums.prod(axis=0)[falling]

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding, unit_rows
@@ -48,7 +48,7 @@ class NNSE(Model):
         Of the decomposition and of the words that the dictionary starts from.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -86,7 +86,7 @@ class NNSE(Model):
     tol: Amount = 1e-3
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
         """Decompose a symmetric matrix of associations, then code its vectors.
@@ -108,7 +108,7 @@ class NNSE(Model):
         self._check_memory(entries, kept)
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
-        sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.vectors_, self.dictionary_ = self._keep(sweeps)
         self.zeros_ = float((self.vectors_ == 0).mean())
         return self

@@ -13,7 +13,7 @@ from polyadic.core import kernels
 from polyadic.core.entries import Entries
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
-from polyadic.core.model import Amount, Count, Model, Seed, Share, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Share, Threads
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, Penalty, PositiveL1
 from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -66,7 +66,7 @@ class SymmetricCP(Model):
         Of the random start and the entries held out.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the Result so far after each sweep, such as a :class:`~polyadic.words.checkpoint.Checkpoint`.
 
     Attributes
@@ -106,7 +106,7 @@ class SymmetricCP(Model):
     tol: Amount = 1e-3
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries | Sequence[Entries]) -> Self:
         """Factorize symmetric entries of any order, or of several at once.
@@ -171,7 +171,7 @@ class SymmetricCP(Model):
         objective = Objective(terms, [self.penalty], threads=self.threads, within=self._within)
         loss = Objective(self._terms(held_out, zero_weight=0.0), [L2()], threads=self.threads) if held_out else None
         how = {"max_iter": self.max_iter, "tol": self.tol} | how
-        how |= {"watch": self.watch, "measure": loss.value if loss else None}
+        how |= {"callback": self.callback, "measure": loss.value if loss else None}
         self.factors_ = self._keep(run(self.solver(objective, [start]), **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self

@@ -256,12 +256,12 @@ def _going_on(
         whole.update(np.ascontiguousarray(array).data)
     settings = {name: value for name, value in plan.described(model).items() if name != "threads"}
     made_of = {**settings, "data": whole.hexdigest()}
-    model.watch = Checkpoint(Path(keep) / REACHED, made_of=made_of, overwrite=overwrite)
-    if model.watch.reached is not None:
-        model.start = np.hstack(model.watch.reached.factors)
-    yield model.watch.reached
+    model.callback = Checkpoint(Path(keep) / REACHED, made_of=made_of, overwrite=overwrite)
+    if model.callback.reached is not None:
+        model.start = np.hstack(model.callback.reached.factors)
+    yield model.callback.reached
     if not model.interrupted_:
-        model.watch.done()
+        model.callback.done()
 
 
 def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:

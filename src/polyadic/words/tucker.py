@@ -39,7 +39,7 @@ import numpy as np
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
@@ -83,7 +83,7 @@ class Tucker(Model):
         Of the start.
     threads : int, optional
         All cores by default. The same seed gives the same bits, however many threads.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep; its last factor is the core.
 
     Attributes
@@ -127,7 +127,7 @@ class Tucker(Model):
     tol: Amount = 1e-3
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize entries of any order from two on.
@@ -150,7 +150,7 @@ class Tucker(Model):
             sizes = [entries.shape[slots.index(s)] for s in range(len(ranks))]
             start = [rng.standard_normal((n, r)).astype(np.float32) for n, r in zip(sizes, ranks, strict=True)]
         solver = hooi(entries, start, threads=self.threads)
-        *factors, core = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        *factors, core = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         self.factors_, self.core_, self.singular_values_ = _principal_axes(factors, core, slots)
         self.vectors_ = [
             (u * s**self.power).astype(np.float32) for u, s in zip(self.factors_, self.singular_values_, strict=True)

@@ -12,7 +12,7 @@ from polyadic.completion.coupled.coordinate_descent import collective
 from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel
 from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class CollectiveFactorization(DatabaseModel):
         Of the start and of sampled zeros.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -84,7 +84,7 @@ class CollectiveFactorization(DatabaseModel):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit to all tables.
@@ -103,7 +103,7 @@ class CollectiveFactorization(DatabaseModel):
         linked, rng = self._prepare(database)
         start = linked.start(self.rank, rng, scale=self.rank**-0.5)
         self.state_ = self._keep(
-            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         )
         return self
 
@@ -111,9 +111,9 @@ class CollectiveFactorization(DatabaseModel):
         state = self.state_
         if folded is not None:
             start = folded.extended(state, sizes)
-            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, watch=self.watch))
+            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, callback=self.callback))
         if linked is not None:
-            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, watch=self.watch))
+            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, callback=self.callback))
         self.state_ = state
 
     def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:

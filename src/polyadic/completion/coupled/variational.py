@@ -31,7 +31,7 @@ from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RandomRows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, SoftplusPoisson, Squared
-from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 
@@ -64,7 +64,7 @@ class VariationalFactorization(DatabaseModel):
         Of the start and of sampled zeros.
     threads : int, optional
         All cores by default; the result does not depend on them.
-    watch : callable, optional
+    callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
@@ -103,7 +103,7 @@ class VariationalFactorization(DatabaseModel):
     tol: Amount = 1e-4
     seed: Seed = None
     threads: Threads = None
-    watch: Watch = None
+    callback: Callback = None
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit to all tables.
@@ -135,7 +135,7 @@ class VariationalFactorization(DatabaseModel):
 
     def _improved(self, linked: Linked, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
         solver = variational(linked, start, prior=self._prior(), threads=self._threads)
-        arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, watch=self.watch))
+        arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
         self.bound_ = -self.history_[-1]
         return Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
 

@@ -76,7 +76,7 @@ def run(
     *,
     max_iter: int,
     tol: float = 0.0,
-    watch: Callable[[Result], None] | None = None,
+    callback: Callable[[Result], None] | None = None,
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:
@@ -95,7 +95,7 @@ def run(
         Sweeps to draw at most, at least 1.
     tol : float
         Relative change at which to stop; 0 never stops early.
-    watch : callable, optional
+    callback : callable, optional
         Called with the result so far after each sweep. If it has ``reached``, a result whose factors the solver starts
         at (:class:`~polyadic.words.checkpoint.Checkpoint`), its sweeps count.
     measure : callable, optional
@@ -124,7 +124,7 @@ def run(
     first = next(solver)
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
-    reached: Result | None = getattr(watch, "reached", None)
+    reached: Result | None = getattr(callback, "reached", None)
     result = Result(first.factors) if reached is None else _going_on(reached, first)
     if reached is None:
         _record(result, first, began, measure)
@@ -140,8 +140,8 @@ def run(
                 _give_up(result, sweep)
                 return result
             _record(result, sweep, began, measure)
-            if watch is not None:
-                watch(result)
+            if callback is not None:
+                callback(result)
             before, now = result.history[-2:]
             calm = calm + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
             tired = measure is not None and result.n_iter - result.best >= patience

@@ -226,7 +226,12 @@ class Answer(NamedTuple):
 
 
 def solve(
-    problem: Any, sweeps: Iterator[Sweep], *, max_iter: int, tol: float, watch: Callable[[Result], None] | None = None
+    problem: Any,
+    sweeps: Iterator[Sweep],
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[Result], None] | None = None,
 ) -> Answer:
     """Run a solver until the duality gap is ``tol`` of the objective, and warn if it is not in the end.
 
@@ -234,11 +239,11 @@ def solve(
     ----------
     problem : Problem or Ball
     sweeps : iterator of Sweep
-    max_iter, tol, watch
+    max_iter, tol, callback
         See :func:`~polyadic.core.solvers.run.run`; ``tol`` is that of :class:`Certified`.
     """
     certified = Certified(sweeps, problem, tol=tol)
-    result = run(certified, max_iter=max_iter, watch=watch)
+    result = run(certified, max_iter=max_iter, callback=callback)
     M = Spectral(*result.factors)
     gap = certified.gap(M, result.history[-1])
     warn_of_gap(result, gap, tol=tol)
