@@ -162,9 +162,9 @@ def test_ctrl_c_is_told(table, tmp_path, monkeypatch):
         return objective(*arguments)
 
     monkeypatch.setattr(MatrixFactorization, "_objective", cut)
-    done = run("train", table, "--out", tmp_path / "model", "--no-choose")
+    done = run("train", table, "--out", tmp_path / "model", "--set", "choose=false")
     assert done.exit_code == 130
-    assert "interrupted; kept the best matrix so far" in done.output
+    assert "interrupted; kept the model of the last iteration" in done.output
     assert load(tmp_path / "model").known_.shape == (50, 30)
     calls.clear()
     assert "nothing was written" in run("train", table, "--out", tmp_path / "other", "--hold-out", "0.1").output
@@ -184,11 +184,11 @@ def test_faults_of_models(table, tmp_path):
     MatrixFactorization(0).fit(planted()).save(tmp_path / "other")
     assert "TableCompletion is needed here" in run("recommend", tmp_path / "other", "p0").output
     for method, name in (("trace-norm", "rank"), ("bayesian", "ridge"), ("als", "alpha")):
-        done = run("train", table, "--out", tmp_path / "m", "--method", method, f"--{name}", 1)
-        assert f"{name} is a setting of" in done.output
-        assert f"leave it out for {method}" in done.output
-    idle = run("train", table, "--out", tmp_path / "m", "--method", "bayesian", "--budget", 5)
-    assert "--budget is an option of --method als or implicit" in idle.output
+        done = run("train", table, "--out", tmp_path / "m", "--method", method, "--set", f"{name}=1")
+        flag = "--set alpha" if name == "alpha" else f"--{name}"  # hidden settings have no option
+        assert f"{flag} is not used by --method {method}, only by" in done.output
+    idle = run("train", table, "--out", tmp_path / "m", "--method", "bayesian", "--set", "budget=5")
+    assert "--set budget is used by methods als and implicit only" in idle.output
 
 
 # ---- the model behind them
@@ -304,7 +304,7 @@ def test_cells_are_held_out():
 
 def test_what_is_not_given_is_chosen(table, tmp_path):
     """What is given stays; the verb says in one line, and to programs, what it chose and what that cost."""
-    done = run("train", table, "--out", tmp_path / "model", "--ridge", "0.5", "--seed", "1")
+    done = run("train", table, "--out", tmp_path / "model", "--ridge", "0.5", "--set", "seed=1")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("chose ")]
     assert re.fullmatch(
         r"chose count_power \S+, bias_ridge \S+, rank \d+: RMSE \S+ of 95 cells held out.*\(\d+ fits in .* s\)", line
@@ -312,9 +312,9 @@ def test_what_is_not_given_is_chosen(table, tmp_path):
     model = load(tmp_path / "model")
     assert model.model_.ridge == 0.5
     assert model.model_.rank == model.choice_.settings["rank"] > 0
-    facts = json.loads(run("train", table, "--out", tmp_path / "other", "--budget", 0, "--json").stdout)["choice"]
+    facts = json.loads(run("train", table, "--out", tmp_path / "other", "--set", "budget=0", "--json").stdout)["choice"]
     assert (facts["fits"], facts["complete"], facts["figure"]) == (1, False, facts["default"])
-    plain = run("train", table, "--out", tmp_path / "plain", "--no-choose")
+    plain = run("train", table, "--out", tmp_path / "plain", "--set", "choose=false")
     assert "chose" not in plain.stdout
     assert load(tmp_path / "plain").model_.get_params() == MatrixFactorization(seed=0).get_params()
 
@@ -341,7 +341,7 @@ def test_ctrl_c_keeps_the_best_so_far(table, tmp_path, monkeypatch):
     monkeypatch.setattr(MatrixFactorization, "fit", cut)
     done = run("train", table, "--out", tmp_path / "model")
     assert (done.exit_code, len(calls)) == (130, 4)
-    assert "kept the best matrix so far" in done.output
+    assert "kept the model of the last iteration" in done.output
     model = load(tmp_path / "model")
     assert (len(model.choice_.trials), model.choice_.complete, model.interrupted_) == (3, False, True)
 
@@ -356,7 +356,9 @@ def halves(table, tmp_path_factory):
     heading, *lines = table.read_text().splitlines(keepends=True)
     for name, some in (("first.csv", lines[:700]), ("later.csv", lines[700:])):
         (folder / name).write_text(heading + "".join(some))
-    facts = run("train", folder / "first.csv", "--out", folder / "m", "--hold-out", "0.3", "--no-choose", "--json")
+    facts = run(
+        "train", folder / "first.csv", "--out", folder / "m", "--hold-out", "0.3", "--set", "choose=false", "--json"
+    )
     assert facts.exit_code == 0
     return folder, sum(1 for _ in lines) - 700
 
@@ -392,9 +394,15 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert [line["column"] for line in lines if line["row"] == "p5"] == [each["column"] for each in alone]
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
-    assert "name a ROW, or with --out" in run("recommend", folder / "m").output
-    assert "name a ROW, or with --out" in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
-    assert "--why is for one row" in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
+    assert "name a row, or the file for all rows with --out" in run("recommend", folder / "m").output
+    assert (
+        "name a row, or the file for all rows with --out"
+        in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
+    )
+    assert (
+        "--why needs the name of a row"
+        in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
+    )
     assert "cannot be read" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
 
 
@@ -424,6 +432,6 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
     said = run("train", table, "--out", tmp_path / "m").output
     assert "got '1,5'; for decimal commas say so" in said.replace("\n", " ")
-    assert "--time is for --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
+    assert "--time is used by --hold-out only" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

@@ -11,7 +11,6 @@ import typer
 from polyadic.cli.automaton import app as automaton
 from polyadic.cli.check import check
 from polyadic.cli.classify import app as classify
-from polyadic.cli.complete import app as complete
 from polyadic.cli.components import components
 from polyadic.cli.convert import convert
 from polyadic.cli.corpus import corpus
@@ -39,7 +38,9 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
+from polyadic.completion.task import TASK as complete
 from polyadic.core.version import __version__
+from polyadic.interface.command_line import group
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -84,7 +85,7 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
-        "complete": complete,
+        "complete": group(complete),
         "database": database,
         "relations": relations,
         "machine": machine,

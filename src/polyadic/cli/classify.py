@@ -83,8 +83,9 @@ def train(
     import numpy as np
 
     from polyadic.core.files import check_replaceable
-    from polyadic.core.selection import BUDGET, chosen
+    from polyadic.core.selection import chosen
     from polyadic.core.serialization import KIND
+    from polyadic.core.settings import BUDGET
     from polyadic.sentences.classifier import TextClassifier, held_out
 
     check_replaceable(out, KIND, overwrite=force)

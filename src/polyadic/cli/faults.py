@@ -95,7 +95,9 @@ class Verb(TyperCommand):
                 with claimed(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
                     return super().invoke(ctx)
             except InputError as error:
-                raise InputError(as_written(str(error), flags)) from error
+                named = {name: _flag(name, options) for name in error.settings}
+                message = _flagged(str(error), named) if named else as_written(str(error), flags)
+                raise InputError(message) from error
 
 
 def as_written(fault: str, flags: Mapping[str, str]) -> str:
@@ -127,6 +129,13 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     if subject is None:
         return fault
     return _flagged(subject[0], flags) + fault[subject.end() :]
+
+
+def _flag(setting: str, options: Mapping[str, Any]) -> str:
+    """Write a setting as the option of its name, or as what ``--set`` takes."""
+    if setting in options:
+        return max(options[setting].opts, key=len)
+    return f"--set {setting}" if "set" in options else setting
 
 
 def _flagged(words: str, flags: Mapping[str, str]) -> str:

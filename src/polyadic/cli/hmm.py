@@ -64,8 +64,9 @@ def train(
 ) -> None:
     """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
     from polyadic.core.files import check_replaceable
-    from polyadic.core.selection import BUDGET, chosen
+    from polyadic.core.selection import chosen
     from polyadic.core.serialization import KIND
+    from polyadic.core.settings import BUDGET
     from polyadic.sequences.hidden_markov import HiddenMarkov
     from polyadic.sequences.strings import read_strings
 

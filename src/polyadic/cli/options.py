@@ -303,17 +303,20 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Of a scheduler, such as tcp://10.0.0.1:8786, or the file that it wrote.",
+        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or its scheduler file.",
         rich_help_panel=CLUSTER,
+        hidden=True,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_THREADS, help="Without one: so many processes here.", rich_help_panel=CLUSTER),
+    typer.Option(
+        min=1, max=MOST_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
+    ),
 ]
 MemoryOfAll = Annotated[
     Any,
     typer.Option(
-        "--memory", parser=in_bytes, metavar="SIZE", help="Stop at this much, such as 4G.", show_default="all there is"
+        "--memory", parser=in_bytes, metavar="SIZE", help="Memory limit, such as 4G.", show_default="none", hidden=True
     ),
 ]

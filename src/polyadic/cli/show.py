@@ -47,11 +47,11 @@ def add_verbs(
 ) -> None:
     """Add verbs to the command line, below a heading, each with a bound on memory and an example that ends its help."""
     for verb, example in examples.items():
-        spread = _spread(verb) if verb in on_clusters else verb
-        app.command(cls=Verb, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(_bounded(spread))
+        spread = distributed(verb) if verb in on_clusters else verb
+        app.command(cls=Verb, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(bounded(spread))
 
 
-def _spread(verb: Callable[..., None]) -> Callable[..., None]:
+def distributed(verb: Callable[..., None]) -> Callable[..., None]:
     """Let a verb work on a Dask cluster, with ``--scheduler`` or ``--workers``."""
 
     @functools.wraps(verb)
@@ -82,7 +82,7 @@ def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Ma
     return run
 
 
-def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
+def bounded(verb: Callable[..., None]) -> Callable[..., None]:
     """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
     plans = "memory" in inspect.signature(verb).parameters
 
@@ -92,6 +92,67 @@ def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
             verb(*arguments, **options, **({"memory": memory} if plans else {}))
 
     return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})
+
+
+def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
+    """Print what a verb returned: one JSON object, or tables for people."""
+    if as_json:
+        in_json(values)
+        refuse(values)
+        return
+    if values is None:
+        return
+    (printed or _printed)(values)
+    for note in getattr(values, "notes", ()):
+        typer.echo(note)
+    if hint := getattr(values, "next", ()):
+        wrote(values["out"], {}, as_json=False, hint=hint)
+    refuse(values)
+
+
+def refuse(values: Mapping[str, Any]) -> None:
+    """Print why queries were refused, if any were, and exit as after bad input."""
+    for fault in values.get("refused", {}).values():
+        say(fault)
+    if values.get("refused"):
+        raise typer.Exit(BAD_INPUT)
+
+
+def _printed(values: Mapping[str, Any]) -> None:
+    """Print a table for each list of records, or a table of the single values if there is none."""
+    lists = {name: value for name, value in values.items() if _is_records(value)}
+    for records in lists.values():
+        headings = [*records[0]] if records else []
+        table(headings, [[_joined(record[name]) for name in headings] for record in records])
+    if not lists:
+        single = {name: value for name, value in values.items() if name not in ("out", "choice")}
+        table(["what", "value"], [(name.replace("_", " "), value) for name, value in single.items()])
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _joined(value: Any) -> Any:
+    """Write the records of a cell in a line: parts with their amounts, others by their first value."""
+    if not value or not _is_records(value):
+        return value
+    return in_words(value) if "part" in value[0] else ", ".join(str(next(iter(each.values()))) for each in value)
+
+
+class Output:
+    """Context of a verb's work: says what was kept if Ctrl-C ends it."""
+
+    def __enter__(self) -> None:
+        """Begin the work."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Turn an interruption into its exit code."""
+        from polyadic.cli.faults import interrupted
+        from polyadic.interface.run import Interrupted
+
+        if isinstance(error, Interrupted):
+            raise interrupted(kept=error.kept) from None
 
 
 def drawn(draw: Callable[[int, Any], Iterable[Sequence[object]]], number: int, seed: int) -> None:

@@ -97,6 +97,53 @@ def read_lines(
         yield Line(number, row, column, rest, None if when is None else line[when])
 
 
+def read_pairs(
+    path: str | os.PathLike[str],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    *,
+    fields: Sequence[str] | None = None,
+    known_only: bool = True,
+) -> list[Line]:
+    """Read the pairs of names to predict; a first line with no known name is taken for headings.
+
+    Parameters
+    ----------
+    path : path
+    rows, columns : sequence of str
+        Names that the model knows.
+    fields : sequence of str, optional
+        Headings, or positions from 1, of the row and the column.
+    known_only : bool
+        Refuse names that the model does not know.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs, or a name is unknown.
+    """
+    known = {"row": {*rows}, "column": {*columns}}
+    lines = list(read_lines(path, fields=fields))
+    every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
+    if any(line.row in known["row"] or line.column in known["column"] for line in every[:1]):
+        lines = every  # the first line holds known names, so it is no heading whatever follows them
+    if not lines:
+        raise InputError(f"{path} has no lines with a row and a column")
+    if not known_only:
+        return lines
+    first = lines[0]
+    if len(lines) > 1 and first.number == 1 and first.row not in known["row"] and first.column not in known["column"]:
+        warnings.warn(f"{path}, line 1, is taken for headings: {first.row!r} and {first.column!r}", stacklevel=2)
+        lines = lines[1:]
+    for what, names in known.items():
+        for line in lines:
+            if (name := getattr(line, what)) not in names:
+                raise InputError(
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; see unknown", "unknown"
+                )
+    return lines
+
+
 def _places(
     path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None, decimal: Decimal = "."
 ) -> tuple[list[int], bool]:

@@ -25,8 +25,10 @@ from polyadic.completion.recommending import best_columns
 from polyadic.completion.trace_norm import TraceNormCompletion
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
+from polyadic.core.methods import Method, refuse_unused
 from polyadic.core.model import Amount, Model, Natural, Seed, Threads, Within
-from polyadic.core.selection import BUDGET, Choice, chosen
+from polyadic.core.selection import Choice, chosen
+from polyadic.core.settings import BUDGET
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 
@@ -36,12 +38,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-TAKEN = {
-    "rank": ("als", "bayesian", "implicit"),
-    "ridge": ("als", "implicit", "trace-norm"),
-    "alpha": ("implicit",),
+METHODS = {
+    "als": Method(MatrixFactorization),
+    "bayesian": Method(BayesianMatrixFactorization),
+    "implicit": Method(ImplicitFactorization),
+    "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
-"""Settings that not all methods have, and those that do."""
+"""The estimator of each method."""
 FEWEST = 100
 """Cells of which a tenth can choose."""
 FIRST = 20
@@ -62,35 +65,39 @@ class Recommendation(NamedTuple):
 
 
 class TableCompletion(Model):
-    r"""A table of which some cells are known, and what the others are likely to be; rows and columns have names.
+    r"""Complete a table whose rows and columns have names, by one of several methods.
 
     Parameters
     ----------
     method : {"als", "bayesian", "implicit", "trace-norm"}
-        :class:`~polyadic.completion.factorization.MatrixFactorization`;
-        :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization`, which has nothing to tune and knows
-        its uncertainty; :class:`~polyadic.completion.implicit.ImplicitFactorization` of counts, or of what is
-        listed without values; :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with an offset for
-        each row and column.
-    rank, ridge, alpha : int, and float, optional
-        Of the model of the method, if it has them; of ``trace-norm`` the ridge is the penalty. By default cells held
-        out choose them: :func:`~polyadic.core.selection.chosen`,
-        :func:`~polyadic.completion.penalty_path.choose_penalty`.
+        Matrix factorization with biases (als), the same with uncertainty (bayesian), of counts or of lists without
+        values (implicit), or trace-norm regularization (trace-norm). See
+        :class:`~polyadic.completion.factorization.MatrixFactorization`,
+        :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization`,
+        :class:`~polyadic.completion.implicit.ImplicitFactorization` and
+        :class:`~polyadic.completion.trace_norm.TraceNormCompletion`.
+    rank : int, optional
+        Number of components; 0 fits biases alone (default: selected on held-out cells). Not used by trace-norm.
+    ridge : float, optional
+        Ridge penalty on the factors, or of trace-norm the penalty of the trace norm (default: selected on held-out
+        cells).
+    alpha : float, optional
+        Confidence added by the mean count, for implicit (default: selected on held-out cells).
     choose : bool
-        Whether they do; if not, and for less than 100 cells, the defaults of the model stand.
+        Select the settings that are not given on held-out cells. Tables of less than 100 cells use the defaults of the
+        method.
     budget : float, optional
-        Seconds after which nothing more is tried (of ``als`` and ``implicit``).
+        Seconds after which selection stops, for als and implicit.
     hold_out : float
-        Share of the cells that are held out and predicted first, to see how well; then all are learnt from.
+        Share of the cells to hold out and predict first, to measure the error. The model is then fitted to all cells.
     hold_out_by : {"cells", "time"}
-        Any of them, or the latest of a table with times: what comes next is harder to tell than what is missing.
+        Hold out random cells, or the latest cells of a table with timestamps.
     seed : int, optional
-        Of random starts, of draws and of the cells held out.
+        Seed of random initialization, sampling and the selection of held-out cells.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads (default: all cores). The result does not depend on it.
     unknown : {"refuse", "mean"}
-        What is predicted of a row or column that the model has not: nothing, which is an error, or what is to be
-        expected of one of which nothing is known, the mean over those that it has.
+        Names that the model has not seen: refuse them, or predict the mean over the names it knows.
 
     Attributes
     ----------
@@ -142,11 +149,13 @@ class TableCompletion(Model):
     unknown: Literal["refuse", "mean"] = "refuse"
 
     def check(self) -> None:
-        """Refuse settings out of range, also by what the model of the method says, and those that it does not have."""
+        """Raise InputError for settings that are out of range or that the method does not use."""
         super().check()
-        for name, methods in TAKEN.items():
-            if getattr(self, name) is not None and self.method not in methods:
-                raise InputError(f"{name} is a setting of {' or '.join(methods)}; leave it out for {self.method}")
+        refuse_unused(METHODS, self.method, self._given())
+        if self.budget != BUDGET and self.method not in ("als", "implicit"):
+            raise InputError(
+                f"budget is used by methods als and implicit only; leave it out for {self.method}", "budget"
+            )
         self._new().check()
 
     def fit(self, table: Any, y: Any = None) -> Self:
@@ -475,18 +484,18 @@ class TableCompletion(Model):
         facts |= {"share_known": cells / (rows * columns), "parts": len(self.parts_), "largest_part": [*self.parts_[0]]}
         return facts | ({"held_out": self.hold_out, **self.held_out_} if self.held_out_ else {})
 
+    def _given(self) -> dict[str, Any]:
+        """Return the settings given for the estimator of a method."""
+        every = set().union(*(method.settings for method in METHODS.values())) - {"method", "seed", "threads"}
+        return {
+            name: value for name, value in self.get_params(deep=False).items() if name in every and value is not None
+        }
+
     def _new(self) -> Any:
-        """Make the model of the method, not fitted."""
-        own: dict[str, Any] = {name: value for name in TAKEN if (value := getattr(self, name)) is not None}
-        how: dict[str, Any] = {"seed": self.seed, "threads": self.threads}
-        if self.method == "bayesian":
-            return BayesianMatrixFactorization(**own, **how)
-        if self.method == "implicit":
-            return ImplicitFactorization(**own, **how)
-        if self.method == "als":
-            return MatrixFactorization(**own, **how)
-        model = TraceNormCompletion(offsets="biases", threads=self.threads)
-        return model if self.ridge is None else model.set_params(penalty=self.ridge)
+        """Make the estimator of the method, not fitted."""
+        method = METHODS[self.method]
+        shared = {name: getattr(self, name) for name in ("seed", "threads") if name in method.settings}
+        return method.make(self._given() | shared)
 
     def _fitted(self, known: Cells) -> Any:
         """Fit the model of the method, with what cells held out choose of what is not given."""
@@ -497,7 +506,7 @@ class TableCompletion(Model):
             if self.ridge is None:
                 model.set_params(penalty=choose_penalty(model, known).best)
             return model.fit(known)
-        given = [name for name in TAKEN if getattr(self, name) is not None]
+        given = [*self._given()]
         return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: Cells, test: Cells) -> None:

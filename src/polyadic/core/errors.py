@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -15,10 +15,25 @@ SAID = 300
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the message is one sentence that names the fault and what to do.
+    """Input that cannot be used: one sentence that says what is wrong, where, and what to do.
 
-    The command line prints the message alone. Anything else that reaches it is a fault of ours and keeps its traceback.
+    The command line prints the sentence without a traceback. Any other exception that reaches it is a defect of this
+    library and keeps its traceback.
+
+    Parameters
+    ----------
+    message : str
+    *settings : str
+        Names of the settings in the message; the command line replaces these words by the options.
     """
+
+    def __init__(self, message: str, *settings: str) -> None:
+        super().__init__(message)
+        self.settings = settings
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling, as for exceptions of worker processes."""
+        return type(self), (str(self), *self.settings)
 
 
 class MissingExtraError(ImportError):
@@ -69,7 +84,7 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
     allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
     number = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if number is None or number < low or (high is not None and number > high):
-        raise InputError(f"{name} must be a whole number {allowed}; got {value!r}")
+        raise InputError(f"{name} must be a whole number {allowed}; got {value!r}", name)
     return number
 
 
@@ -95,7 +110,7 @@ def check_number(name: str, value: object, *, low: float = 0.0, above: bool = Fa
         or value < low
         or (above and value == low)
     ):
-        raise InputError(f"{name} must be a finite number {allowed}; got {value!r}")
+        raise InputError(f"{name} must be a finite number {allowed}; got {value!r}", name)
     return float(value)
 
 
@@ -114,5 +129,5 @@ def check_choice(name: str, value: str, allowed: Collection[str]) -> str:
     polyadic.core.errors.InputError: window must be one of 'span', 'chunk'; got 'spam'
     """
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}")
+        raise InputError(f"{name} must be one of {', '.join(repr(a) for a in allowed)}; got {value!r}", name)
     return value

@@ -577,3 +577,18 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def read_names(path: Path) -> list[str]:
+    """Read a text file with a name on each line; blank lines are skipped.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as UTF-8.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    return [name for line in lines if (name := line.strip())]

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Within, check_settings
+from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
 from polyadic.core.solvers.run import Result
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ __all__ = [
     "learned",
 ]
 
-Threads = Annotated[int, Within(1, resources.MOST_THREADS)] | None
-"""Threads to work with; all cores by default."""
 Callback = Callable[[Result], None] | None
 """Called with the result so far after each sweep. It belongs to a run, and is not saved.
 

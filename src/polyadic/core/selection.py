@@ -42,8 +42,6 @@ GAIN = 1e-3
 """Share of the loss that a larger model has to gain: without, noise led ratings to rank 160."""
 HELD_OUT, ENOUGH = 0.1, 100_000
 """Share of the units that is held out, and their number at most: more would tell no better, and fill memory."""
-BUDGET = 600.0
-"""Seconds that verbs, and what does the same from Python, look for settings."""
 
 
 @dataclass(frozen=True)

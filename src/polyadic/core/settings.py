@@ -20,9 +20,11 @@ import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from polyadic.core.errors import InputError
+from polyadic.core.resources import MOST_THREADS
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,20 @@ Amount = Annotated[float, Within(0)]
 Positive = Annotated[float, Within(0, above=True)]
 Share = Annotated[float, Within(0, 1)]
 Seed = Natural | None
+Threads = Annotated[int, Within(1, MOST_THREADS)] | None
+BUDGET = 600.0
+"""Default number of seconds for the selection of settings."""
+
+
+@dataclass(frozen=True)
+class Metavar:
+    """What help texts show in place of a value, in an annotation."""
+
+    name: str
+
+
+File = Annotated[Path, Metavar("FILE")]
+Folder = Annotated[Path, Metavar("DIR")]
 
 
 def check_settings(settings: Any) -> None:
@@ -83,7 +99,7 @@ def check_setting(name: str, value: Any, hint: Any) -> None:
     InputError
     """
     if not admits(hint, value):
-        raise InputError(f"{name} must be {spelled(hint)}; got {value!r:.80}")
+        raise InputError(f"{name} must be {spelled(hint)}; got {value!r:.80}", name)
 
 
 @functools.cache

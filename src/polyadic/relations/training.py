@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.core.selection import BUDGET, chosen
+from polyadic.core.selection import chosen
+from polyadic.core.settings import BUDGET
 from polyadic.relations.facts import Facts, read_facts
 from polyadic.relations.horn_rules import HornRules
 from polyadic.relations.knowledge import Form, KnowledgeTensor

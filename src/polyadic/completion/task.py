@@ -1,0 +1,289 @@
+"""``polyadic complete``: predict the missing cells of a table, such as ratings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Folder, Natural, Share
+from polyadic.interface.run import Saved, save
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from polyadic.completion.table_completion import TableCompletion
+
+MODEL = "polyadic.completion.table_completion:TableCompletion"
+TASK = Task("complete", "Predict the missing cells of a table, such as ratings.", model=MODEL)
+Decimal = Literal[".", ","]
+
+
+@TASK.verb(
+    example="polyadic complete train ratings.csv --out completed --hold-out 0.1",
+    settings={"model": MODEL},
+    options=("columns", "decimal", "time", "method", "rank", "ridge", "hold_out"),
+    distributed=True,
+)
+def train(
+    table: File,
+    model: TableCompletion,
+    *,
+    out: Folder,
+    columns: list[str] | None = None,
+    decimal: Decimal = ".",
+    time: str | None = None,
+    force: bool = False,
+) -> Saved:
+    """Fit a model to a table.
+
+    Settings that are not given are selected by validation on held-out cells. With --hold-out, the error on other
+    held-out
+    cells is reported beside that of a model of biases alone (for implicit: ranking measures beside those of the most
+    popular columns); the saved model is then fitted to all cells.
+
+    Parameters
+    ----------
+    table
+        CSV or TSV file with a row name, a column name and a value on each line.
+    out
+        Folder to write the model to.
+    columns
+        Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
+    decimal
+        Decimal mark of the values.
+    time
+        Heading or position of a timestamp; --hold-out then holds out the latest lines.
+    """
+    from polyadic.completion.named_cells import read_cells
+
+    if time is not None and not model.hold_out:
+        raise InputError("time is used by hold_out only; give both or neither", "time", "hold_out")
+    if time is not None:
+        model.hold_out_by = "time"
+    saved = run(
+        model,
+        lambda: read_cells(table, fields=columns, decimal=decimal, time=time),
+        out,
+        force=force,
+        summary=model.facts,
+    )
+    saved.next = "complete", "recommend", out, model.rows_[0]
+    return saved
+
+
+@TASK.verb(example="polyadic complete predict completed new.csv")
+def predict(
+    model: TableCompletion,
+    pairs: File,
+    *,
+    columns: list[str] | None = None,
+    interval: Share | None = None,
+    unknown: Literal["refuse", "mean"] = "refuse",
+) -> dict[str, Any]:
+    """Predict cells, with standard deviations from the bayesian method and prediction intervals from any.
+
+    Parameters
+    ----------
+    pairs
+        CSV or TSV file with a row name and a column name on each line.
+    columns
+        Headings, or positions from 1, of the row and the column (default: the first two columns).
+    interval
+        Level of a prediction interval, such as 0.9; needs a model trained with --hold-out.
+    unknown
+        Names that the model has not seen: refuse them, or predict the mean over the names it knows.
+    """
+    import numpy as np
+
+    from polyadic.completion.named_cells import read_pairs
+
+    model.set_params(unknown=unknown)
+    lines = read_pairs(pairs, model.rows_, model.columns_, fields=columns, known_only=unknown == "refuse")
+    cells = [line.row for line in lines], [line.column for line in lines]
+    mean, std = model.predict_distribution(*cells)
+    values = {"value": mean} | ({"std": std} if np.isfinite(std).any() else {})
+    if interval is not None:
+        values |= dict(zip(("low", "high"), model.predict_interval(*cells, level=interval), strict=True))
+    return {
+        "predictions": [
+            {"row": line.row, "column": line.column}
+            | {name: round(float(number[at]), 6) for name, number in values.items()}
+            for at, line in enumerate(lines)
+        ]
+    }
+
+
+@TASK.verb(example="polyadic complete recommend completed 'reader 1' -n 5")
+def recommend(
+    model: TableCompletion,
+    row: str | None = None,
+    *,
+    top: Count = 10,
+    why: Natural = 0,
+    by: Literal["cells", "themes"] = "cells",
+    allowed: File | None = None,
+    blocked: File | None = None,
+    seen: bool = False,
+    out: File | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Rank the unknown columns of a row by predicted value, or those of all rows into a file.
+
+    With --why, each prediction is split into the contributions of the row's known cells (als, implicit), or with
+    --by themes into those of the components of any method; they and a base add up to the value. With --out, catalogue
+    coverage, the Gini index and the novelty (bits) of all recommendations are reported.
+
+    Parameters
+    ----------
+    row
+        Name of a row (default: all rows, with --out).
+    top
+        Number of columns to recommend.
+    why
+        Number of contributions to show for each column.
+    by
+        Contributions of known cells, or of components.
+    allowed
+        File with the names of the columns to recommend from, one per line (default: all columns).
+    blocked
+        File with the names of columns never to recommend, one per line.
+    seen
+        Include columns that are known in the row.
+    out
+        File for the recommendations of all rows: CSV, or Parquet if its name ends in .parquet.
+    """
+    from polyadic.cli import show as output
+    from polyadic.core.files import read_names
+
+    if (row is None) == (out is None):
+        raise InputError("name a row, or the file for all rows with out", "out")
+    if out is not None and why:
+        raise InputError("why needs the name of a row; it cannot be combined with out", "why", "out")
+    which: dict[str, Any] = {
+        "allowed": None if allowed is None else read_names(allowed),
+        "blocked": () if blocked is None else read_names(blocked),
+        "seen": seen,
+    }
+    if out is not None:
+        output.check_file(out, force=force)
+        return _recommend_all(model, top, out, which)
+    best = model.recommend(row, top, **which)
+    found: list[dict[str, Any]] = [{"column": name, "value": round(value, 6)} for name, value in best]
+    if why:
+        reasons = model.explain(row, [name for name, _ in best], by=by)
+        for line, reason in zip(found, reasons, strict=True):
+            line.update(output.reasons(reason, why, "column" if by == "cells" else "theme"))
+    return {"row": row, "recommended": found}
+
+
+def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str, Any]) -> dict[str, Any]:
+    """Write the best columns of every row to a file; return how widely the recommendations are spread."""
+    import numpy as np
+
+    from polyadic.cli import show as output
+    from polyadic.core.progress import tracked
+    from polyadic.metrics.recommendation import catalogue
+
+    number = {name: at for at, name in enumerate(model.columns_)}
+    recommended: list[int] = []
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for name, best in tracked(model.recommend_all(top, **which), "recommending", total=len(model.rows_)):
+            recommended.extend(number[column] for column, _ in best)
+            yield from ((name, rank, column, value) for rank, (column, value) in enumerate(best, 1))
+
+    output.write_table(["row", "rank", "column", "value"], rows(), out)
+    known = np.bincount(model.known_.columns, minlength=len(number))
+    measures = catalogue(recommended, known, len(model.rows_))._asdict()
+    return {"out": str(out), "rows": len(model.rows_), "recommended": len(recommended), **measures}
+
+
+@TASK.verb(example="polyadic complete similar completed Dracula")
+def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = False) -> dict[str, Any]:
+    """List the columns whose predictions correlate most with those of a column, over all rows.
+
+    Parameters
+    ----------
+    name
+        Name of a column, or with --rows of a row.
+    top
+        Number of names to list.
+    rows
+        Compare rows instead of columns.
+    """
+    alike = model.similar(name, top, of="row" if rows else "column")
+    return {"name": name, "similar": [{"name": other, "correlation": round(r, 6)} for other, r in alike]}
+
+
+@TASK.verb(example="polyadic complete themes completed --top 5")
+def themes(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
+    """Describe the components behind the predictions: the columns that rise and fall with each.
+
+    Parameters
+    ----------
+    top
+        Number of columns to list for each component.
+    number
+        Number of components at most (default: the rank of the model).
+    """
+
+    def named(side: list[tuple[Any, float]]) -> list[dict[str, Any]]:
+        return [{"column": name, "loading": round(loading, 6)} for name, loading in side]
+
+    found = model.themes(number, top=top)
+    return {
+        "themes": [
+            {"share": round(each.share, 6), "columns": named(each.columns), "against": named(each.against)}
+            for each in found
+        ]
+    }
+
+
+@TASK.verb(example="polyadic complete add completed new-ratings.csv --out completed --force")
+def add(
+    model: TableCompletion,
+    table: File,
+    *,
+    out: Folder,
+    columns: list[str] | None = None,
+    decimal: Decimal = ".",
+    sweeps: Natural | None = None,
+    sums: bool = False,
+    refit: bool = False,
+    force: bool = False,
+) -> Saved:
+    """Update a model with new lines: new rows, new columns, new values of known cells.
+
+    New rows and columns are solved for with the others fixed, without refitting or selection. The error of the model on
+    the new cells, before it learned them, is reported; if it is much larger than on held-out cells, train again.
+
+    Parameters
+    ----------
+    table
+        CSV or TSV file with the new lines: a row name, a column name and a value on each.
+    out
+        Folder to write the model to.
+    columns
+        Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
+    decimal
+        Decimal mark of the values.
+    sweeps
+        Number of sweeps over all rows and columns after the new ones are solved for (default: 1; bayesian 0).
+    sums
+        Add new values to known ones, as for counts, instead of replacing them.
+    refit
+        Also fit from scratch, save that model, and report its distance to the update.
+    """
+    from polyadic.completion.named_cells import read_cells
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+
+    check_replaceable(out, KIND, overwrite=force)
+    news = read_cells(table, fields=columns, decimal=decimal)
+    model.update(news, sweeps=sweeps, sums=sums, refit=refit)
+    saved = save(model, out, force=force, summary=lambda: model.updated_)
+    saved.next = "complete", "recommend", out, news.rows[0]
+    return saved

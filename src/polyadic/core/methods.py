@@ -1,0 +1,55 @@
+"""Tables of methods: which estimator a method name stands for, and which settings it uses."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from polyadic.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: an estimator with some settings fixed and others called by the name that all methods use.
+
+    Attributes
+    ----------
+    estimator : type
+        Class of the estimator, a dataclass.
+    fixed : dict
+        Settings that make it this method.
+    renamed : dict of str to str
+        Name of the estimator's setting, by the name that it has in the table of methods.
+    """
+
+    estimator: type[Any]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> frozenset[str]:
+        """Names of the settings that can be given."""
+        own = {each.name for each in dataclasses.fields(self.estimator) if each.init} - {*self.fixed, "callback"}
+        return frozenset(own - {*self.renamed.values()} | {*self.renamed})
+
+    def make(self, settings: Mapping[str, Any]) -> Any:
+        """Make the estimator."""
+        return self.estimator(**self.fixed, **{self.renamed.get(name, name): value for name, value in settings.items()})
+
+
+def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str, Any]) -> None:
+    """Raise InputError if a given setting is not used by the method.
+
+    >>> from polyadic import LDA, NMF
+    >>> refuse_unused({"nmf": Method(NMF), "lda": Method(LDA)}, "lda", {"beta": 1.0})
+    Traceback (most recent call last):
+    polyadic.core.errors.InputError: beta is not used by method lda, only by nmf; leave it out
+    """
+    for name in given:
+        if name not in methods[method].settings:
+            users = ", ".join(other for other, each in methods.items() if name in each.settings)
+            raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")

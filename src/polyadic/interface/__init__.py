@@ -1,0 +1,1 @@
+"""Command line, JSON and HTTP forms of the tasks, derived from their annotated functions."""

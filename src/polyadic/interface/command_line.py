@@ -1,0 +1,242 @@
+"""Commands derived from tasks: options, ``--set``, ``--help-all``, ``--json``, and what a command prints."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+
+from polyadic.cli import show
+from polyadic.cli.faults import Verb as Command
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Metavar, Within, spelled
+from polyadic.interface.task import NONE, Parameter, fields_of, load_class, parameters, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from polyadic.interface.task import Task, Verb
+
+SHORT = {"out": "-o", "top": "-n", "force": "-f"}
+"""One-letter flags."""
+JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
+FORCE = Parameter("force", bool, default=False, help="Replace an existing output of the same kind.")
+
+
+def group(task: Task) -> typer.Typer:
+    """Make the group of commands of a task."""
+    app = typer.Typer(no_args_is_help=True, help=task.about)
+    for verb in task.verbs.values():
+        add_command(app, verb, task.model)
+    return app
+
+
+def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None) -> None:
+    """Add the command of a verb to a group."""
+    command = _command(verb, model)
+    if verb.distributed:
+        command = show.distributed(command)
+    about = inspect.cleandoc(verb.function.__doc__ or "").partition("\nParameters\n")[0]
+    paragraphs = "\n\n".join(" ".join(paragraph.split()) for paragraph in about.split("\n\n"))
+    how: dict[str, Any] = {"help": paragraphs, "epilog": f"Example:\n\n{verb.example}", "rich_help_panel": panel}
+    app.command(verb.name, cls=Command, **how)(show.bounded(command))
+
+
+def _command(verb: Verb, model: str) -> Callable[..., None]:
+    """Make the function that typer calls: read the options, call the verb, print what it returns."""
+    every = parameters(verb.function)
+    own = [each for each in every if each.name != "force" and each.name not in verb.settings]
+    loaded = model if own[:1] and own[0].name == "model" else ""
+    if loaded:
+        own[0] = Parameter(
+            "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
+        )
+    groups = {name: _fields(targets) for name, targets in verb.settings.items()}
+    by_name = {each.name: each for each in own} | {
+        name: each for group in groups.values() for name, each in group.items()
+    }
+    shown = [each for each in own if each.positional or each.default is NONE or not verb.options]
+    shown += [by_name[name] for name in verb.options]
+    settable = {name: each for name, each in by_name.items() if each not in shown or each not in own}
+    forced = any(each.name == "force" for each in every)
+
+    def run(ctx: typer.Context, **values: Any) -> None:
+        given = {each.name: _value(each, values[each.name]) for each in shown if _is_given(ctx, each.name)}
+        given |= _set(values.get("set_", ()), settable, given)
+        if forced:
+            given["force"] = values["force"]
+        with show.Output():
+            for name, group in groups.items():
+                given[name] = _made(
+                    verb.settings[name], {each: given.pop(each) for each in group if each in given}, group
+                )
+            if loaded:
+                from polyadic.core.serialization import load
+
+                given["model"] = load(given["model"], load_class(loaded))
+            result = verb.function(**given)
+            show.result(result, as_json=values.get("as_json", False), printed=verb.show)
+
+    shown.sort(key=lambda each: (not each.positional, each.default is not NONE))
+    signature = [_typed(each) for each in shown]
+    if settable:
+        signature.append(_typed_set(settable))
+    if forced:
+        signature.append(_typed(FORCE))
+    if verb.json:
+        signature.append(_typed(JSON, flag="--json"))
+    signature.append(_typed_help_all(settable))
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    run.__signature__ = inspect.Signature([context, *signature])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (context, *signature)}
+    run.__name__ = verb.name
+    return run
+
+
+def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
+    """List the settings of one class or several by name."""
+    return {
+        each.name: each
+        for target in (targets if isinstance(targets, tuple) else (targets,))
+        for each in fields_of(target)
+    }
+
+
+def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
+    """Make the object of a class from the settings given; of several classes, return the settings."""
+    if "seed" in known:
+        given = {"seed": 0} | given  # a command repeated gives the same result
+    return given if isinstance(targets, tuple) else load_class(targets)(**given)
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option or argument is on the command line."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """Read the values of ``--set NAME=VALUE``."""
+    read: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in settable:
+            raise InputError(f"--set takes NAME=VALUE, with NAME one of {', '.join(settable)}; got {text!r:.60}")
+        if name in given or name in read:
+            raise InputError(f"{name} is given twice", name)
+        read[name] = read_text(settable[name], value)
+    return read
+
+
+def _value(parameter: Parameter, value: Any) -> Any:
+    """Convert what typer gives where it has no type of its own."""
+    return read_text(parameter, value) if _separated(parameter.hint) and isinstance(value, str) else value
+
+
+def _typed(parameter: Parameter, *, flag: str = "") -> inspect.Parameter:
+    """Make the parameter that typer reads."""
+    default, annotation, how = parameter.default, _plain(parameter.hint), _described(parameter)
+    if _separated(parameter.hint):
+        annotation = list[str] if parameter.positional else str
+    if default is None:
+        annotation = annotation | None
+    elif isinstance(default, tuple | list):
+        default = ",".join(map(str, default))
+    made: Any
+    if parameter.positional:
+        made = typer.Argument(**how)
+    else:
+        long = flag or f"--{parameter.name.replace('_', '-')}"
+        switch = f"{long}/--no-{long[2:]}" if default is True else long
+        made = typer.Option(switch, *([SHORT[parameter.name]] if parameter.name in SHORT else []), **how)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(parameter.name, kind, default=default, annotation=Annotated[annotation, made])
+
+
+def _described(parameter: Parameter) -> dict[str, Any]:
+    """Return help text, bounds, and how value and default are shown."""
+    how: dict[str, Any] = {"help": parameter.help}
+    bounds, metavar = (_first(parameter.hint, kind) for kind in (Within, Metavar))
+    if bounds is not None and _plain(parameter.hint) in (int, float):
+        how |= {"min": bounds.low, "max": bounds.high}
+    if metavar is not None:
+        how["metavar"] = metavar.name
+    elif parameter.positional:
+        how["metavar"] = parameter.name.upper()
+    elif _separated(parameter.hint):
+        how["metavar"] = {int: "N,...", float: "X,..."}.get(_item(parameter.hint), "NAME,...")
+    if parameter.positional and parameter.default is None:
+        how["metavar"] = f"[{how['metavar']}]"
+    if parameter.shown_default or parameter.default is None:
+        how["show_default"] = parameter.shown_default or False
+    return how
+
+
+def _typed_set(settable: dict[str, Parameter]) -> inspect.Parameter:
+    about = "Set any other setting by its name; --help-all lists them."
+    option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
+    return inspect.Parameter(
+        "set_", inspect.Parameter.KEYWORD_ONLY, default=[], annotation=Annotated[list[str], option]
+    )
+
+
+def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
+    def show_all(ctx: typer.Context, wanted: bool) -> None:  # noqa: FBT001 # typer calls it
+        if not wanted:
+            return
+        hidden = [each for each in ctx.command.params if getattr(each, "hidden", False)]
+        for each in hidden:
+            each.hidden = False  # type: ignore[attr-defined] # options have it
+        typer.echo(ctx.get_help())
+        if settable:
+            typer.echo("All settings, for --set NAME=VALUE:\n")
+        for setting in settable.values():
+            default = setting.shown_default or ("none" if setting.default is None else setting.default)
+            typer.echo(f"  {setting.name}: {spelled(setting.hint)} (default: {default})\n      {setting.help}")
+        raise typer.Exit
+
+    about = "Show this message with all options and settings, and exit."
+    option = typer.Option("--help-all", callback=show_all, is_eager=True, help=about)
+    return inspect.Parameter(
+        "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
+    )
+
+
+def _first(hint: Any, kind: type[Any]) -> Any:
+    """Find metadata of a kind in an annotation, in the parts of unions too."""
+    for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
+        if isinstance(part, kind):
+            return part
+        if get_args(part) and (found := _first(part, kind)) is not None:
+            return found
+    return None
+
+
+def _plain(hint: Any) -> Any:
+    """Reduce an annotation to the type that typer reads."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _plain(arguments[0])
+    if origin in (Union, UnionType):
+        return _plain(next(each for each in arguments if each is not NoneType))
+    return hint if origin is Literal else origin or hint
+
+
+def _item(hint: Any) -> Any:
+    """Type of the items of a collection."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _item(arguments[0])
+    if origin in (Union, UnionType):
+        return _item(next(each for each in arguments if each is not NoneType))
+    return _plain(arguments[0]) if arguments else str
+
+
+def _separated(hint: Any) -> bool:
+    """Whether a value is several items: separated by commas as an option, repeated as an argument."""
+    kind = _plain(hint)
+    return isinstance(kind, type) and kind.__name__ in ("list", "tuple", "Sequence", "Collection")

@@ -1,0 +1,84 @@
+"""The life of a training command: check, read, fit, save, report; written once for all tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from polyadic.core.model import Model
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; ``kept`` says what was saved."""
+
+    def __init__(self, *kept: str) -> None:
+        super().__init__(*kept)
+        self.kept = kept
+
+
+class Saved(dict[str, Any]):
+    """What a command that writes a model returns; ``next`` is the command to try on it."""
+
+    next: Sequence[object] = ()
+    notes: Sequence[str] = ()
+
+
+def train(
+    model: Model,
+    read: Callable[[], Any],
+    out: Path,
+    *,
+    force: bool,
+    summary: Callable[[], Mapping[str, Any]],
+    fit: Callable[[Any], Any] | None = None,
+) -> Saved:
+    """Fit a model to what ``read`` returns and save it.
+
+    Settings and the output path are checked before anything is read. A model that Ctrl-C stopped is saved if it had
+    completed an iteration.
+
+    Parameters
+    ----------
+    model : Model
+        Not fitted.
+    read : callable
+        Reads the input.
+    out : Path
+        Folder to write.
+    force : bool
+        Whether an existing model is replaced.
+    summary : callable
+        Returns the figures to report once the model is fitted.
+    fit : callable, optional
+        Fits the model to the input (default: its ``fit``).
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+
+    model.check()
+    check_replaceable(out, KIND, overwrite=force)
+    (fit or model.fit)(read())
+    return save(model, out, force=force, summary=summary)
+
+
+def save(model: Model, out: Path, *, force: bool, summary: Callable[[], Mapping[str, Any]]) -> Saved:
+    """Save a fitted model and report; raises ``Interrupted`` if Ctrl-C ended its fit."""
+    stopped = getattr(model, "interrupted_", False)
+    if stopped and not getattr(model, "n_iter_", True):
+        raise Interrupted
+    model.save(out, overwrite=force)
+    if stopped:
+        raise Interrupted(f"the model of the last iteration in {out}")
+    selection = getattr(model, "choice_", None)
+    saved = Saved(out=str(out), **summary())
+    if selection is not None:
+        saved["choice"], saved.notes = selection.facts(), [str(selection)]
+    return saved

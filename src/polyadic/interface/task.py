@@ -1,0 +1,313 @@
+r'''Tasks: what a family of models can do, declared once as annotated functions.
+
+A task is a module ``<family>/task.py`` with a :class:`Task`. Its verbs are plain functions: parameters with types,
+bounds
+and defaults, described in a numpydoc ``Parameters`` section, that return what ``--json`` prints. The command line
+(:mod:`polyadic.interface.command_line`) and the HTTP interface (:mod:`polyadic.interface.http`) are derived from them.
+
+>>> from polyadic.core.settings import Count
+>>> task = Task("double", "Double numbers.")
+>>> @task.verb(example="polyadic double twice 3")
+... def twice(number: int, *, times: Count = 1):
+...     """Double a number.
+...
+...     Parameters
+...     ----------
+...     number
+...         Number to double.
+...     times
+...         How often to double it.
+...     """
+...     return {"number": number * 2**times}
+>>> [(each.name, each.help, each.positional) for each in parameters(twice)]
+[('number', 'Number to double.', True), ('times', 'How often to double it.', False)]
+
+Settings of an estimator are never repeated: a verb with ``settings={"model": "module:Class"}`` takes the fields of that
+dataclass as options, with the help texts of the class docstring, and gets an object made of them as ``model``. Fields
+are read from the source, so that ``--help`` imports no array library.
+'''
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import inspect
+import re
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from polyadic.core import settings as kinds
+from polyadic.core.errors import InputError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Summary = Callable[..., Mapping[str, Any]]
+NONE = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a verb, or a setting of an estimator.
+
+    Attributes
+    ----------
+    name : str
+    hint : Any
+        Its annotation, resolved.
+    default : Any
+        ``inspect.Parameter.empty`` if it must be given.
+    help : str
+        First sentence of its description.
+    shown_default : str
+        Default in words, where the description ends in "(default: ...)".
+    positional : bool
+    """
+
+    name: str
+    hint: Any
+    default: Any
+    help: str = ""
+    shown_default: str = ""
+    positional: bool = False
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A function of a task, with what its command needs besides the signature.
+
+    Attributes
+    ----------
+    function : callable
+    example : str
+        Command that runs on the files of ``polyadic example``.
+    settings : dict of str to str or tuple of str
+        By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
+        them, or for several classes a dict of the settings that were given.
+    options : tuple of str
+        The options that ``--help`` lists besides those that must be given (default: all but settings); ``--set``
+        takes the others.
+    show : callable, optional
+        Prints the result for people; by default :func:`polyadic.interface.output.result` makes tables.
+    json : bool
+        Whether the command has ``--json``.
+    distributed : bool
+        Whether the command has ``--scheduler`` and ``--workers``.
+    """
+
+    function: Callable[..., Any]
+    example: str
+    settings: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    show: Callable[..., None] | None = None
+    json: bool = True
+    distributed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The word of the command line."""
+        return self.function.__name__.strip("_").replace("_", "-")
+
+
+@dataclass
+class Task:
+    """A group of verbs of the command line.
+
+    Attributes
+    ----------
+    name : str
+    about : str
+        One sentence for the list of commands.
+    model : str
+        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given.
+    verbs : dict of str to Verb
+    """
+
+    name: str
+    about: str
+    model: str = ""
+    verbs: dict[str, Verb] = field(default_factory=dict)
+
+    def verb(self, *, example: str, **how: Any) -> Callable[[Function], Function]:
+        """Add a function to the task; see :class:`Verb` for the options."""
+
+        def add(function: Function) -> Function:
+            verb = Verb(function, example, **how)
+            self.verbs[verb.name] = verb
+            return function
+
+        return add
+
+
+def parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """List the parameters of a function; those that are not keyword-only are positional."""
+    described = descriptions(function.__doc__)
+    known = vars(typing) | function.__globals__  # names that are imported for types only are objects, not options
+    return [
+        Parameter(
+            each.name,
+            _resolved(each.annotation, known),
+            each.default,
+            *described.get(each.name, ("", "")),
+            positional=each.kind is not inspect.Parameter.KEYWORD_ONLY,
+        )
+        for each in inspect.signature(function).parameters.values()
+    ]
+
+
+def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return _evaluated(ast.parse(annotation, mode="eval").body, known)
+    except NameError:
+        return Any
+
+
+@functools.cache
+def fields_of(target: str) -> tuple[Parameter, ...]:
+    """List the settings of ``"module:Class"`` from its source, without importing it; those of its bases come first.
+
+    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
+    are objects that no text names.
+    """
+    module, _, name = target.partition(":")
+    spec = find_spec(module)
+    assert spec is not None, f"no module {module}"
+    assert spec.origin is not None, f"no source of {module}"
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    imported = {
+        each.name: f"{node.module}:{each.name}"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polyadic.")
+        for each in node.names
+    }
+    if name not in classes:
+        return ()
+    found: dict[str, Parameter] = {}
+    for base in classes[name].bases:
+        inherited = base.id if isinstance(base, ast.Name) else ""
+        at = f"{module}:{inherited}" if inherited in classes else imported.get(inherited)
+        found |= {each.name: each for each in fields_of(at)} if at else {}
+    described = descriptions(ast.get_docstring(classes[name]))
+    known = vars(typing) | vars(kinds) | _constants(tree)
+    for each in classes[name].body:
+        if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name) or each.target.id == "_":
+            continue
+        try:
+            hint, default = (_evaluated(part, known) for part in (each.annotation, each.value))
+        except (NameError, TypeError):
+            continue
+        found[each.target.id] = Parameter(each.target.id, hint, default)
+    for setting in found.values():
+        text = described.get(setting.name, (setting.help, setting.shown_default))
+        found[setting.name] = replace(setting, help=text[0], shown_default=text[1])
+    return tuple(found.values())
+
+
+def _evaluated(node: ast.expr | None, known: Mapping[str, Any]) -> Any:
+    if node is None:
+        return NONE
+    return eval(compile(ast.Expression(node), "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    """Evaluate the module's constants that are literals, and types made of settings' types."""
+    known: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                known[node.targets[0].id] = _evaluated(node.value, vars(typing) | vars(kinds) | known)
+            except Exception:  # noqa: BLE001, S112 # a constant that needs more is none of a declaration
+                continue
+    return known
+
+
+def load_class(target: str) -> Any:
+    """Import ``"module:Class"``."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
+    r"""Parse the ``Parameters`` section of a numpydoc docstring: first sentence and default in words, by name.
+
+    >>> descriptions("Add.\n\nParameters\n----------\na, b : int\n    Terms (default: all). More.")
+    {'a': ('Terms.', 'all'), 'b': ('Terms.', 'all')}
+    """
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", inspect.cleandoc(doc or ""), re.MULTILINE | re.DOTALL
+    )
+    found: dict[str, tuple[str, str]] = {}
+    for names, text in re.findall(
+        r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", section[1] if section else "", re.MULTILINE
+    ):
+        sentence = _plain(" ".join(text.split()))
+        sentence = re.split(r"(?<=[^.\s][^.]\.)\s+(?=[A-Z`\"(-])", sentence, maxsplit=1)[0]
+        default = re.search(r"\s*\(default: ([^()]*)\)", sentence)
+        if default:
+            sentence = sentence.replace(default[0], "")
+        for name in names.partition(" : ")[0].split(", "):
+            found[name.strip().lstrip("*")] = sentence, default[1] if default else ""
+    return found
+
+
+def _plain(text: str) -> str:
+    """Write reST roles and literals as plain text."""
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
+    return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
+
+
+def read_text(parameter: Parameter, text: str) -> Any:
+    """Read a value of a parameter from text, as ``--set NAME=VALUE`` and HTTP give it.
+
+    Raises
+    ------
+    InputError
+        If the text is no value of the parameter's type, or is out of bounds.
+
+    >>> read_text(Parameter("rank", kinds.Natural | None, None, ""), "8")
+    8
+    >>> read_text(Parameter("sizes", tuple[int, ...], (), ""), "1,2")
+    (1, 2)
+    """
+    for value in _readings(parameter.hint, text):
+        if kinds.admits(parameter.hint, value):
+            return value
+    raise InputError(f"{parameter.name} must be {kinds.spelled(parameter.hint)}; got {text!r:.40}", parameter.name)
+
+
+def _readings(hint: Any, text: str) -> Iterator[Any]:
+    """Yield what a text may mean to an annotation, the likeliest first."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        yield from _readings(arguments[0], text)
+    elif origin in (typing.Union, type(int | None)):
+        for each in sorted(arguments, key=lambda kind: kind is str):
+            yield from _readings(each, text)
+    elif origin is Literal:
+        yield from (choice for choice in arguments if str(choice) == text)
+    elif origin in (tuple, list, Sequence, Collection):
+        parts = [] if text in ("", "none") else text.split(",")
+        values = [next(_readings(arguments[0], part.strip()), None) for part in parts]
+        yield tuple(values) if origin is tuple else values
+    elif hint in READERS:
+        with contextlib.suppress(ValueError, KeyError):
+            yield READERS[hint](text)
+
+
+READERS: dict[Any, Callable[[str], Any]] = {
+    int: int,
+    float: float,
+    str: str,
+    Any: str,
+    Path: Path,
+    bool: {"true": True, "yes": True, "false": False, "no": False}.__getitem__,
+    type(None): {"none": None}.__getitem__,
+}
+"""How plain types are read."""
