@@ -38,9 +38,9 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
-from polyadic.completion.task import TASK as complete
+from polyadic.completion import task as complete
 from polyadic.core.version import __version__
-from polyadic.interface.command_line import group
+from polyadic.interface.command_line import group as commands_of
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -85,7 +85,7 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
-        "complete": group(complete),
+        "complete": commands_of(complete.TASK),
         "database": database,
         "relations": relations,
         "machine": machine,

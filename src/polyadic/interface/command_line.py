@@ -83,7 +83,7 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
     shown.sort(key=lambda each: (not each.positional, each.default is not NONE))
     signature = [_typed(each) for each in shown]
     if settable:
-        signature.append(_typed_set(settable))
+        signature.append(_typed_set())
     if forced:
         signature.append(_typed(FORCE))
     if verb.json:
@@ -176,7 +176,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     return how
 
 
-def _typed_set(settable: dict[str, Parameter]) -> inspect.Parameter:
+def _typed_set() -> inspect.Parameter:
     about = "Set any other setting by its name; --help-all lists them."
     option = typer.Option("--set", metavar="NAME=VALUE", help=about, show_default=False)
     return inspect.Parameter(
