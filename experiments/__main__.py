@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperCommand
 
 from experiments import SUITES, load_suite, source
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
+from polyadic.interface import errors, output
 
 if TYPE_CHECKING:
     from experiments.experiment import Option, Suite
@@ -29,7 +29,7 @@ METAVARS = {str: "NAME,...", int: "N,...", float: "X,..."}
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what was made with other settings.")]
 
 
-class Suites(faults.Verbs):
+class Suites(errors.Verbs):
     """The suites by name; of one that is not called only the help is known."""
 
     def list_commands(self, _: Any) -> list[str]:
@@ -85,7 +85,7 @@ def suite_command(name: str) -> Any:
     example = f"python -m experiments {name} {'wiki.txt.xz ' if _arguments(chosen) else ''}--out results"
     alone = typer.Typer(add_completion=False)
     texts: Any = {"help": f"{_about(name)}\n\n{GOES_ON}", "epilog": f"Example:\n\n{example}"}
-    alone.command(name, cls=faults.Verb, **texts)(reproduce)
+    alone.command(name, cls=errors.Verb, **texts)(reproduce)
     return typer.main.get_command(alone)
 
 
@@ -97,11 +97,11 @@ def _run(chosen: Suite[Any], settings: Any, *, parts: Any, out: Path, data: Any,
     """Run a suite, and say what it wrote."""
     from experiments.experiment import run_suite
 
-    how = {"root": data, "force": force, "steps": show.Steps(silent=as_json), "tell": faults.say}
-    with faults.keeping(faults.stages_in(out)):
+    how = {"root": data, "force": force, "steps": output.Steps(silent=as_json), "tell": errors.say}
+    with errors.keeping(errors.stages_in(out)):
         report = run_suite(chosen, out, settings=settings, parts=parts, **how)
     if as_json:
-        show.in_json(report)
+        output.in_json(report)
         return
     pictures = f" and pictures in {out / 'figures'}" if (out / "figures").is_dir() else ""
     typer.echo(f"wrote {out / 'report.md'}, {out / 'report.json'}{pictures}")

@@ -24,10 +24,10 @@ from experiments.bailey2017.protocol import SUITE
 from experiments.bailey2017.tables import MEASURES
 from experiments.experiment import run_suite
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
-from polyadic.cli import faults
 from polyadic.core.files import plain
 from polyadic.core.stage_cache import RefusedError, Store
 from polyadic.datasets import Review
+from polyadic.interface import errors
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
 from polyadic.words import evaluation as words
@@ -138,7 +138,7 @@ def again(place, out, *options):
 
 
 def sentence(run):
-    assert run.exit_code == faults.BAD_INPUT, run.output + repr(run.exception)
+    assert run.exit_code == errors.BAD_INPUT, run.output + repr(run.exception)
     return run.stderr.splitlines()[-1]
 
 
@@ -428,7 +428,7 @@ def test_ctrl_c_says_how_to_go_on(place, tmp_path, monkeypatch):
 
     monkeypatch.setattr(training, "_alone", stopped)
     run = reproduce(place, tmp_path / "out", *SMALL, *own(place), "--kind", "outliers")
-    assert run.exit_code == faults.INTERRUPTED
+    assert run.exit_code == errors.INTERRUPTED
     expected = f"interrupted; kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
     assert expected in run.stderr
     assert (tmp_path / "out" / "counts" / "pairs.json").exists()

@@ -19,13 +19,14 @@ import pytest
 from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, SymmetricCP
-from polyadic.cli import VERBS, app, faults, show, train
+from polyadic.cli import VERBS, app, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.core.progress import sweeps
 from polyadic.core.solvers.adaptive import Adam
 from polyadic.core.solvers.run import Result
 from polyadic.datasets import similarity_sets
+from polyadic.interface import errors, output
 from polyadic.words.checkpoint import Checkpoint
 from polyadic.words.methods import METHODS
 
@@ -81,7 +82,7 @@ def process(*arguments, **options):
 
 def sentence(done):
     """Return the one line on standard error of a run that failed because of its input."""
-    assert done.exit_code == faults.BAD_INPUT, done.output
+    assert done.exit_code == errors.BAD_INPUT, done.output
     assert isinstance(done.exception, SystemExit)
     (line,) = done.stderr.splitlines()
     if line.startswith("{"):
@@ -436,7 +437,7 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     """The words that are known are answered; the others are named, and the exit code says so."""
     words = ["apollo*moon", "apollo*rokket"] if verb == "phrase" else ["apollo", "rokket"]
     done = polyadic(verb, vectors, *words, *(["--number", "2"] if verb == "senses" else []), "--json")
-    assert done.exit_code == faults.BAD_INPUT
+    assert done.exit_code == errors.BAD_INPUT
     answer = json.loads(done.stdout)
     (answers,) = (value for name, value in answer.items() if name != "refused")
     assert list(answers) == [words[0].replace("*", " ")]
@@ -703,7 +704,7 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
 
     monkeypatch.setattr("polyadic.core.progress.bar", bar)
     done = polyadic("train", text, "--out", tmp_path / "out", *SMALL, "--json")
-    assert done.exit_code == faults.INTERRUPTED, done.output
+    assert done.exit_code == errors.INTERRUPTED, done.output
     assert json.loads(done.stderr) == {
         "error": f"interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}"
     }
@@ -896,13 +897,13 @@ def test_warnings_are_one_line(capsys):
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        with faults.in_one_sentence():
+        with errors.in_one_sentence():
             warnings.warn("it did not converge", stacklevel=1)
     assert capsys.readouterr().err == "polyadic: warning: it did not converge\n"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code"), [(("no-such-folder", "apollo"), faults.BAD_INPUT), (("--tpo", "1"), faults.BAD_USAGE)]
+    ("wrong", "code"), [(("no-such-folder", "apollo"), errors.BAD_INPUT), (("--tpo", "1"), errors.BAD_USAGE)]
 )
 def test_errors_are_json_where_results_are(wrong, code):
     """What goes wrong under --json is an object too, on standard error."""
@@ -922,7 +923,7 @@ def test_warnings_are_json_where_results_are(vectors):
 def test_sentences_are_short(vectors):
     """A sentence that quotes a long line shows its beginning and its end."""
     line = sentence(polyadic("phrase", vectors, "apollo*" + "a" * 10_000 + "z"))
-    assert len(line) < 2 * faults.LINE
+    assert len(line) < 2 * errors.LINE
     assert " ... " in line
 
 
@@ -944,7 +945,7 @@ def test_a_full_disk_behind_standard_output(asked, vectors):
     with FULL.open("w") as full:
         running = process(*(each.format(vectors) for each in asked), stdout=full)
         _, stderr = running.communicate(timeout=300)
-    assert (running.returncode, stderr) == (faults.BAD_INPUT, f"polyadic: the disk is full; {faults.ELSEWHERE}\n")
+    assert (running.returncode, stderr) == (errors.BAD_INPUT, f"polyadic: the disk is full; {errors.ELSEWHERE}\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
@@ -956,8 +957,8 @@ def test_a_file_that_may_not_grow(verb, text, tmp_path):
     code = f"{limit}; from polyadic.cli import main; main()"
     command = [sys.executable, "-c", code, verb[0], str(text), "--out", str(tmp_path / "out"), *verb[1:]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == faults.BAD_INPUT
-    assert done.stderr.splitlines()[-1].endswith(f": {faults.SYSTEM[errno.EFBIG]}")
+    assert done.returncode == errors.BAD_INPUT
+    assert done.stderr.splitlines()[-1].endswith(f": {errors.SYSTEM[errno.EFBIG]}")
     assert {*tmp_path.rglob("*")} == before
 
 
@@ -990,7 +991,7 @@ def test_interrupt_leaves_nothing(how, tmp_path):
     assert list(tmp_path.iterdir())
     running.send_signal(how)
     try:
-        assert running.wait(300) == {signal.SIGINT: faults.INTERRUPTED, signal.SIGTERM: faults.TERMINATED}[how]
+        assert running.wait(300) == {signal.SIGINT: errors.INTERRUPTED, signal.SIGTERM: errors.TERMINATED}[how]
     finally:
         running.kill()
     _, stderr = running.communicate()
@@ -1006,7 +1007,7 @@ def test_interrupt_names_what_was_kept(text, tmp_path, monkeypatch):
 
     monkeypatch.setattr("polyadic.words.training.sweeps", stop)
     done = polyadic("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *CP_SN)
-    assert done.exit_code == faults.INTERRUPTED
+    assert done.exit_code == errors.INTERRUPTED
     kept = f"{tmp_path / 'kept' / 'corpus'} and {tmp_path / 'kept' / 'counts-3'}"
     assert done.stderr == f"polyadic: interrupted; kept {kept}\n"
 
@@ -1036,8 +1037,8 @@ def test_terminals_get_tables(monkeypatch):
     """On a terminal there are aligned columns, thousands have commas, and words are not taken for markup."""
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "dumb")
-    show.table(["word", "count"], [("[bold]", 1234567)])
-    show.neighbours({"apollo": [("moon", 0.5)]})
+    output.table(["word", "count"], [("[bold]", 1234567)])
+    output.neighbours({"apollo": [("moon", 0.5)]})
     shown = sys.stdout.getvalue()
     assert "[bold]" in shown
     assert "1,234,567" in shown
@@ -1047,7 +1048,7 @@ def test_terminals_get_tables(monkeypatch):
 
 def test_json_has_no_nan(capsys):
     """What is not finite becomes null, and numpy's numbers become JSON's."""
-    show.in_json({"a": float("nan"), "b": [np.float32(0.5), np.int64(3)], "c": np.arange(2)})
+    output.in_json({"a": float("nan"), "b": [np.float32(0.5), np.int64(3)], "c": np.arange(2)})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [0.5, 3], "c": [0, 1]}
 
 

@@ -9,13 +9,11 @@ from typing import NamedTuple
 import pytest
 
 import polyadic
-from polyadic.completion.table_completion import TableCompletion
 from polyadic.syntax.text_tagger import TextTagger
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
     "automaton train": [polyadic.SpectralAutomaton],
-    "complete train": [TableCompletion],
     "database train": [
         polyadic.CollectiveFactorization,
         polyadic.BayesianFactorization,

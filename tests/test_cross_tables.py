@@ -11,8 +11,9 @@ from scipy.stats import chi2_contingency
 from typer.testing import CliRunner
 
 from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
-from polyadic.cli import app, faults
+from polyadic.cli import app
 from polyadic.core.frames import records
+from polyadic.interface import errors
 from polyadic.tables.cross_table import CrossTable
 
 FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
@@ -218,7 +219,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
     assert (kept.row_labels_, kept.column_labels_) == (EYES, HAIR)
     assert frame(kept)["label"].tolist() == [*EYES, *HAIR]
     again = run("table", fisher, "--csv", out["eyes.csv"])
-    assert again.exit_code == faults.BAD_INPUT
+    assert again.exit_code == errors.BAD_INPUT
     assert "exists already" in again.stderr
     shown = run("table", fisher, "-n", "2")
     assert "below 0.001" in shown.stdout

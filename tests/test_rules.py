@@ -43,7 +43,10 @@ KEYWORDS_ARE_REFUSED = {
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}
 KEYWORDS_ARE_REFUSED |= {"topics/text_topics.py: corpus"}
-KEYWORDS_ARE_REFUSED |= {"cli/faults.py: main"}  # typer's context takes no others
+KEYWORDS_ARE_REFUSED |= {
+    "interface/errors.py: main",
+    "interface/task.py: verb",
+}  # typer's context and Verb take no others
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

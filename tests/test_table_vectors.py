@@ -11,7 +11,8 @@ from experiments.__main__ import app as experiments_app
 from experiments.niitsuma2018 import protocol as niitsuma2018
 from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count, load
 from polyadic import datasets as sets
-from polyadic.cli import app, faults
+from polyadic.cli import app
+from polyadic.interface import errors
 from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
 
@@ -182,7 +183,7 @@ def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
     monkeypatch.setattr("polyadic.words.training._data", None)  # what does the work
     done = polyadic("train", corpus.path, "--out", tmp_path / "v", *options)
-    assert done.exit_code == faults.BAD_INPUT, done.output
+    assert done.exit_code == errors.BAD_INPUT, done.output
     assert fault in done.stderr
     assert not (tmp_path / "v").exists()
 
@@ -239,7 +240,7 @@ def test_reproduce_refuses(scored, tmp_path):
     del scored
     for source, fault in (("-", "cannot be read again"), ("nowhere.txt", "nowhere.txt")):
         done = experiments("niitsuma2018", source, "--out", tmp_path / "out")
-        assert done.exit_code == faults.BAD_INPUT
+        assert done.exit_code == errors.BAD_INPUT
         assert fault in done.stderr
         assert not (tmp_path / "out").exists()
     for options in ({"share": 0}, {"rank": 0}):
@@ -257,7 +258,7 @@ def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, mon
 
     monkeypatch.setattr(niitsuma2018, "_training" if finished else "_corpus", stop)
     done = experiments("niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2")
-    assert done.exit_code == faults.INTERRUPTED
+    assert done.exit_code == errors.INTERRUPTED
     said = f"kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
     assert done.stderr.splitlines()[-1] == f"polyadic: interrupted; {said if finished else 'nothing was written'}"
     assert (tmp_path / "out").exists() == finished

@@ -278,11 +278,12 @@ def test_recommendations_are_the_largest_predictions(method):
 
 def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
     """The same lines as in CSV, whatever is held at a time."""
-    from polyadic.cli import app, show
+    from polyadic.cli import app
+    from polyadic.interface import output
 
     lines = [(f"r{i}", f"c{j}", 1.0 + i + j) for i in range(9) for j in range(7) if (i + j) % 3]
     TableCompletion(rank=1, choose=False, seed=0).fit(lines).save(tmp_path / "m")
-    monkeypatch.setattr(show, "GROUP", 4)
+    monkeypatch.setattr(output, "GROUP", 4)
     for name in ("top.csv", "top.parquet"):
         asked = ["complete", "recommend", str(tmp_path / "m"), "--out", str(tmp_path / name), "-n", "2"]
         assert CliRunner().invoke(app, asked).exit_code == 0

@@ -20,7 +20,6 @@ from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
-from polyadic.cli.faults import Verbs
 from polyadic.cli.hmm import app as hmm
 from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
@@ -33,14 +32,15 @@ from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
-from polyadic.cli.show import add_verbs
 from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion import task as complete
 from polyadic.core.version import __version__
+from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
+from polyadic.interface.errors import Verbs
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:

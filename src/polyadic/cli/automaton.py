@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Learn an automaton from strings; score and draw strings.")
 
@@ -93,7 +94,7 @@ def train(
             "automaton_share": round(model.model_.share, 4),
         }
     facts |= {"seconds": round(time.perf_counter() - began, 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("automaton", "score", out, "STRINGS"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("automaton", "score", out, "STRINGS"))
 
 
 def score(
@@ -116,7 +117,7 @@ def score(
     symbols = {str(symbol): symbol for symbol in automaton.symbols_}  # words and numbers look alike in a file
     logs = automaton.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
     if each and as_json:
-        show.in_json({"log_likelihoods": logs.tolist()})
+        output.in_json({"log_likelihoods": logs.tolist()})
         return
     if each:
         for log in logs.tolist():
@@ -130,13 +131,13 @@ def score(
         if len(truth) != len(data):
             raise InputError(f"{solution} has {len(truth):,} probabilities and {strings} has {len(data):,} strings")
         facts["perplexity"] = string_perplexity(truth, logs)
-    show.facts(facts, as_json=as_json)
+    output.facts(facts, as_json=as_json)
 
 
 def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
     """Draw strings, one a line."""
     learned = _load(model)
-    show.drawn(lambda n, rng: learned.sample(n, longest=longest, seed=rng), number, seed)
+    output.drawn(lambda n, rng: learned.sample(n, longest=longest, seed=rng), number, seed)
 
 
 def _load(model: Path) -> Any:
@@ -156,7 +157,7 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
     return read_strings(strings), None
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic automaton train letters.txt --out automaton",

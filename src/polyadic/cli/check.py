@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError
+from polyadic.interface import errors, output
 
 Folders = Annotated[
     list[Path], typer.Argument(metavar="FOLDER ...", help="Vectors, models, a corpus, counts, or folders of them.")
@@ -28,10 +28,10 @@ def check(folders: Folders, *, as_json: o.AsJson = False) -> None:
                 checked[str(each)] = check_whole(each)
             except InputError as error:
                 damaged.append(str(each))
-                faults.say(str(error))
+                errors.say(str(error))
     if as_json:
-        show.in_json({"whole": checked, "damaged": damaged})
+        output.in_json({"whole": checked, "damaged": damaged})
     else:
-        show.table(["whole", "files"], list(checked.items()))
+        output.table(["whole", "files"], list(checked.items()))
     if damaged:
-        raise typer.Exit(faults.BAD_INPUT)
+        raise typer.Exit(errors.BAD_INPUT)

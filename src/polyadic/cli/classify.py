@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(
     no_args_is_help=True, help="Which class documents are of, from labelled ones, and which words say so."
@@ -117,7 +118,7 @@ def train(
         model = learned(texts, labels)
     facts |= {"classes": len(model.classes_), "features": model.coef_.shape[1]}
     hint = ("classify", "apply", out, docs, *(("--field", field) if field else ()), "--why", 5)
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=hint)
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=hint)
 
 
 def apply(
@@ -152,11 +153,11 @@ def apply(
     for name, text, at, row in zip(names, texts, best, chances.tolist(), strict=True):
         rows.append({"document": name, "class": str(opened.classes_[at]), "probability": round(row[at], 4)})
         if why:
-            rows[-1] |= show.reasons(opened.explain(text, opened.classes_[at]), why, "word")
+            rows[-1] |= output.reasons(opened.explain(text, opened.classes_[at]), why, "word")
     if as_json:
-        show.in_json({"documents": rows})
+        output.in_json({"documents": rows})
     else:
-        show.reasoned([*rows[0]], rows)
+        output.reasoned([*rows[0]], rows)
 
 
 def evaluate(
@@ -191,10 +192,10 @@ def evaluate(
         rows.append((name, int(number[at]), *(float(figure[at]) for figure in (precision, recall, f1)), taken))
     headings = ["class", "documents", "precision", "recall", "f1", "mostly_taken_for"]
     if as_json:
-        show.in_json({**facts, "classes": [dict(zip(headings, row, strict=True)) for row in rows]})
+        output.in_json({**facts, "classes": [dict(zip(headings, row, strict=True)) for row in rows]})
         return
-    show.facts(facts, as_json=False)
-    show.table([heading.replace("_", " ") for heading in headings], rows)
+    output.facts(facts, as_json=False)
+    output.table([heading.replace("_", " ") for heading in headings], rows)
 
 
 def top(model: Model, named: Named = None, *, top: o.TopWords = 10, as_json: o.AsJson = False) -> None:
@@ -203,9 +204,9 @@ def top(model: Model, named: Named = None, *, top: o.TopWords = 10, as_json: o.A
     wanted = opened.classes_.tolist() if named is None else [named]
     words = {name: [feature for feature, _ in opened.top_features(name, top)] for name in wanted}
     if as_json:
-        show.in_json({"words_of_classes": words})
+        output.in_json({"words_of_classes": words})
     else:
-        show.table(["class", "words"], [(name, ", ".join(some)) for name, some in words.items()])
+        output.table(["class", "words"], [(name, ", ".join(some)) for name, some in words.items()])
 
 
 def _labelled(docs: str, label: str | None, reading: dict[str, Any]) -> tuple[list[str], Any, int]:
@@ -247,7 +248,7 @@ def _open(path: Path) -> Any:
     return load(path, TextClassifier)
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic classify train stories.csv --field text --label story --out classifier --hold-out 0.2",

@@ -5,15 +5,15 @@ from typing import Annotated
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
 
 Words = Annotated[
     list[str] | None,
     typer.Argument(metavar="[WORD...]", help="Show the components that WORD, or the product of several, has most of."),
 ]
 Lines = Annotated[int, typer.Option(min=0, help="Lines to show of each, those with most of its words.")]
-Most = Annotated[int, typer.Option("--most", "-m", min=1, help="How many components to show.")]
+Most = Annotated[int, typer.Option("--most", "-m", min=1, help="How many components to output.")]
 
 
 def components(
@@ -43,15 +43,15 @@ def components(
     if as_json:
         rows = [{"column": c.column, "share": c.share, "words": [list(pair) for pair in c.words]} for c in shown]
         with_lines = [
-            {**row, "lines": [show.line(each) for each in some]} for row, some in zip(rows, found, strict=True)
+            {**row, "lines": [output.line(each) for each in some]} for row, some in zip(rows, found, strict=True)
         ]
-        show.in_json({"components": with_lines if lines else rows})
+        output.in_json({"components": with_lines if lines else rows})
         return
-    show.table(
+    output.table(
         ["column", "share", "words"],
         [(c.column, c.share, " ".join(some)) for c, some in zip(shown, names, strict=True)],
     )
     if lines:
         typer.echo()
         cells = [(c.column, line.text) for c, some in zip(shown, found, strict=True) for line in some]
-        show.table(["column", "line"], cells)
+        output.table(["column", "line"], cells)

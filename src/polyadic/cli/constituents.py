@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Parse sentences into trees of phrases.")
 
@@ -84,7 +85,7 @@ def train(
         facts["states"] = max(grammar.tensors_.states.values())
     facts |= {"labels": len(rules.symbols), "rules": len(rules.binary) + len(rules.chains)}
     facts["seconds"] = round(time.perf_counter() - began, 2)
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "constituents", "apply", out, "TEXT"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "constituents", "apply", out, "TEXT"))
 
 
 def apply(model: Model, sentences: Input, *, tagged: Tagged = False, out: o.File = None) -> None:
@@ -105,7 +106,7 @@ def apply(model: Model, sentences: Input, *, tagged: Tagged = False, out: o.File
             tags = None if pairs is None else [tag for _, tag in pairs]
             yield f"{parser.parse([word for word, _ in pairs] if pairs else words, tags=tags)}\n"
 
-    show.write_lines(lines(), out)
+    output.write_lines(lines(), out)
 
 
 def evaluate(model: Model, trees: Trees, *, tagged: GoldTags = False, as_json: o.AsJson = False) -> None:
@@ -122,11 +123,11 @@ def evaluate(model: Model, trees: Trees, *, tagged: GoldTags = False, as_json: o
         matches.append(match_brackets(wanted, bracketing(found)))
     score, figure = bracket_score(matches), bracket_figure("F", matches)
     if as_json:
-        show.in_json({**score.as_dict(), "figure": figure.as_dict()})
+        output.in_json({**score.as_dict(), "figure": figure.as_dict()})
         return
     headings = ["sentences", "F", "interval", "precision", "recall", "all brackets right", "tags right"]
     row = (score.f1, figure.interval(), score.precision, score.recall, score.complete, score.tagging)
-    show.table(headings, [(score.sentences, *row)])
+    output.table(headings, [(score.sentences, *row)])
 
 
 def _load(path: Path) -> Any:
@@ -168,7 +169,7 @@ def _parted(pair: str, where: str) -> tuple[str, str]:
     return word, tag
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic parse constituents train phrases.mrg --out grammar",

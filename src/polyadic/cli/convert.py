@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
 
 Target = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native, static or projector.")
@@ -49,4 +49,4 @@ def convert(
         write_projector(embedding, out, overwrite=force)
     else:
         write_vectors(embedding, out, format=to)
-    show.wrote(out, {"words": len(embedding), "rank": embedding.rank, "format": to}, as_json=as_json)
+    output.wrote(out, {"words": len(embedding), "rank": embedding.rank, "format": to}, as_json=as_json)

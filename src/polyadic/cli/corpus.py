@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.interface import output
 
 Jobs = Annotated[
     int | None, typer.Option(min=1, max=o.MOST_THREADS, help="Processes to use.", show_default="all cores")
@@ -54,7 +54,7 @@ def corpus(
     reading = o.reading(ctx)
     check_replaceable(out, KIND, overwrite=force)
     tokenizer = tokenizer_of(tokenised=tokenised, lemmas=lemmas, digits=digits, punctuation=punctuation)
-    steps = show.Steps(silent=as_json)
+    steps = output.Steps(silent=as_json)
     if tokenised:
         reading["wrapped"] = False
     with steps("text") as facts:
@@ -75,4 +75,4 @@ def corpus(
             **reading,
         )
         facts.update(built.sizes)
-    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("count", out, "--out", "counts"))
+    output.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("count", out, "--out", "counts"))

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
 from polyadic.core.files import check_replaceable
+from polyadic.interface import output
 
 CorpusFolder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder made by `polyadic corpus`.")]
 Order = Annotated[int, typer.Option(min=2, max=5, help=o.ORDER_HELP, rich_help_panel=o.COUNTS)]
@@ -43,7 +43,7 @@ def count(
     check_replaceable(out, "counts", overwrite=force)
     if tns and not tns.parent.is_dir():
         raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
-    steps = show.Steps(silent=as_json)
+    steps = output.Steps(silent=as_json)
     resources = {"memory": memory, "threads": threads}
     window_: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
     with steps("count") as facts:
@@ -53,4 +53,4 @@ def count(
         facts.update(counts.sizes)
     if tns:
         write_tns(counts.entries, tns)
-    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("train", out, "--out", "vectors"))
+    output.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("train", out, "--out", "vectors"))

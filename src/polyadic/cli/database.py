@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
+from polyadic.interface.errors import interrupted
 
 app = typer.Typer(no_args_is_help=True, help="Explain several tables that share users, items, words, ... together.")
 
@@ -94,19 +95,19 @@ def train(
     facts: dict[str, Any] = {"method": method, "rank": rank, "entities": tables.sizes}
     facts["cells"] = {name: len(tables.cells(name)) for name in tables.relations}
     if not as_json:
-        show.table(["entities", "number"], [*tables.sizes.items()])
-        show.table(["relation", "cells"], [*facts["cells"].items()])
+        output.table(["entities", "number"], [*tables.sizes.items()])
+        output.table(["relation", "cells"], [*facts["cells"].items()])
     if hold_out is not None:
         facts["held_out"] = _compared(tables, hold_out, make, seed)
         if not as_json:
-            show.table(["held out", *facts["held_out"]["all_tables"]], _rows(facts["held_out"]))
+            output.table(["held out", *facts["held_out"]["all_tables"]], _rows(facts["held_out"]))
     model = make().fit(tables)
     facts["unobserved"] = {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}
     model.save(out, overwrite=force)
     for entity, number in facts["unobserved"].items():
         if number and not as_json:
             typer.echo(f"{number:,} of type {entity} are in no table: what is said of them is what is expected of any")
-    show.wrote(out, facts, as_json=as_json, hint=("database", "similar", out, next(iter(tables.sizes)), "NAME"))
+    output.wrote(out, facts, as_json=as_json, hint=("database", "similar", out, next(iter(tables.sizes)), "NAME"))
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
 
@@ -144,7 +145,7 @@ def add(
         named = {name: value for name, value in facts.items() if isinstance(value, dict)}
         facts = facts | {name: ", ".join(f"{of} {n:,.4g}" for of, n in value.items()) for name, value in named.items()}
     hint = ("database", "predict", out, *next(iter(tables.items())), "--why", 3)
-    show.saved(learned, out, facts, force=force, as_json=as_json, hint=hint)
+    output.saved(learned, out, facts, force=force, as_json=as_json, hint=hint)
 
 
 def predict(
@@ -171,15 +172,15 @@ def predict(
     for row, cell in zip(rows, zip(*asked.values(), strict=True), strict=True) if why else ():
         row.update(_reasons(learned.explain(relation, cell, by=by), why))
     if as_json:
-        show.in_json({"predictions": rows})
+        output.in_json({"predictions": rows})
     else:
-        show.reasoned([*headings, *(["value", "base", "why"] if why else [])], rows)
+        output.reasoned([*headings, *(["value", "base", "why"] if why else [])], rows)
 
 
 def _reasons(explanation: Any, most: int) -> dict[str, Any]:
     """Name parts by relation and, in one field, the other entities."""
     named = [((relation, ", ".join(map(str, others))), part) for (relation, *others), part in explanation.parts[:most]]
-    return show.reasons(explanation._replace(parts=named), most, ("relation", "entities"))
+    return output.reasons(explanation._replace(parts=named), most, ("relation", "entities"))
 
 
 def similar(model: Model, entity: Entity, name: Name, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
@@ -188,11 +189,11 @@ def similar(model: Model, entity: Entity, name: Name, *, top: o.Top = 10, as_jso
     asked: Any = _whole(entity, [name])[0] if _numbered(learned, entity) else name
     nearest = learned.most_similar(entity, asked, n=top)
     if as_json:
-        show.in_json(
+        output.in_json(
             {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
         )
     else:
-        show.table([entity, "cosine"], nearest)
+        output.table([entity, "cosine"], nearest)
 
 
 def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
@@ -256,7 +257,7 @@ def _whole(entity: str, names: list[str]) -> list[int]:
     return [int(name) for name in names]
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic database train library.toml --out library --hold-out ratings=0.1",

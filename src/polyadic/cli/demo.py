@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.interface import output
 
 DemoOut = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
 
@@ -17,4 +17,4 @@ def demo(*, out: DemoOut = Path("demo"), rank: o.Rank = 100, seed: o.Seed = 1, a
 
     result = run(out, rank=rank, seed=seed, report=(lambda *_: None) if as_json else typer.echo)
     if as_json:
-        show.in_json(result)
+        output.in_json(result)

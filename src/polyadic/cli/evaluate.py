@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
 
 if TYPE_CHECKING:
     from polyadic.words.evaluation import Row, Test
@@ -67,10 +67,10 @@ def evaluate(
     figures, left_out = words.evaluate(read_vectors(vectors), tests)
     rows = [figure.as_dict() for figure in figures]
     if as_json:
-        show.in_json({"figures": rows, "left_out": left_out})
+        output.in_json({"figures": rows, "left_out": left_out})
         return
     headings = ["test", "value", "95 %", "chance", "cases", "of"]
-    show.table(
+    output.table(
         headings,
         [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
     )
@@ -99,10 +99,10 @@ def compare(
     models = {name: read_vectors(path) for name, path in zip(names, vectors, strict=True)}
     rows, left_out = words.compare(models, tests)
     if as_json:
-        show.in_json({"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out})
+        output.in_json({"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out})
         return
     others = [f"{name} - {names[0]}" for name in names[1:]]
-    show.table(
+    output.table(
         ["test", "cases", *names, *others],
         [[row.name, row.used, *row.values, *(_told(d) for d in row.differences)] for row in rows],
     )

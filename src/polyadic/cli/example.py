@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.interface import output
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")]
 
@@ -17,5 +17,5 @@ def example(folder: Folder = Path("example"), *, force: o.Force = False, as_json
 
     write_examples(folder, overwrite=force)
     if not as_json:
-        show.table(("file", "what it is"), [*FILES.items()])
-    show.wrote(folder, {"files": FILES}, as_json=as_json, hint=["train", folder / "holmes", "--out", "vectors"])
+        output.table(("file", "what it is"), [*FILES.items()])
+    output.wrote(folder, {"files": FILES}, as_json=as_json, hint=["train", folder / "holmes", "--out", "vectors"])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.interface import errors, output
 from polyadic.words.methods import Training
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def explore(
     settings = o.chosen(ctx, but=own)
     if export is None and (idle := next((name for name in OF_PAGE if ctx.params[name]), None)):
         raise InputError(f"--{idle.rstrip('_')} is for a page to send; name its file with --export")
-    show.check_file(export, force=force)
+    output.check_file(export, force=force)
     if not only_make and export is None:
         _check_server()
     shelf = _shelf(sources, out, settings, force=force, silent=as_json)
@@ -105,11 +105,11 @@ def explore(
         from polyadic.explore.export import Chosen, page
 
         chosen = Chosen(word or (), phrase or (), topics, table or (), parts or (), map_)
-        show.write_lines([page(shelf, chosen)], export)
-        show.wrote(export, {"bytes": export.stat().st_size}, as_json=as_json)
+        output.write_lines([page(shelf, chosen)], export)
+        output.wrote(export, {"bytes": export.stat().st_size}, as_json=as_json)
     elif only_make:
         sizes = {"words": len(shelf.vectors), "documents": len(shelf.corpus.documents) - 1}
-        show.wrote(shelf.path, sizes, as_json=as_json)
+        output.wrote(shelf.path, sizes, as_json=as_json)
     else:
         _serve(shelf, port, browser=not no_browser, as_json=as_json)
 
@@ -127,8 +127,8 @@ def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, fo
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is not made to its end; give the command with which it was begun, and it goes on")
     folder = out or Path(f"{name_of(first)}-shelf")
-    with faults.keeping(faults.stages_in(folder)):
-        return Shelf.build(o.source(sources), folder, steps=show.Steps(silent=silent), overwrite=force, **settings)
+    with errors.keeping(errors.stages_in(folder)):
+        return Shelf.build(o.source(sources), folder, steps=output.Steps(silent=silent), overwrite=force, **settings)
 
 
 def name_of(source: Path) -> str:

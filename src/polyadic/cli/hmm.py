@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Learn a hidden Markov model from sequences; score, draw, tell states.")
 
@@ -88,7 +89,7 @@ def train(
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
     facts |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
     facts |= {"seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("hmm", "score", out, "SEQUENCES"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("hmm", "score", out, "SEQUENCES"))
 
 
 def score(
@@ -109,7 +110,7 @@ def score(
         facts["missing"] = sum(map(len, data)) - seen
     facts |= {"log_probability": float(logs.sum())}
     facts["perplexity"] = math.exp(min(-facts["log_probability"] / max(facts["symbols"], 1), 700))
-    show.facts(facts, as_json=as_json)
+    output.facts(facts, as_json=as_json)
 
 
 def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: o.File = None) -> None:
@@ -117,7 +118,7 @@ def states(model: Model, sequences: Sequences, *, missing: Missing = False, out:
     chain = _load(model, missing=missing)
     data = _read(sequences, chain)
     paths = zip(chain.predict([sequence for sequence, _ in data]), data, strict=True)
-    show.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
+    output.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
 
 
 def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
@@ -144,10 +145,10 @@ def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
             }
             for state, (symbols, after) in enumerate(rows)
         ]
-        show.in_json({"states": of_state})
+        output.in_json({"states": of_state})
     else:
         cells = [[" ".join(f"{name}:{p:.2f}" for name, p in part) for part in row] for row in rows]
-        show.table(["state", "symbols", "next"], [(state, *row) for state, row in enumerate(cells)])
+        output.table(["state", "symbols", "next"], [(state, *row) for state, row in enumerate(cells)])
 
 
 def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
@@ -159,7 +160,7 @@ def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: Draw
         sequences = chain.sample(n, length=longest, stop=stop, seed=rng)
         return [[symbol for symbol in sequence if symbol != END] for sequence in sequences]
 
-    show.drawn(draw, number, seed)
+    output.drawn(draw, number, seed)
 
 
 def _load(model: Path, *, missing: bool = False) -> Any:
@@ -180,7 +181,7 @@ def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
     return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in data]
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic hmm train letters.txt --out hmm --states 4 --ends",

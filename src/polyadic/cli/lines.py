@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError
+from polyadic.interface import errors, output
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made with --keep-text.")]
 Words = Annotated[
@@ -34,7 +34,7 @@ Where = Annotated[
     list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Only documents whose field is this; may be repeated.")
 ]
 Start = Annotated[int, typer.Option(min=0, help="Leave out the first lines, to go on from there.")]
-Most = Annotated[int | None, typer.Option("--top", "-n", min=1, help="How many to show.", show_default="all")]
+Most = Annotated[int | None, typer.Option("--top", "-n", min=1, help="How many to output.", show_default="all")]
 CsvFile = Annotated[
     Path | None,
     typer.Option("--csv", metavar="FILE", help="Write all fields of the lines as a table with commas; - prints it."),
@@ -66,11 +66,11 @@ def lines(
     text = Lines(folder)
     fields = dict(_pair(each) for each in where or ())
     out = None if csv is None or str(csv) == "-" else csv
-    show.check_file(out, force=force)
+    output.check_file(out, force=force)
     found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
     first = next(found, None)
     if first is None:
-        faults.say(
+        errors.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
             + (" from there on" if start else ""),
@@ -78,12 +78,12 @@ def lines(
         )
     found = chain([] if first is None else [first], found)
     if as_json:
-        rows: list[dict[str, Any]] = [{**show.line(line), "places": line.places} for line in found]
-        show.in_json({"count": text.count(*words, width=width, either=either, where=fields), "lines": rows})
+        rows: list[dict[str, Any]] = [{**output.line(line), "places": line.places} for line in found]
+        output.in_json({"count": text.count(*words, width=width, either=either, where=fields), "lines": rows})
     elif csv is not None:
         names = [*OWN, *(field_name(name, OWN) for name in text.fields)]
         table = (_row([record.get(name, "") for name in names]) for record in records(found))
-        show.write_lines(chain([_row(names)], table), out)
+        output.write_lines(chain([_row(names)], table), out)
     else:
         for line in found:
             name = name_of_document(line.fields) or str(line.document + 1)

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
-from polyadic.cli.faults import interrupted, say
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
+from polyadic.interface.errors import interrupted, say
 
 app = typer.Typer(no_args_is_help=True, help="Predict from features and their products, by factorization machines.")
 
@@ -123,7 +124,7 @@ def train(
     given = {name: value for name, value in chosen.items() if value is not None}
     model, facts = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
     facts = {"task": task, "solver": method, **facts}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("machine", "predict", out, "FILE"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("machine", "predict", out, "FILE"))
 
 
 def predict(
@@ -152,9 +153,9 @@ def predict(
         rows = [(*row, p) for row, p in zip(rows, machine.predict_proba(X)[:, 1].tolist(), strict=True)]
     if why:
         called = None if names is None else o.listed(names)
-        told = [show.reasons(machine.explain(X[[i]], called), why, "features") for i in range(len(rows))]
+        told = [output.reasons(machine.explain(X[[i]], called), why, "features") for i in range(len(rows))]
         if out is not None or not as_json:
-            told = [{**reasons, "why": show.in_words(reasons["why"])} for reasons in told]
+            told = [{**reasons, "why": output.in_words(reasons["why"])} for reasons in told]
         headings += ["value", "base", "why"]
         rows = [(*row, *reasons.values()) for row, reasons in zip(rows, told, strict=True)]
     if out is not None:
@@ -163,10 +164,10 @@ def predict(
         where = {"out": str(out)} if out is not None else {}
         if out is None:
             where = {"predictions": [dict(zip(headings, row, strict=True)) for row in rows]}  # type: ignore[dict-item]
-        show.in_json({**where, "rows": len(rows), "skipped": skipped})
+        output.in_json({**where, "rows": len(rows), "skipped": skipped})
         return
     if out is None:
-        show.table(headings, [[*map(_cell, row)] for row in rows])
+        output.table(headings, [[*map(_cell, row)] for row in rows])
     else:
         typer.echo(f"wrote {out}")
     _tell_skipped(skipped)
@@ -177,7 +178,7 @@ def evaluate(model: Model, file: Lines, *, unknown: Unknown = "skip", as_json: o
     machine = _opened(model)
     X, y, groups, skipped = _read(file, machine.n_features_in_, unknown)
     facts = {"rows": len(y), **_measured(machine, X, y, groups), "skipped": skipped}
-    show.facts(facts, as_json=as_json)
+    output.facts(facts, as_json=as_json)
 
 
 def _check_task(task: str, method: str, *, loss: str | None, clip: bool, validation: Path | None) -> None:
@@ -349,7 +350,7 @@ def _tell_skipped(skipped: int) -> None:
         say(f"left out {skipped:,} values of features that were not trained", "note")
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic machine train ratings.libfm --out machine --validation valid.libfm",

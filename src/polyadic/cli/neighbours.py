@@ -1,7 +1,7 @@
 """``polyadic neighbours``: the words nearest to a word."""
 
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.interface import output
 
 
 def neighbours(
@@ -15,12 +15,14 @@ def neighbours(
     """Show the words whose vectors have the largest cosine with that of WORD."""
     from polyadic.embedding import read_vectors
 
-    show.check_picture(picture)
+    output.check_picture(picture)
     embedding = read_vectors(vectors)
-    nearest = show.Answers(o.given(words), lambda word: embedding.neighbours(word, top=top))
+    nearest = output.Answers(o.given(words), lambda word: embedding.neighbours(word, top=top))
     if as_json:
-        show.in_json({"neighbours": show.pairs(nearest), **nearest.in_json})
+        output.in_json({"neighbours": output.pairs(nearest), **nearest.in_json})
     else:
-        show.neighbours(nearest)
-    show.draw_words(embedding, {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}, picture)
+        output.neighbours(nearest)
+    from polyadic.plots.files import save_word_map
+
+    save_word_map(embedding, {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}, picture)
     nearest.end()

@@ -11,6 +11,7 @@ import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.resources import MOST_THREADS
+from polyadic.interface.command_line import in_bytes
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -19,19 +20,6 @@ if TYPE_CHECKING:
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL, TESTS = "Corpus", "Counts", "Weights", "Model", "Tests"
-UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-def in_bytes(text: str) -> int:
-    """Read a size such as ``4G`` or ``512M``."""
-    number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
-    try:
-        size = int(float(number) * unit)
-    except (ValueError, OverflowError):
-        size = 0
-    if size < 1:
-        raise typer.BadParameter(f"a size is a number above 0 with K, M, G or T, such as 4G; got {text!r}")
-    return size
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -297,26 +285,4 @@ Window = Annotated[
 Memory = Annotated[
     Any,
     typer.Option(parser=in_bytes, metavar="SIZE", help="Memory to stay below, such as 4G.", rich_help_panel=COUNTS),
-]
-CLUSTER = "A Dask cluster"
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or its scheduler file.",
-        rich_help_panel=CLUSTER,
-        hidden=True,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=MOST_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
-    ),
-]
-MemoryOfAll = Annotated[
-    Any,
-    typer.Option(
-        "--memory", parser=in_bytes, metavar="SIZE", help="Memory limit, such as 4G.", show_default="none", hidden=True
-    ),
 ]

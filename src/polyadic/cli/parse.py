@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.cli.constituents import app as constituents
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(
     no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees; or into trees of phrases."
@@ -100,7 +101,7 @@ def train(
     if validation is not None:
         facts |= {"best_epoch": model.result_.best, "validation_error": round(min(model.result_.measured), 4)}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "apply", out, "TREES"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "apply", out, "TREES"))
 
 
 def apply(
@@ -121,7 +122,7 @@ def apply(
     from polyadic.syntax.low_rank_parser import LowRankParser
 
     parsed = load(model, LowRankParser).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
-    show.write_lines((tree.conllu() for tree in parsed), out)
+    output.write_lines((tree.conllu() for tree in parsed), out)
 
 
 def evaluate(
@@ -157,14 +158,14 @@ def evaluate(
             kind: [{**r._asdict(), "precision": r.precision, "recall": r.recall} for r in table]
             for kind, table in kinds.items()
         }
-        show.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **rows})
+        output.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **rows})
         return
-    show.table(["figure", "value", "interval", "words"], [(f.name, f.value, f.interval(), f.used) for f in figures])
-    show.table(
+    output.table(["figure", "value", "interval", "words"], [(f.name, f.value, f.interval(), f.used) for f in figures])
+    output.table(
         ["sentences", "all heads right", "and relations"], [(score.sentences, score.exact, score.exact_labelled)]
     )
     for kind, rows in kinds.items():
-        show.table([kind, "gold", "found", "precision", "recall"], [(*r[:3], r.precision, r.recall) for r in rows])
+        output.table([kind, "gold", "found", "precision", "recall"], [(*r[:3], r.precision, r.recall) for r in rows])
 
 
 def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json: o.AsJson = False) -> None:
@@ -187,10 +188,10 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
         ]
         for row, minus in zip(rows[1:], differences, strict=True):
             row["minus first"] = [{**x._asdict(), "certain": x.certain} for x in minus]
-        show.in_json({"gold": str(gold), "sentences": len(trees), "parses": rows})
+        output.in_json({"gold": str(gold), "sentences": len(trees), "parses": rows})
         return
     for path, own, minus in zip(parses[1:], figures[1:], differences, strict=True):
-        show.table(
+        output.table(
             ["figure", str(parses[0]), str(path), "difference", "interval", "certain"],
             [
                 (a.name, a.value, b.value, x.value, (x.low, x.high), x.certain)
@@ -224,7 +225,7 @@ def _tagger(path: Path) -> Any:
     return load(path, TextTagger)
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic parse train latin.conllu --out parser",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError
+from polyadic.interface import errors, output
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -54,23 +54,23 @@ def phrase(
     by_vectors = _by_vectors(embedding, asked, top)
     kept = o.triples_of(embedding) if counts == "auto" else None
     if counts not in {"auto", "none"}:
-        nearest = show.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
+        nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
     elif kept is not None:
         said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
-        faults.say(said, "note")
-        nearest = show.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
+        errors.say(said, "note")
+        nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
         if not embedding.has_themes:
-            faults.say(
+            errors.say(
                 "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
                 " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
                 "warning",
             )
-        nearest = show.Answers(asked, by_vectors)
+        nearest = output.Answers(asked, by_vectors)
     if as_json:
-        show.in_json({"phrases": show.pairs(nearest), **nearest.in_json})
+        output.in_json({"phrases": output.pairs(nearest), **nearest.in_json})
     else:
-        show.neighbours(nearest)
+        output.neighbours(nearest)
     nearest.end()
 
 
@@ -84,7 +84,7 @@ def _by_vectors(embedding: "Embedding", asked: dict[str, list[str]], top: int) -
         words = asked[phrase]
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_themes and not embedding.product(*words).any():
-            faults.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+            errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
         return answers
 
     return nearest

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.interface import output
 
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text (a URL too), or a folder made by `corpus` or `count`.")
@@ -41,7 +41,7 @@ def plan(
         source, workers=workers, mbit=mbit, order=order, window=window, width=width, rank=rank, max_iter=max_iter
     )
     if as_json:
-        show.in_json({"workers": workers, "steps": [step._asdict() for step in steps]})
+        output.in_json({"workers": workers, "steps": [step._asdict() for step in steps]})
     else:
         headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
-        show.table(headings, [tuple(step) for step in steps])
+        output.table(headings, [tuple(step) for step in steps])

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, get_args
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.cli.rules import app as rules_app
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Learn facts about entities, from tables and text, and complete them.")
 
@@ -225,7 +226,7 @@ def train(
         sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     asked = ("--subject", "NAME", "--relation", "NAME") if method != "universal" else ("--relation", "PREDICATE")
     hint = ("relations", "predict", out, *asked)
-    show.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
+    output.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
 
 
 def add(
@@ -253,7 +254,7 @@ def add(
     new = read_facts(facts)
     learned.update(new, **({} if epochs is None else {"max_iter": epochs}))
     hint = ("relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0])
-    show.saved(learned, out, learned.updated_, force=force, as_json=as_json, hint=hint)
+    output.saved(learned, out, learned.updated_, force=force, as_json=as_json, hint=hint)
 
 
 def predict(
@@ -296,12 +297,12 @@ def predict(
         headings += _explain(learned, lines, given, why, rules)
     if as_json:
         more = {"skipped": skipped} if facts is not None else {}
-        show.in_json({"predictions": lines, **more})
+        output.in_json({"predictions": lines, **more})
     else:
         for line in lines:
             if "rules" in line:
                 line["rules"] = "; ".join(_derivation(found, why) for found in line["rules"])
-        show.reasoned(headings, lines)
+        output.reasoned(headings, lines)
         if not lines and facts is None and unseen is None:
             new = "" if known else " that was not learned; --known shows what was"
             typer.echo(f"nothing completes this{new}", err=True)
@@ -316,9 +317,9 @@ def similar(model: Model, predicate: Predicate, *, top: o.Top = 10, as_json: o.A
         raise InputError("similar predicates are those of a universal schema; this model scores triples")
     nearest = learned.most_similar(predicate, n=top)
     if as_json:
-        show.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
+        output.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
     else:
-        show.table([predicate, "cosine"], nearest)
+        output.table([predicate, "cosine"], nearest)
 
 
 def evaluate(
@@ -342,7 +343,7 @@ def evaluate(
         raise InputError("--known and --rank-relations are for tensor models and rules, and this is a universal schema")
     else:
         figures = _listed(learned, test, unknown)
-    show.facts(figures, as_json=as_json)
+    output.facts(figures, as_json=as_json)
 
 
 def patterns(
@@ -379,9 +380,9 @@ def patterns(
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     sizes = {"pairs": len({fact[:2] for fact in kept}), "patterns": len({fact[2] for fact in kept}), "facts": len(kept)}
     if not as_json:
-        show.table([*sizes], [tuple(sizes.values())])
+        output.table([*sizes], [tuple(sizes.values())])
     hint = ("relations", "train", out, "--out", "model", "--method", "universal")
-    show.wrote(out, sizes, as_json=as_json, hint=hint)
+    output.wrote(out, sizes, as_json=as_json, hint=hint)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -561,7 +562,7 @@ def _explain(
                 }
                 for one in found
             ]
-        line.update(show.reasons(reason, why, names if _of_triples(model) else names[0]))
+        line.update(output.reasons(reason, why, names if _of_triples(model) else names[0]))
     return [*(["rules"] if concluding else []), *([] if _of_triples(model) else ["value", "base"]), "why"]
 
 
@@ -634,7 +635,7 @@ def _of_triples(model: Any) -> bool:
     return isinstance(model, LinkPredictor)
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic relations train facts.tsv --out tensor --validation valid.tsv",

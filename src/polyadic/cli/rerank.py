@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
-from polyadic.cli.faults import say
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
+from polyadic.interface.errors import say
 
 app = typer.Typer(no_args_is_help=True, help="Choose from n-best lists by features, linear or as a low-rank tensor.")
 
@@ -99,7 +100,7 @@ def train(
     given = {name: value for name, value in chosen.items() if value is not None}
     fitted, facts = _fitted(lists, out, model, given, validation, min_count, form, seed=seed, force=force)
     facts = {"model": model, **facts}
-    show.saved(fitted, out, facts, force=force, as_json=as_json, hint=("rerank", "evaluate", out, "LISTS"))
+    output.saved(fitted, out, facts, force=force, as_json=as_json, hint=("rerank", "evaluate", out, "LISTS"))
 
 
 def apply(
@@ -161,7 +162,7 @@ def evaluate(
     facts |= {"moved": costs.moved, "tied": costs.tied, "worst": costs.worst}
     if hasattr(blocks, "ignored"):
         facts["unknown_features"] = blocks.ignored
-    show.facts(facts, as_json=as_json)
+    output.facts(facts, as_json=as_json)
 
 
 def _fitted(
@@ -250,7 +251,7 @@ def _opened_for(names: list[str] | None, path: Path, said: Format, *, unknown: s
     return blocks
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic rerank train spellings.jsonl --out reranker",

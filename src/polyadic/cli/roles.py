@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Label the arguments of predicates with their semantic roles.")
 
@@ -76,7 +77,7 @@ def train(
     facts |= {"arguments": sum(len(p.arguments) for sentence in corpus for p in sentence.propositions)}
     facts |= {"roles": len(model.roles_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("roles", "apply", out, "SENTENCES"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("roles", "apply", out, "SENTENCES"))
 
 
 def apply(model: Model, sentences: Sentences, *, find: Find = False, parser: Parser = None, out: o.File = None) -> None:
@@ -94,7 +95,7 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, parser: Par
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
     if parser is not None:
         corpus = _parsed(corpus, parser)
-    show.write_lines((sentence.conllu() for sentence in labels.annotate(corpus, find=find)), out)
+    output.write_lines((sentence.conllu() for sentence in labels.annotate(corpus, find=find)), out)
 
 
 def evaluate(
@@ -126,13 +127,13 @@ def evaluate(
     if as_json:
         table = [{**x._asdict(), "precision": x.precision, "recall": x.recall, "f1": x.f1} for x in rows]
         kinds: dict[str, Any] = {"role": table} if tables else {}
-        show.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **kinds})
+        output.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **kinds})
         return
-    show.table(["figure", "value", "interval"], [(f.name, f.value, f.interval()) for f in figures])
-    show.table(["sentences", "predicates", "arguments"], [(score.sentences, score.predicates, score.arguments)])
+    output.table(["figure", "value", "interval"], [(f.name, f.value, f.interval()) for f in figures])
+    output.table(["sentences", "predicates", "arguments"], [(score.sentences, score.predicates, score.arguments)])
     if tables:
         columns = ["role", "gold", "found", "precision", "recall", "F1"]
-        show.table(columns, [(*x[:3], x.precision, x.recall, x.f1) for x in rows])
+        output.table(columns, [(*x[:3], x.precision, x.recall, x.f1) for x in rows])
 
 
 def _parsed(sentences: list[Any], parser: Path) -> list[Any]:
@@ -145,7 +146,7 @@ def _parsed(sentences: list[Any], parser: Path) -> list[Any]:
     return with_trees(sentences, model.annotate([sentence.tree for sentence in sentences]))
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic roles train roles.conllu --out roles",

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
 
@@ -45,9 +46,9 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
             premises, right = tried(schema, rule)
             rows.append((rule.place.line if rule.place else 0, str(rule.formula), premises, right))
     if as_json:
-        show.in_json({"rules": [dict(zip(headings, row, strict=True)) for row in rows]})
+        output.in_json({"rules": [dict(zip(headings, row, strict=True)) for row in rows]})
     else:
-        show.table(headings, rows)
+        output.table(headings, rows)
 
 
 def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, as_json: o.AsJson = False) -> None:
@@ -57,13 +58,13 @@ def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, a
 
     mined = mine_rules(read_schema(facts), confidence=confidence, support=support)
     if as_json:
-        show.in_json({"rules": [{"rule": str(r), "confidence": c, "support": n} for r, c, n in mined]})
+        output.in_json({"rules": [{"rule": str(r), "confidence": c, "support": n} for r, c, n in mined]})
         return
     for rule, share, number in mined:
         typer.echo(f"{rule}  # {share:.3f} of {round(number / share):,}")
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         check: "polyadic relations rules check rules.txt --facts pairs.tsv",

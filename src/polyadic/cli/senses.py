@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError
+from polyadic.interface import errors, output
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -45,7 +45,7 @@ def senses(
     """
     from polyadic.embedding import read_vectors
 
-    show.check_picture(picture)
+    output.check_picture(picture)
     embedding = read_vectors(vectors)
     if assign is not None and (len(words) != 1 or number is not None):
         raise InputError("assign is for one word and its senses in a corpus; leave out --number and other words")
@@ -59,29 +59,31 @@ def senses(
     if assign is not None:
         _assign(space, words[0], assign, top, as_json=as_json)
         return
-    answers = show.Answers(o.given(words), lambda word: space.senses(word, top=top))
+    answers = output.Answers(o.given(words), lambda word: space.senses(word, top=top))
     for answer in answers.values():
         if not answer.sure:
             few = f"{answer.word!r} occurs {answer.occurrences} times only"
-            faults.say(f"{few}, so that a sense of it may be missed", "warning")
+            errors.say(f"{few}, so that a sense of it may be missed", "warning")
     shares = {
         f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
         for each in answers.values()
         for k, sense in enumerate(each.senses, 1)
     }
     if as_json:
-        show.in_json(
+        output.in_json(
             {"senses": {word: _in_json(space, each, lines) for word, each in answers.items()}, **answers.in_json}
         )
     else:
         numbered = [(each, k, sense) for each in answers.values() for k, sense in enumerate(each.senses, 1)]
         rows = [(each.word, k, sense.share, each.agreement, " ".join(sense.substitutes)) for each, k, sense in numbered]
-        show.table(["word", "sense", "share", "agreement", "words in its place"], rows)
+        output.table(["word", "sense", "share", "agreement", "words in its place"], rows)
         if lines and rows:
             typer.echo()
             shown = [(each.word, k, line) for each, k, sense in numbered for line in space.lines(sense, lines)]
-            show.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
-    show.draw_words(embedding, shares, picture)
+            output.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
+    from polyadic.plots.files import save_word_map
+
+    save_word_map(embedding, shares, picture)
     answers.end()
 
 
@@ -100,15 +102,15 @@ def _assign(space: "WordSenses", word: str, file: Path, top: int, *, as_json: bo
     if as_json:
         senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
         rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(given, texts, strict=True)]
-        show.in_json({"word": word, "senses": senses, "lines": rows})
+        output.in_json({"word": word, "senses": senses, "lines": rows})
     else:
         named = [" ".join(sense.substitutes[:4]) for sense in found.senses]
         cells = [(k + 1, named[k]) if k >= 0 else (None, None) for k in given]
         cells = [(*cell, text) for cell, text in zip(cells, texts, strict=True)]
-        show.table(["sense", "words in its place", "line"], cells)
+        output.table(["sense", "words in its place", "line"], cells)
     absent = places.count(None)
     if absent:
-        faults.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
+        errors.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
 
 
 def _in_json(space: "WordSenses", found: "SensesOfWord", lines: int) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def _in_json(space: "WordSenses", found: "SensesOfWord", lines: int) -> dict[str
         {
             "share": sense.share,
             "words": list(sense.substitutes),
-            "lines": [*map(show.line, space.lines(sense, lines))],
+            "lines": [*map(output.line, space.lines(sense, lines))],
         }
         for sense in found.senses
     ]
@@ -129,20 +131,22 @@ def _clusters(
     """Show the words that words go with, in clusters."""
     from polyadic.words.senses import senses as clusters
 
-    lists = show.Answers(words, lambda word: clusters(embedding, word, number=number))
+    lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
     named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
     if as_json:
         shown = {
             word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
             for word, some in lists.items()
         }
-        show.in_json({"senses": shown, **lists.in_json})
+        output.in_json({"senses": shown, **lists.in_json})
     else:
         rows = [
             [word, k, len(sense.words), " ".join(sense.words[:top])]
             for word, some in lists.items()
             for k, sense in enumerate(some, 1)
         ]
-        show.table(["word", "sense", "size", "words that select it"], rows)
-    show.draw_words(embedding, named, picture)
+        output.table(["word", "sense", "size", "words that select it"], rows)
+    from polyadic.plots.files import save_word_map
+
+    save_word_map(embedding, named, picture)
     lists.end()

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Vectors of sentences from nothing but the sentences.")
 
@@ -80,7 +81,7 @@ def train(
         "words": len(model.embedding_),
         "features": len(model.get_feature_names_out()),
     }
-    show.wrote(out, sizes, as_json=as_json, hint=("sentences", "encode", out, lines, "--out", "vectors.npy"))
+    output.wrote(out, sizes, as_json=as_json, hint=("sentences", "encode", out, lines, "--out", "vectors.npy"))
 
 
 def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as_json: o.AsJson = False) -> None:
@@ -95,7 +96,7 @@ def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as
     vectors = _open(model).encode(_read(lines), show_progress_bar=True)
     with whole_file(out) as draft:
         save_array(draft, vectors)
-    show.wrote(out, {"sentences": len(vectors), "features": vectors.shape[1]}, as_json=as_json)
+    output.wrote(out, {"sentences": len(vectors), "features": vectors.shape[1]}, as_json=as_json)
 
 
 def nearest(model: Model, lines: Lines, query: Query, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
@@ -112,9 +113,9 @@ def nearest(model: Model, lines: Lines, query: Query, *, top: o.Top = 10, as_jso
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
     rows = [(round(float(cosines[at]), 4), at + 1, sentences[at]) for at in best]
     if as_json:
-        show.in_json({"nearest": [{"cosine": c, "line": line, "sentence": text} for c, line, text in rows]})
+        output.in_json({"nearest": [{"cosine": c, "line": line, "sentence": text} for c, line, text in rows]})
     else:
-        show.table(["cosine", "line", "sentence"], rows)
+        output.table(["cosine", "line", "sentence"], rows)
 
 
 def templates(
@@ -134,16 +135,16 @@ def templates(
     ]
     headings = ["filter", "activation", "line", "word", "words"]
     if as_json:
-        show.in_json({"templates": [dict(zip(headings, row, strict=True)) for row in rows]})
+        output.in_json({"templates": [dict(zip(headings, row, strict=True)) for row in rows]})
     else:
-        show.table(headings, rows)
+        output.table(headings, rows)
 
 
 def static(model: Model, *, out: o.Out, force: o.Force = False, as_json: o.AsJson = False) -> None:
     """Write a model of means as a static encoder, the folder that sentence-transformers loads."""
     vectors = _open(model).static()
     vectors.save_pretrained(out, overwrite=force)
-    show.wrote(out, {"words": len(vectors), "rank": vectors.rank}, as_json=as_json)
+    output.wrote(out, {"words": len(vectors), "rank": vectors.rank}, as_json=as_json)
 
 
 def _read(lines: str) -> Any:
@@ -159,7 +160,7 @@ def _open(path: Path) -> Any:
     return load(path, SentenceVectors)
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic sentences train paragraphs.txt --out meanings",

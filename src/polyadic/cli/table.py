@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
 
 Source = Annotated[
     Path,
@@ -83,9 +83,9 @@ def table(
     from polyadic.core.serialization import KIND
     from polyadic.tables.cross_table import cross_table
 
-    show.check_picture(picture)
-    show.check_file(csv, force=force)
-    show.check_file(page, force=force)
+    output.check_picture(picture)
+    output.check_file(csv, force=force)
+    output.check_file(page, force=force)
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
     options: dict[str, Any] = {"rows": rows, "columns": columns, "counts": counts, "words": words}
@@ -95,30 +95,31 @@ def table(
     points = list(records(model))
     cell = None if why is None else _cell(read, model, *why, top=top)
     if csv is not None:
-        show.write_csv(points, csv)
+        output.write_csv(points, csv)
     if page is not None:
         from polyadic.explore.export import table_page
 
         sides = (rows or "rows", columns or ("words" if rows else "columns"))
-        show.write_lines([table_page(read, source.name, *sides)], page)
+        output.write_lines([table_page(read, source.name, *sides)], page)
     if out is not None:
         model.save(out, overwrite=force)
     found = read.association()
     written = [str(path) for path in (picture, csv, page, out) if path is not None]
     if picture is not None:  # after what is worth more
         from polyadic.plots import biplot
+        from polyadic.plots.files import save_figure
 
-        show.draw(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
+        save_figure(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
     if as_json:
         axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
         shape = dict(zip(("rows", "columns"), read.counts.shape, strict=True))
         more = {} if cell is None else {"why": cell}
-        show.in_json({**shape, **found, "axes": axes, "points": points, **more, "written": written})
+        output.in_json({**shape, **found, "axes": axes, "points": points, **more, "written": written})
         return
     chance = "below 0.001" if found["p"] < 0.001 else f"{found['p']:.3f}"
     sizes = {"rows": len(read.rows), "columns": len(read.columns), "observations": f"{found['observations']:.10g}"}
     facts = {**sizes, "chi-square": f"{found['chi2']:.1f}", "degrees of freedom": found["degrees"], "p": chance}
-    show.facts(facts, as_json=False)
+    output.facts(facts, as_json=False)
     _show_points(model, points, top)
     if cell is not None:
         _show_cell(cell)
@@ -131,7 +132,7 @@ def _show_points(model: Any, points: list[dict[str, Any]], top: int) -> None:
     typer.echo()
     shares = model.explained_inertia_ratio_
     axes_shown = zip(model.inertia_, shares, shares.cumsum(), strict=True)
-    show.table(
+    output.table(
         ["axis", "inertia", "share", "with those before"], [(k, *map(float, a)) for k, a in enumerate(axes_shown, 1)]
     )
     for side in ("rows", "columns"):
@@ -143,7 +144,7 @@ def _show_points(model: Any, points: list[dict[str, Any]], top: int) -> None:
             (p["label"], p["mass"], sum(p[f"squared_cosine_{number}"] for number in two), *(p[name] for name in axis))
             for p in mine
         ]
-        show.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
+        output.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
 
 
 def _show_cell(cell: dict[str, Any]) -> None:
@@ -151,10 +152,10 @@ def _show_cell(cell: dict[str, Any]) -> None:
     axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
     counted = {name: cell[name] for name in ("row", "column", "count", "expected", "times", "base")}
     typer.echo()
-    show.facts({**counted, **axes, "other axes": cell["other_axes"]}, as_json=False)
+    output.facts({**counted, **axes, "other axes": cell["other_axes"]}, as_json=False)
     for side, nearest in cell["alike"].items():
         typer.echo()
-        show.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])
+        output.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])
 
 
 def _cell(read: Any, model: Any, row: str, column: str, *, top: int) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _cell(read: Any, model: Any, row: str, column: str, *, top: int) -> dict[str
     times = count / expected
     rest = round(times - reason.value, 6) + 0.0  # which is never -0
     facts = {"row": row, "column": column, "count": count, "expected": round(expected, 6), "times": round(times, 6)}
-    facts |= {**show.reasons(reason, len(reason.parts), "axis"), "other_axes": rest}
+    facts |= {**output.reasons(reason, len(reason.parts), "axis"), "other_axes": rest}
     alike = {
         side: [{"name": near, "distance": round(far, 6)} for near, far in model.nearest(name, side=side, n=top)]
         for side, name in (("rows", row), ("columns", column))

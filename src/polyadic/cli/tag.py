@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
 
 app = typer.Typer(no_args_is_help=True, help="Tag words: parts of speech, morphology, lemmas, chunks.")
 
@@ -78,7 +79,7 @@ def train(
         model = TextTagger(**common).fit(trees)
         facts = {"sentences": len(trees), "words": sum(map(len, trees))}
         facts |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=("tag", "apply", out, "SENTENCES"))
+    output.saved(model, out, facts, force=force, as_json=as_json, hint=("tag", "apply", out, "SENTENCES"))
 
 
 def apply(
@@ -102,7 +103,7 @@ def apply(
         lines = (tree.conllu() for tree in tagger.trees(read_paragraphs(sentences), by_line=by_line))
     else:
         lines = (tree.conllu() for tree in tagger.annotate(_trees(sentences)))
-    show.write_lines(lines, out)
+    output.write_lines(lines, out)
 
 
 def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_json: o.AsJson = False) -> None:
@@ -129,12 +130,12 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
         raise InputError(f"{sentences} has no words")
     if as_json:
         rows = [{**r._asdict(), "precision": r.precision, "recall": r.recall, "F1": r.f1} for r in kinds]
-        show.in_json({"figures": [figure.as_dict() for figure in figures], "kinds": rows})
+        output.in_json({"figures": [figure.as_dict() for figure in figures], "kinds": rows})
         return
-    show.table(["figure", "value", "interval", "cases"], [(f.name, f.value, f.interval(), f.used) for f in figures])
+    output.table(["figure", "value", "interval", "cases"], [(f.name, f.value, f.interval(), f.used) for f in figures])
     if kinds:
         headings = ["kind", "gold", "found", "precision", "recall", "F1"]
-        show.table(headings, [(r.name, r.gold, r.found, r.precision, r.recall, r.f1) for r in kinds])
+        output.table(headings, [(r.name, r.gold, r.found, r.precision, r.recall, r.f1) for r in kinds])
 
 
 def _load(path: Path) -> Any:
@@ -197,7 +198,7 @@ def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"
 
 
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic tag train latin.conllu --out tagger",

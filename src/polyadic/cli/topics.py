@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from polyadic.cli import options as o
-from polyadic.cli import show
-from polyadic.cli.faults import interrupted, keeping
 from polyadic.core.errors import InputError
+from polyadic.interface import output
+from polyadic.interface.command_line import add_verbs
+from polyadic.interface.errors import interrupted, keeping
 
 app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that belong together.")
 
@@ -66,7 +67,7 @@ def train(
     from polyadic.topics.text_topics import TextTopics
 
     check_replaceable(out, KIND, overwrite=force)
-    show.check_picture(picture)
+    output.check_picture(picture)
     words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
     model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
     corpus = model.corpus(docs, **o.reading_documents(docs, ctx))
@@ -80,25 +81,25 @@ def train(
     rows = _rows(model, top)
     sizes = {"documents": len(corpus.documents) - 1, "words": len(model.words_), "topics": len(rows)}
     if as_json:
-        show.in_json({"out": str(out), **sizes, **figures, "words_of_topics": dict(rows)})
+        output.in_json({"out": str(out), **sizes, **figures, "words_of_topics": dict(rows)})
         return
-    show.table(["topic", "words"], [(k, " ".join(words)) for k, words in rows])
+    output.table(["topic", "words"], [(k, " ".join(words)) for k, words in rows])
     if figures:
-        show.table(list(figures), [tuple(figures.values())])
-    show.wrote(out, sizes, as_json=False, hint=("topics", "assign", out, docs))
+        output.table(list(figures), [tuple(figures.values())])
+    output.wrote(out, sizes, as_json=False, hint=("topics", "assign", out, docs))
 
 
 def words(model: Model, *, top: o.TopWords = 10, picture: o.Picture = None, as_json: o.AsJson = False) -> None:
     """Show the words of each topic."""
-    show.check_picture(picture)
+    output.check_picture(picture)
     opened = _open(model)
     if picture is not None:
         _draw(opened, picture, top)
     rows = _rows(opened, top)
     if as_json:
-        show.in_json({"words_of_topics": dict(rows)})
+        output.in_json({"words_of_topics": dict(rows)})
     else:
-        show.table(["topic", "words"], [(k, " ".join(some)) for k, some in rows])
+        output.table(["topic", "words"], [(k, " ".join(some)) for k, some in rows])
 
 
 def assign(
@@ -148,9 +149,9 @@ def assign(
     ]
     headings = ["document", "topic", "share", "words"]
     if as_json:
-        show.in_json({"documents": [dict(zip(headings, row, strict=True)) for row in rows]})
+        output.in_json({"documents": [dict(zip(headings, row, strict=True)) for row in rows]})
     else:
-        show.table(headings, rows)
+        output.table(headings, rows)
 
 
 def choose(
@@ -191,10 +192,10 @@ def choose(
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "coherence", "stability")}
     if as_json:
-        show.in_json({"ranks": [choice._asdict() for choice in choices], **chosen})
+        output.in_json({"ranks": [choice._asdict() for choice in choices], **chosen})
         return
-    show.table(["topics", "perplexity", "spread", "coherence", "stability"], choices)
-    show.table(list(chosen), [tuple(chosen.values())])
+    output.table(["topics", "perplexity", "spread", "coherence", "stability"], choices)
+    output.table(list(chosen), [tuple(chosen.values())])
 
 
 def _figures(model: Any, corpus: Any, top: int) -> dict[str, float]:
@@ -216,9 +217,10 @@ def _rows(model: Any, top: int) -> list[tuple[int, list[str]]]:
 
 
 def _draw(model: Any, file: Path, top: int) -> None:
+    from polyadic.plots.files import save_figure
     from polyadic.plots.topics import topic_words
 
-    show.draw(topic_words(model, range(len(model.model_.components_)), top=min(top, 12)), file)
+    save_figure(topic_words(model, range(len(model.model_.components_)), top=min(top, 12)), file)
 
 
 def _open(path: Path) -> Any:
@@ -229,7 +231,7 @@ def _open(path: Path) -> Any:
 
 
 words.__name__ = "show"  # the module of that name is used above
-show.add_verbs(
+add_verbs(
     app,
     {
         train: "polyadic topics train stories.csv --field text --out topics --rank 10",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.core.errors import InputError
 from polyadic.core.files import check_replaceable
+from polyadic.interface import output
+from polyadic.interface.errors import interrupted as stopped
+from polyadic.interface.errors import keeping
 from polyadic.words.methods import METHODS, Training
 
 if TYPE_CHECKING:
@@ -296,8 +298,8 @@ def train(
 
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
-    steps = show.Steps(silent=as_json)
-    with faults.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
+    steps = output.Steps(silent=as_json)
+    with keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
         settings = o.chosen(ctx, but=("sources", "out", "keep", "force", "as_json", "scheduler", "workers"))
         vectors = words.train(o.source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
@@ -305,12 +307,12 @@ def train(
     places = [Path(sources[0]), *([] if keep is None else [keep / "corpus"])]  # of counts, none is kept
     looks = _looks(vectors, out, next((place for place in places if (place / "ids.npy").is_file()), None))
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
-    show.wrote(out, {**sizes, "steps": steps.done, "look_at": [command for command, _ in looks]}, as_json=as_json)
+    output.wrote(out, {**sizes, "steps": steps.done, "look_at": [command for command, _ in looks]}, as_json=as_json)
     if not as_json and looks:
         typer.echo()
-        show.table(["look at", "what you see"], looks)
+        output.table(["look at", "what you see"], looks)
     if interrupted:
-        raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
+        raise stopped(kept=[f"the vectors of the last sweep in {out}"])
 
 
 FREQUENT = 200
@@ -354,4 +356,4 @@ def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[s
     if corpus and not (corpus / FILE).is_file():
         missing = "; keep the text for it: --keep-text"
     looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
-    return [(show.command(command), shown) for command, shown in looks]
+    return [(output.command(command), shown) for command, shown in looks]

@@ -155,8 +155,8 @@ def recommend(
     out
         File for the recommendations of all rows: CSV, or Parquet if its name ends in .parquet.
     """
-    from polyadic.cli import show as output
     from polyadic.core.files import read_names
+    from polyadic.interface import output
 
     if (row is None) == (out is None):
         raise InputError("name a row, or the file for all rows with out", "out")
@@ -183,8 +183,8 @@ def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str,
     """Write the best columns of every row to a file; return how widely the recommendations are spread."""
     import numpy as np
 
-    from polyadic.cli import show as output
     from polyadic.core.progress import tracked
+    from polyadic.interface import output
     from polyadic.metrics.recommendation import catalogue
 
     number = {name: at for at, name in enumerate(model.columns_)}

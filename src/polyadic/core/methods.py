@@ -44,10 +44,10 @@ class Method:
 def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str, Any]) -> None:
     """Raise InputError if a given setting is not used by the method.
 
-    >>> from polyadic import LDA, NMF
-    >>> refuse_unused({"nmf": Method(NMF), "lda": Method(LDA)}, "lda", {"beta": 1.0})
+    >>> from polyadic import LDA, AnchorTopics
+    >>> refuse_unused({"anchors": Method(AnchorTopics), "lda": Method(LDA)}, "lda", {"min_documents": 5})
     Traceback (most recent call last):
-    polyadic.core.errors.InputError: beta is not used by method lda, only by nmf; leave it out
+    polyadic.core.errors.InputError: min_documents is not used by method lda, only by anchors; leave it out
     """
     for name in given:
         if name not in methods[method].settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from pathlib import Path
 from types import NoneType, UnionType
@@ -9,19 +10,58 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from polyadic.cli import show
-from polyadic.cli.faults import Verb as Command
 from polyadic.core.errors import InputError
+from polyadic.core.resources import LEAST, MOST_THREADS, memory_below
 from polyadic.core.settings import Metavar, Within, spelled
+from polyadic.interface import output
+from polyadic.interface.errors import Verb as Command
+from polyadic.interface.errors import say
 from polyadic.interface.task import NONE, Parameter, fields_of, load_class, parameters, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from polyadic.interface.task import Task, Verb
 
 SHORT = {"out": "-o", "top": "-n", "force": "-f"}
 """One-letter flags."""
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def in_bytes(text: str) -> int:
+    """Read a size such as ``4G`` or ``512M``."""
+    number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
+    try:
+        size = int(float(number) * unit)
+    except (ValueError, OverflowError):
+        size = 0
+    if size < 1:
+        raise typer.BadParameter(f"a size is a number above 0 with K, M, G or T, such as 4G; got {text!r}")
+    return size
+
+
+CLUSTER = "A Dask cluster"
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, or its scheduler file.",
+        rich_help_panel=CLUSTER,
+        hidden=True,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=MOST_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
+    ),
+]
+MemoryOfAll = Annotated[
+    Any,
+    typer.Option(
+        "--memory", parser=in_bytes, metavar="SIZE", help="Memory limit, such as 4G.", show_default="none", hidden=True
+    ),
+]
 JSON = Parameter("as_json", bool, default=False, help="Print the result as JSON.")
 FORCE = Parameter("force", bool, default=False, help="Replace an existing output of the same kind.")
 
@@ -38,11 +78,11 @@ def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | N
     """Add the command of a verb to a group."""
     command = _command(verb, model)
     if verb.distributed:
-        command = show.distributed(command)
+        command = distributed(command)
     about = inspect.cleandoc(verb.function.__doc__ or "").partition("\nParameters\n")[0]
     paragraphs = "\n\n".join(" ".join(paragraph.split()) for paragraph in about.split("\n\n"))
     how: dict[str, Any] = {"help": paragraphs, "epilog": f"Example:\n\n{verb.example}", "rich_help_panel": panel}
-    app.command(verb.name, cls=Command, **how)(show.bounded(command))
+    app.command(verb.name, cls=Command, **how)(bounded(command))
 
 
 def _command(verb: Verb, model: str) -> Callable[..., None]:
@@ -68,7 +108,7 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
         given |= _set(values.get("set_", ()), settable, given)
         if forced:
             given["force"] = values["force"]
-        with show.Output():
+        with output.Output():
             for name, group in groups.items():
                 given[name] = _made(
                     verb.settings[name], {each: given.pop(each) for each in group if each in given}, group
@@ -78,7 +118,7 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
 
                 given["model"] = load(given["model"], load_class(loaded))
             result = verb.function(**given)
-            show.result(result, as_json=values.get("as_json", False), printed=verb.show)
+            output.result(result, as_json=values.get("as_json", False), printed=verb.show)
 
     shown.sort(key=lambda each: (not each.positional, each.default is not NONE))
     signature = [_typed(each) for each in shown]
@@ -240,3 +280,59 @@ def _separated(hint: Any) -> bool:
     """Whether a value is several items: separated by commas as an option, repeated as an argument."""
     kind = _plain(hint)
     return isinstance(kind, type) and kind.__name__ in ("list", "tuple", "Sequence", "Collection")
+
+
+def add_verbs(
+    app: typer.Typer,
+    examples: Mapping[Callable[..., None], str],
+    *,
+    on_clusters: Collection[Callable[..., None]] = (),
+    panel: str | None = None,
+) -> None:
+    """Add verbs to the command line, below a heading, each with a bound on memory and an example that ends its help."""
+    for verb, example in examples.items():
+        spread = distributed(verb) if verb in on_clusters else verb
+        app.command(cls=Command, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(bounded(spread))
+
+
+def distributed(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb work on a Dask cluster, with ``--scheduler`` or ``--workers``."""
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
+        if scheduler is None and workers is None:
+            verb(*arguments, **options)
+            return
+        if scheduler is not None and workers is not None:
+            raise InputError("--workers are processes of this machine, --scheduler has its own; give one of them")
+        from polyadic.core.executor.dask import working_on
+
+        with working_on(scheduler, workers=workers) as team:
+            verb(*arguments, **options)
+        if not team.used:
+            say("no step ran on the cluster; everything was computed locally", "note")
+
+    return _with_options(run, verb, {"scheduler": Scheduler, "workers": Workers})
+
+
+def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
+    """Give what calls a verb its options and more."""
+    signature = inspect.signature(verb, eval_str=True)
+    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *more]
+    )
+    run.__annotations__ = {**verb.__annotations__, **extra}
+    return run
+
+
+def bounded(verb: Callable[..., None]) -> Callable[..., None]:
+    """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
+    plans = "memory" in inspect.signature(verb).parameters
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
+        with memory_below(memory, enforced=not plans or memory is None or memory >= LEAST):
+            verb(*arguments, **options, **({"memory": memory} if plans else {}))
+
+    return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})

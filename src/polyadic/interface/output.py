@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import inspect
 import json
 import math
 import shlex
@@ -16,82 +14,22 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from polyadic.cli.faults import BAD_INPUT, Verb, say
-from polyadic.cli.options import MemoryOfAll, Scheduler, Workers
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import plain
-from polyadic.core.resources import LEAST, memory_below
+from polyadic.interface.errors import BAD_INPUT, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from polyadic.core.explanation import Explanation
     from polyadic.core.model import Model
-    from polyadic.embedding import Embedding
-    from polyadic.text.lines import Line
 
     Command = Sequence[object]
 
 
 GROUP = 1 << 16
 """Rows of a Parquet file that are held before they are written."""
-
-
-def add_verbs(
-    app: typer.Typer,
-    examples: Mapping[Callable[..., None], str],
-    *,
-    on_clusters: Collection[Callable[..., None]] = (),
-    panel: str | None = None,
-) -> None:
-    """Add verbs to the command line, below a heading, each with a bound on memory and an example that ends its help."""
-    for verb, example in examples.items():
-        spread = distributed(verb) if verb in on_clusters else verb
-        app.command(cls=Verb, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(bounded(spread))
-
-
-def distributed(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb work on a Dask cluster, with ``--scheduler`` or ``--workers``."""
-
-    @functools.wraps(verb)
-    def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
-        if scheduler is None and workers is None:
-            verb(*arguments, **options)
-            return
-        if scheduler is not None and workers is not None:
-            raise InputError("--workers are processes of this machine, --scheduler has its own; give one of them")
-        from polyadic.core.executor.dask import working_on
-
-        with working_on(scheduler, workers=workers) as team:
-            verb(*arguments, **options)
-        if not team.used:
-            say("nothing of this was worth sending to workers, or is done by them: it ran here", "note")
-
-    return _with_options(run, verb, {"scheduler": Scheduler, "workers": Workers})
-
-
-def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
-    """Give what calls a verb its options and more."""
-    signature = inspect.signature(verb, eval_str=True)
-    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), *more]
-    )
-    run.__annotations__ = {**verb.__annotations__, **extra}
-    return run
-
-
-def bounded(verb: Callable[..., None]) -> Callable[..., None]:
-    """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
-    plans = "memory" in inspect.signature(verb).parameters
-
-    @functools.wraps(verb)
-    def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
-        with memory_below(memory, enforced=not plans or memory is None or memory >= LEAST):
-            verb(*arguments, **options, **({"memory": memory} if plans else {}))
-
-    return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})
 
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
@@ -148,7 +86,7 @@ class Output:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Turn an interruption into its exit code."""
-        from polyadic.cli.faults import interrupted
+        from polyadic.interface.errors import interrupted
         from polyadic.interface.run import Interrupted
 
         if isinstance(error, Interrupted):
@@ -253,7 +191,7 @@ def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as
     hint : sequence
         Words of the command to give next.
     """
-    from polyadic.cli.faults import interrupted
+    from polyadic.interface.errors import interrupted
 
     stopped = getattr(model, "interrupted_", False)
     if stopped and not getattr(model, "n_iter_", True):
@@ -292,8 +230,8 @@ def command(words: Command) -> str:
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
     """Write a file, whole or not at all, or to standard output: in UTF-8 with line feeds, whatever a terminal wants."""
-    from polyadic.cli.faults import keeping
     from polyadic.core.files import whole_file
+    from polyadic.interface.errors import keeping
 
     sent = 0
     with contextlib.ExitStack() as stack:
@@ -321,23 +259,6 @@ def check_file(file: Path | None, *, force: bool) -> None:
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
     if file is not None and (file.is_dir() or (file.exists() and not force)):
         raise InputError(f"{file} exists already; choose another name" + ("" if file.is_dir() else " or --force"))
-
-
-def draw(ax: Any, file: Path) -> None:
-    """Write the figure of axes, whole or not at all."""
-    from polyadic.core.files import whole_file
-    from polyadic.plots.axes import without_glyph_warnings
-
-    with whole_file(file) as draft, without_glyph_warnings():
-        ax.figure.savefig(draft, dpi=150)
-
-
-def draw_words(embedding: Embedding, groups: Mapping[str, Sequence[str]], file: Path | None) -> None:
-    """Draw a map of words by group, if it is wanted and there are any; call it when all else is printed."""
-    if file is not None and groups:
-        from polyadic.plots import word_map
-
-        draw(word_map(embedding, groups), file)
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
@@ -416,7 +337,7 @@ def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[di
     return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
 
 
-def line(found: Line) -> dict[str, Any]:
+def line(found: Any) -> dict[str, Any]:
     """Give a line of a corpus, and what is known of its document, for JSON."""
     from polyadic.core.frames import with_fields
 
