@@ -19,7 +19,6 @@ import httpx
 import pytest
 
 import shelves
-from polyadic.core.errors import InputError
 from polyadic.explore import server
 from polyadic.explore.answers import ANSWERS
 
@@ -36,7 +35,7 @@ def ask(shelf, *paths, seconds=30.0, **headers):
     """Ask the application, without a network; one answer for each path."""
 
     async def asked():
-        transport = httpx.ASGITransport(server.application(shelf, token=TOKEN, port=PORT, seconds=seconds))
+        transport = httpx.ASGITransport(server.application(shelf, token=TOKEN, port=PORT, timeout=seconds))
         async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
             return [await client.get(path, headers=headers) for path in paths]
 
@@ -90,10 +89,10 @@ def test_who_may_ask(shelf, path, headers, status):
         ("word", "word is missing"),
         ("word?word=banc", "'banc' is not in the vocabulary"),
         ("word?word=bank&top=x", "top must be a whole number from 1 to 1,000; got 'x'"),
-        ("word?word=bank&top=0", "top must be a whole number from 1 to 1,000; got 0"),
+        ("word?word=bank&top=0", "top must be a whole number from 1 to 1,000; got '0'"),
         ("word?word=bank&word=loan", "word is given 2 times"),
-        ("word?word=bank&wrong=1", "'wrong' is not asked for here"),
-        ("lines?words=bank&either=yes", "either must be true or false"),
+        ("word?word=bank&wrong=1", "there is no parameter 'wrong'; the parameters are word, width, top, least"),
+        ("lines?words=bank&either=perhaps", "either must be True or False"),
         ("lines?words=bank&sort=up", "sort must be one of"),
         ("lines?words=bank&width=-1", "width must be"),
         ("lines", "words is missing"),
@@ -121,7 +120,7 @@ def test_what_takes_too_long_is_given_up(shelf, monkeypatch):
     slow, quick = ask(shelf, f"/{TOKEN}/api/slow", f"/{TOKEN}/api/overview", seconds=0.5)
     ready.set()
     assert slow.status_code == 503
-    assert "takes more than 0.5 seconds" in slow.json()["error"]
+    assert "this takes more than 0.5 seconds" in slow.json()["error"]
     assert quick.status_code == 200
 
 
@@ -132,21 +131,11 @@ def test_openapi(shelf):
     for name, function in ANSWERS.items():
         about = described["paths"][f"/api/{name}"]["get"]
         assert about["summary"].endswith((".", ":"))
-        assert [each["name"] for each in about["parameters"]] == [*inspect.signature(function).parameters][1:]
+        assert [each["name"] for each in about.get("parameters", [])] == [*inspect.signature(function).parameters][1:]
     (top,) = [each for each in described["paths"]["/api/word"]["get"]["parameters"] if each["name"] == "top"]
-    assert top["schema"] == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 30}
+    assert {"type": "integer", "minimum": 1, "maximum": 1000, "default": 30}.items() <= top["schema"].items()
     (sort,) = [each for each in described["paths"]["/api/lines"]["get"]["parameters"] if each["name"] == "sort"]
     assert sort["schema"]["enum"] == ["document", "left", "right", "relevance"]
-
-
-def test_parameters_reach_functions_as_they_are_declared():
-    """Text is read as the annotation says."""
-    found = server.parameters(
-        ANSWERS["lines"], {"words": ["a", "b"], "either": ["true"], "width": ["3"], "start": ["0"]}
-    )
-    assert found == {"words": ["a", "b"], "either": True, "width": 3, "start": 0}
-    with pytest.raises(InputError, match="given 2 times"):
-        server.parameters(ANSWERS["lines"], {"words": ["a"], "sort": ["left", "right"]})
 
 
 def test_command(shelf):

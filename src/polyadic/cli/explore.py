@@ -145,7 +145,7 @@ def name_of(source: Path) -> str:
 
 def _check_server() -> None:
     try:
-        import starlette  # noqa: F401 # only whether it is there
+        import fastapi  # noqa: F401 # only whether it is there
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(str(error.name), "explore", "a page in a browser") from None

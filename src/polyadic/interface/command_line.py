@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +15,18 @@ from polyadic.core.settings import Metavar, Within, spelled
 from polyadic.interface import output
 from polyadic.interface.errors import Verb as Command
 from polyadic.interface.errors import say
-from polyadic.interface.task import NONE, Parameter, fields_of, load_class, parameters, read_text
+from polyadic.interface.task import (
+    NONE,
+    Parameter,
+    fields_of,
+    first,
+    item,
+    load_class,
+    parameters,
+    plain,
+    read_text,
+    several,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -174,13 +184,13 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
 
 def _value(parameter: Parameter, value: Any) -> Any:
     """Convert what typer gives where it has no type of its own."""
-    return read_text(parameter, value) if _separated(parameter.hint) and isinstance(value, str) else value
+    return read_text(parameter, value) if several(parameter.hint) and isinstance(value, str) else value
 
 
 def _typed(parameter: Parameter, *, flag: str = "") -> inspect.Parameter:
     """Make the parameter that typer reads."""
-    default, annotation, how = parameter.default, _plain(parameter.hint), _described(parameter)
-    if _separated(parameter.hint):
+    default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
+    if several(parameter.hint):
         annotation = list[str] if parameter.positional else str
     if default is None:
         annotation = annotation | None
@@ -200,15 +210,15 @@ def _typed(parameter: Parameter, *, flag: str = "") -> inspect.Parameter:
 def _described(parameter: Parameter) -> dict[str, Any]:
     """Return help text, bounds, and how value and default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
-    bounds, metavar = (_first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and _plain(parameter.hint) in (int, float):
+    bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
+    if bounds is not None and plain(parameter.hint) in (int, float):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name
     elif parameter.positional:
         how["metavar"] = parameter.name.upper()
-    elif _separated(parameter.hint):
-        how["metavar"] = {int: "N,...", float: "X,..."}.get(_item(parameter.hint), "NAME,...")
+    elif several(parameter.hint):
+        how["metavar"] = {int: "N,...", float: "X,..."}.get(item(parameter.hint), "NAME,...")
     if parameter.positional and parameter.default is None:
         how["metavar"] = f"[{how['metavar']}]"
     if parameter.shown_default or parameter.default is None:
@@ -244,42 +254,6 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
     return inspect.Parameter(
         "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
     )
-
-
-def _first(hint: Any, kind: type[Any]) -> Any:
-    """Find metadata of a kind in an annotation, in the parts of unions too."""
-    for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
-        if isinstance(part, kind):
-            return part
-        if get_args(part) and (found := _first(part, kind)) is not None:
-            return found
-    return None
-
-
-def _plain(hint: Any) -> Any:
-    """Reduce an annotation to the type that typer reads."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _plain(arguments[0])
-    if origin in (Union, UnionType):
-        return _plain(next(each for each in arguments if each is not NoneType))
-    return hint if origin is Literal else origin or hint
-
-
-def _item(hint: Any) -> Any:
-    """Type of the items of a collection."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _item(arguments[0])
-    if origin in (Union, UnionType):
-        return _item(next(each for each in arguments if each is not NoneType))
-    return _plain(arguments[0]) if arguments else str
-
-
-def _separated(hint: Any) -> bool:
-    """Whether a value is several items: separated by commas as an option, repeated as an argument."""
-    kind = _plain(hint)
-    return isinstance(kind, type) and kind.__name__ in ("list", "tuple", "Sequence", "Collection")
 
 
 def add_verbs(

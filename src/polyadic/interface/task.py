@@ -48,6 +48,7 @@ from polyadic.core.errors import InputError
 Function = TypeVar("Function", bound=Callable[..., Any])
 Summary = Callable[..., Mapping[str, Any]]
 NONE = inspect.Parameter.empty
+UNIONS = (typing.Union, type(int | None))
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
     for names, text in re.findall(
         r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", section[1] if section else "", re.MULTILINE
     ):
-        sentence = _plain(" ".join(text.split()))
+        sentence = _without_markup(" ".join(text.split()))
         sentence = re.split(r"(?<=[^.\s][^.]\.)\s+(?=[A-Z`\"(-])", sentence, maxsplit=1)[0]
         default = re.search(r"\s*\(default: ([^()]*)\)", sentence)
         if default:
@@ -257,7 +258,7 @@ def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     """Write reST roles and literals as plain text."""
     text = re.sub(r":\w+:`~?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
@@ -287,7 +288,7 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         yield from _readings(arguments[0], text)
-    elif origin in (typing.Union, type(int | None)):
+    elif origin in UNIONS:
         for each in sorted(arguments, key=lambda kind: kind is str):
             yield from _readings(each, text)
     elif origin is Literal:
@@ -311,3 +312,39 @@ READERS: dict[Any, Callable[[str], Any]] = {
     type(None): {"none": None}.__getitem__,
 }
 """How plain types are read."""
+
+
+def first(hint: Any, kind: type[Any]) -> Any:
+    """Find metadata of a kind in an annotation, in the parts of unions too."""
+    for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
+        if isinstance(part, kind):
+            return part
+        if get_args(part) and (found := first(part, kind)) is not None:
+            return found
+    return None
+
+
+def plain(hint: Any) -> Any:
+    """Reduce an annotation to the type that typer reads."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return plain(arguments[0])
+    if origin in UNIONS:
+        return plain(next(each for each in arguments if each is not type(None)))
+    return hint if origin is Literal else origin or hint
+
+
+def item(hint: Any) -> Any:
+    """Type of the items of a collection."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return item(arguments[0])
+    if origin in UNIONS:
+        return item(next(each for each in arguments if each is not type(None)))
+    return plain(arguments[0]) if arguments else str
+
+
+def several(hint: Any) -> bool:
+    """Whether a value is several items: separated by commas as an option, repeated as an argument."""
+    kind = plain(hint)
+    return isinstance(kind, type) and kind.__name__ in ("list", "tuple", "Sequence", "Collection")

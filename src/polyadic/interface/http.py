@@ -1,0 +1,229 @@
+"""HTTP form of questions: annotated functions of one subject become GET routes, described by OpenAPI (FastAPI).
+
+Who asks has to know the token in the path, and to come from the page itself or from no page at all: a host name that
+leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and other sites have another ``Origin``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import ConfigDict, Field, create_model
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Within, spelled
+from polyadic.core.version import __version__
+from polyadic.interface.task import NONE, first, parameters, plain, several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from polyadic.interface.task import Parameter
+
+HOST = "127.0.0.1"
+TIMEOUT = 30.0
+"""Seconds that a question may take; it is answered with 503 after that."""
+CONCURRENT = 4
+"""Questions that are answered at the same time."""
+MAX_LENGTH = 4_000
+"""Characters of path and query."""
+MAX_INT = 2**53 - 1
+"""Largest whole number that JSON keeps exactly."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def application(
+    questions: Mapping[str, Callable[..., Any]],
+    subject: Any,
+    *,
+    token: str,
+    port: int,
+    title: str,
+    timeout: float = TIMEOUT,
+    more: Callable[[APIRouter, Answers], None] | None = None,
+) -> ASGIApp:
+    """Make an application that answers questions to a subject.
+
+    Parameters
+    ----------
+    questions : mapping of str to callable
+        Functions of the subject and of parameters that text can give; they return what JSON can hold.
+    subject : object
+        First argument of every question.
+    token : str
+        First part of every path.
+    port : int
+        Port that ``Host`` has to name.
+    title : str
+        Of the OpenAPI description.
+    timeout : float
+        Seconds that a question may take.
+    more : callable, optional
+        Adds further routes to the router.
+    """
+    app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
+    answers, router = Answers(subject, timeout), APIRouter()
+    for name, function in questions.items():
+        router.add_api_route(f"/api/{name}", answers.endpoint(function), operation_id=name, **described(function))
+    if more:
+        more(router, answers)
+    app.include_router(router)
+    app.add_exception_handler(InputError, lambda _, error: fault(400, str(error)))
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, lambda _, error: fault(getattr(error, "status_code", 404), "not found"))
+    return Guard(Starlette(routes=[Mount(f"/{token}", app)]), hosts={f"{HOST}:{port}", f"localhost:{port}"})
+
+
+class Answers:
+    """Answers questions to a subject in threads, a few at a time."""
+
+    def __init__(self, subject: Any, timeout: float) -> None:
+        self.subject = subject
+        self._timeout = timeout
+        self._threads = ThreadPoolExecutor(CONCURRENT, thread_name_prefix="answer")
+        self._busy = asyncio.Semaphore(CONCURRENT)
+
+    def endpoint(
+        self, function: Callable[..., Any], respond: Callable[[Any], Response] = JSONResponse
+    ) -> Callable[..., Any]:
+        """Make the endpoint of a question: its query is checked by the annotations of the function."""
+        query = query_model(function)
+
+        async def answer(request: Request, given: Any) -> Response:
+            repeated(request, query)
+            return await self.work(lambda: respond(function(self.subject, **dict(given))))
+
+        answer.__annotations__ = {"request": Request, "given": Annotated[query, Query()]}
+        return answer
+
+    async def work(self, make: Callable[[], Response]) -> Response:
+        """Run the work of an answer in a thread; respond with 503 if it takes too long."""
+        async with self._busy:
+            work = asyncio.get_running_loop().run_in_executor(self._threads, make)
+            try:
+                return await asyncio.wait_for(asyncio.shield(work), self._timeout)
+            except TimeoutError:
+                return fault(
+                    503, f"this takes more than {self._timeout:g} seconds; ask for less or for something rarer"
+                )
+
+
+def query_model(function: Callable[..., Any]) -> Any:
+    """Make the pydantic model of the parameters of a question; it accepts no others."""
+    fields = {each.name: (_typed(each), _field(each)) for each in parameters(function)[1:]}
+    return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _typed(parameter: Parameter) -> Any:
+    kind: Any = list[str] if several(parameter.hint) else plain(parameter.hint)
+    return kind | None if parameter.default is None else kind
+
+
+def _field(parameter: Parameter) -> Any:
+    """Describe a parameter to pydantic: bounds, default, and in the schema what it may be in words."""
+    bounds = first(parameter.hint, Within)
+    limits: dict[str, Any] = {}
+    if plain(parameter.hint) is int:
+        limits = {"le": MAX_INT, "ge": -MAX_INT}
+    if bounds is not None:
+        limits |= {"gt" if bounds.above else "ge": bounds.low} | ({} if bounds.high is None else {"le": bounds.high})
+    if plain(parameter.hint) is float:
+        limits["allow_inf_nan"] = False
+    default = ... if parameter.default is NONE else parameter.default
+    return Field(
+        default, description=parameter.help or None, json_schema_extra={"x-allowed": spelled(parameter.hint)}, **limits
+    )
+
+
+def described(function: Callable[..., Any]) -> dict[str, Any]:
+    """Describe a question to OpenAPI by its docstring."""
+    about = (function.__doc__ or "").partition("\n    Parameters\n")[0]
+    return {
+        "summary": about.strip().split("\n")[0],
+        "description": " ".join(about.split()),
+        "responses": {400: {"description": "What is wrong with the question."}},
+    }
+
+
+def repeated(request: Request, query: Any) -> None:
+    """Raise InputError if a parameter that takes one value is given several."""
+    for name, field in query.model_fields.items():
+        times = len(request.query_params.getlist(name))
+        if times > 1 and not several(field.annotation):
+            raise InputError(f"{name} is given {times} times")
+
+
+async def _malformed(request: Request, error: Exception) -> Response:
+    """Respond in one sentence to a query that does not fit the annotations."""
+    assert isinstance(error, RequestValidationError)
+    problem = error.errors()[0]
+    name, kind = str(problem["loc"][-1]), problem["type"]
+    if kind == "missing":
+        return fault(400, f"{name} is missing")
+    known = request.scope["route"].dependant.query_params[0].field_info.annotation.model_fields
+    if kind == "extra_forbidden":
+        return fault(400, f"there is no parameter {name!r}; the parameters are {', '.join(known) or 'none'}")
+    return fault(400, f"{name} must be {known[name].json_schema_extra['x-allowed']}; got {problem['input']!r:.40}")
+
+
+class Guard:
+    """Lets only requests through that come from the page itself, and puts headers on every answer."""
+
+    def __init__(self, inner: ASGIApp, hosts: set[str]) -> None:
+        self._inner = inner
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *extra]
+            await send(message)
+
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(headers, len(scope["path"]) + len(scope["query_string"]))
+        inner = self._inner if refused is None else fault(*refused)
+        await inner(scope, receive, send_with_headers)
+
+    def _refused(self, headers: Mapping[str, str], length: int) -> tuple[int, str] | None:
+        if headers.get("host") not in self._hosts:
+            return 403, "this server answers its own machine only"
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if (origin and origin.removeprefix("http://") not in self._hosts) or site not in ("none", "same-origin"):
+            return 403, "this server does not answer other pages"
+        return (414, "the query is too long") if length > MAX_LENGTH else None
+
+
+def new_token() -> str:
+    """Make a token that cannot be guessed."""
+    return secrets.token_urlsafe(16)
+
+
+def fault(status: int, message: str) -> JSONResponse:
+    """Make the response to a request that failed."""
+    return JSONResponse({"error": message}, status)
