@@ -68,7 +68,7 @@ def train(
         lambda: read_cells(table, fields=columns, decimal=decimal, time=time),
         out,
         force=force,
-        summary=model.facts,
+        summary=lambda fitted: fitted.facts(),
     )
     saved.next = "complete", "recommend", out, model.rows_[0]
     return saved
@@ -284,6 +284,6 @@ def add(
     check_replaceable(out, KIND, overwrite=force)
     news = read_cells(table, fields=columns, decimal=decimal)
     model.update(news, sweeps=sweeps, sums=sums, refit=refit)
-    saved = save(model, out, force=force, summary=lambda: model.updated_)
+    saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
     saved.next = "complete", "recommend", out, news.rows[0]
     return saved

@@ -65,6 +65,13 @@ class Metavar:
     name: str
 
 
+@dataclass(frozen=True)
+class Help:
+    """Help text of a parameter that several functions have, in an annotation."""
+
+    text: str
+
+
 File = Annotated[Path, Metavar("FILE")]
 Folder = Annotated[Path, Metavar("DIR")]
 

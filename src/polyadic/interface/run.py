@@ -32,8 +32,8 @@ def train(
     out: Path,
     *,
     force: bool,
-    summary: Callable[[], Mapping[str, Any]],
-    fit: Callable[[Any], Any] | None = None,
+    summary: Callable[[Any], Mapping[str, Any]],
+    fit: Callable[[Any], Model] | None = None,
 ) -> Saved:
     """Fit a model to what ``read`` returns and save it.
 
@@ -51,9 +51,9 @@ def train(
     force : bool
         Whether an existing model is replaced.
     summary : callable
-        Returns the figures to report once the model is fitted.
+        Returns the figures to report about the fitted model.
     fit : callable, optional
-        Fits the model to the input (default: its ``fit``).
+        Returns a model fitted to the input (default: ``model.fit``).
 
     Raises
     ------
@@ -65,11 +65,11 @@ def train(
 
     model.check()
     check_replaceable(out, KIND, overwrite=force)
-    (fit or model.fit)(read())
-    return save(model, out, force=force, summary=summary)
+    fitted = (fit or model.fit)(read())
+    return save(fitted, out, force=force, summary=summary)
 
 
-def save(model: Model, out: Path, *, force: bool, summary: Callable[[], Mapping[str, Any]]) -> Saved:
+def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mapping[str, Any]]) -> Saved:
     """Save a fitted model and report; raises ``Interrupted`` if Ctrl-C ended its fit."""
     stopped = getattr(model, "interrupted_", False)
     if stopped and not getattr(model, "n_iter_", True):
@@ -78,7 +78,7 @@ def save(model: Model, out: Path, *, force: bool, summary: Callable[[], Mapping[
     if stopped:
         raise Interrupted(f"the model of the last iteration in {out}")
     selection = getattr(model, "choice_", None)
-    saved = Saved(out=str(out), **summary())
+    saved = Saved(out=str(out), **summary(model))
     if selection is not None:
         saved["choice"], saved.notes = selection.facts(), [str(selection)]
     return saved

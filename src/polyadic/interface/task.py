@@ -96,6 +96,8 @@ class Verb:
         Prints the result for people; by default :func:`polyadic.interface.output.result` makes tables.
     json : bool
         Whether the command has ``--json``.
+    word : str
+        Word of the command line, if it is not the name of the function.
     distributed : bool
         Whether the command has ``--scheduler`` and ``--workers``.
     """
@@ -106,12 +108,13 @@ class Verb:
     options: tuple[str, ...] = ()
     show: Callable[..., None] | None = None
     json: bool = True
+    word: str = ""
     distributed: bool = False
 
     @property
     def name(self) -> str:
         """The word of the command line."""
-        return self.function.__name__.strip("_").replace("_", "-")
+        return self.word or self.function.__name__.replace("_", "-")
 
 
 @dataclass
@@ -153,11 +156,17 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
             each.name,
             _resolved(each.annotation, known),
             each.default,
-            *described.get(each.name, ("", "")),
+            *described.get(each.name, _shared_help(_resolved(each.annotation, known))),
             positional=each.kind is not inspect.Parameter.KEYWORD_ONLY,
         )
         for each in inspect.signature(function).parameters.values()
     ]
+
+
+def _shared_help(hint: Any) -> tuple[str, str]:
+    """Help text and default in words that an annotation carries."""
+    found = first(hint, kinds.Help)
+    return _sentence(found.text) if found else ("", "")
 
 
 def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
@@ -173,35 +182,24 @@ def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
 def fields_of(target: str) -> tuple[Parameter, ...]:
     """List the settings of ``"module:Class"`` from its source, without importing it; those of its bases come first.
 
-    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
-    are objects that no text names.
+    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they are
+    objects that no text names.
     """
     module, _, name = target.partition(":")
-    spec = find_spec(module)
-    assert spec is not None, f"no module {module}"
-    assert spec.origin is not None, f"no source of {module}"
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
-    imported = {
-        each.name: f"{node.module}:{each.name}"
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polyadic.")
-        for each in node.names
-    }
-    if name not in classes:
+    source = _Source.of(module)
+    if name not in source.classes:
         return ()
     found: dict[str, Parameter] = {}
-    for base in classes[name].bases:
+    for base in source.classes[name].bases:
         inherited = base.id if isinstance(base, ast.Name) else ""
-        at = f"{module}:{inherited}" if inherited in classes else imported.get(inherited)
+        at = f"{module}:{inherited}" if inherited in source.classes else source.imported.get(inherited)
         found |= {each.name: each for each in fields_of(at)} if at else {}
-    described = descriptions(ast.get_docstring(classes[name]))
-    known = vars(typing) | vars(kinds) | _constants(tree)
-    for each in classes[name].body:
+    described = descriptions(ast.get_docstring(source.classes[name]))
+    for each in source.classes[name].body:
         if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name) or each.target.id == "_":
             continue
         try:
-            hint, default = (_evaluated(part, known) for part in (each.annotation, each.value))
+            hint, default = source.value(each.annotation), NONE if each.value is None else source.value(each.value)
         except (NameError, TypeError):
             continue
         found[each.target.id] = Parameter(each.target.id, hint, default)
@@ -211,22 +209,49 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
     return tuple(found.values())
 
 
-def _evaluated(node: ast.expr | None, known: Mapping[str, Any]) -> Any:
-    if node is None:
-        return NONE
-    return eval(compile(ast.Expression(node), "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
+class _Source:
+    """The source of a module: its classes, and its constants as far as they are made of literals and types."""
+
+    def __init__(self, module: str) -> None:
+        spec = find_spec(module)
+        assert spec is not None, f"no module {module}"
+        assert spec.origin is not None, f"no source of {module}"
+        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+        self.classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+        self.imported = {
+            each.asname or each.name: f"{node.module}:{each.name}"
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polyadic.")
+            for each in node.names
+        }
+        self._assigned = {
+            node.targets[0].id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+
+    @staticmethod
+    @functools.cache
+    def of(module: str) -> _Source:
+        """Read the source of a module once."""
+        return _Source(module)
+
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an annotation or a default; names of other modules are looked up in their source."""
+        known: dict[str, Any] = {}
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and not hasattr(kinds, part.id) and not hasattr(typing, part.id):
+                if part.id in self._assigned:
+                    known[part.id] = self.value(self._assigned[part.id])
+                elif part.id in self.imported:
+                    module, _, name = self.imported[part.id].partition(":")
+                    known[part.id] = _Source.of(module).value(ast.Name(name, ast.Load()))
+        return _evaluated(node, vars(typing) | vars(kinds) | known)
 
 
-def _constants(tree: ast.Module) -> dict[str, Any]:
-    """Evaluate the module's constants that are literals, and types made of settings' types."""
-    known: dict[str, Any] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            try:
-                known[node.targets[0].id] = _evaluated(node.value, vars(typing) | vars(kinds) | known)
-            except Exception:  # noqa: BLE001, S112 # a constant that needs more is none of a declaration
-                continue
-    return known
+def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    expression = ast.fix_missing_locations(ast.Expression(node))
+    return eval(compile(expression, "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
 
 
 def load_class(target: str) -> Any:
@@ -248,14 +273,17 @@ def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
     for names, text in re.findall(
         r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", section[1] if section else "", re.MULTILINE
     ):
-        sentence = _without_markup(" ".join(text.split()))
-        sentence = re.split(r"(?<=[^.\s][^.]\.)\s+(?=[A-Z`\"(-])", sentence, maxsplit=1)[0]
-        default = re.search(r"\s*\(default: ([^()]*)\)", sentence)
-        if default:
-            sentence = sentence.replace(default[0], "")
+        described = _sentence(_without_markup(" ".join(text.split())))
         for name in names.partition(" : ")[0].split(", "):
-            found[name.strip().lstrip("*")] = sentence, default[1] if default else ""
+            found[name.strip().lstrip("*")] = described
     return found
+
+
+def _sentence(text: str) -> tuple[str, str]:
+    """Return the first sentence of a text without its "(default: ...)", and that default."""
+    sentence = re.split(r"(?<=[^.\s][^.]\.)\s+(?=[A-Z`\"(-])", text, maxsplit=1)[0]
+    default = re.search(r"\s*\(default: ([^()]*)\)", sentence)
+    return (sentence.replace(default[0], ""), default[1]) if default else (sentence, "")
 
 
 def _without_markup(text: str) -> str:
@@ -345,6 +373,10 @@ def item(hint: Any) -> Any:
 
 
 def several(hint: Any) -> bool:
-    """Whether a value is several items: separated by commas as an option, repeated as an argument."""
-    kind = plain(hint)
-    return isinstance(kind, type) and kind.__name__ in ("list", "tuple", "Sequence", "Collection")
+    """Whether a value can be several items: separated by commas as an option, repeated as an argument."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return several(arguments[0])
+    if origin in UNIONS:
+        return any(map(several, arguments))
+    return (origin or hint) in (list, tuple, Sequence, Collection)

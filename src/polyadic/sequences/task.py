@@ -1,0 +1,349 @@
+"""``polyadic hmm`` and ``polyadic automaton``: hidden Markov models and weighted automata of symbol sequences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import BUDGET, Amount, Count, File, Folder, Help, Metavar, Natural, Seed
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polyadic.sequences.hidden_markov import HiddenMarkov
+    from polyadic.sequences.spectral_automaton import SpectralAutomaton
+
+HIDDEN = "polyadic.sequences.hidden_markov:HiddenMarkov"
+SPECTRAL = "polyadic.sequences.spectral_automaton:SpectralAutomaton"
+HMM = Task("hmm", "Hidden Markov models of symbol sequences: train, score, decode, sample.", model=HIDDEN)
+AUTOMATON = Task(
+    "automaton", "Weighted automata of strings by spectral learning: train, score, sample.", model=SPECTRAL
+)
+END = "</s>"
+"""End symbol, if the ends of sequences are modelled."""
+MIN_SEQUENCES = 20
+"""Number of sequences from which a tenth is held out for selection."""
+SAMPLED = 1000
+"""Sequences that are sampled at a time."""
+Sequences = Annotated[
+    File,
+    Help("File with a sequence per line, symbols separated by spaces; - reads standard input."),
+    Metavar("SEQUENCES"),
+]
+Format = Annotated[
+    Literal["lines", "pautomac"],
+    Help('Format of the file: lines, or pautomac, a line "strings size" and then lines "length symbol symbol ...".'),
+]
+Missing = Annotated[bool, Help("Treat symbols that training has not seen as missing instead of refusing them.")]
+Number = Annotated[Count, Help("Number of sequences to sample.")]
+SampleSeed = Annotated[Seed, Help("Seed of the sampling.")]
+
+
+# ---- hidden Markov models
+
+
+@HMM.verb(
+    example="polyadic hmm train letters.txt --out hmm --states 4 --ends",
+    settings={"given": (HIDDEN,)},
+    options=("states", "smoothing", "init", "max_iter", "ends"),
+)
+def train(
+    sequences: Sequences,
+    given: dict[str, Any],
+    *,
+    out: Folder,
+    ends: bool = False,
+    choose: bool = True,
+    budget: Amount = BUDGET,
+    force: bool = False,
+) -> Saved:
+    """Fit a hidden Markov model by EM; states and smoothing that are not given are selected on held-out sequences.
+
+    Parameters
+    ----------
+    out
+        Folder to write the model to.
+    ends
+        Model the length of sequences too, by the end symbol </s>.
+    choose
+        Select the settings that are not given on held-out sequences.
+    budget
+        Seconds after which selection stops.
+    """
+    from polyadic.core.selection import select
+    from polyadic.sequences.hidden_markov import HiddenMarkov
+    from polyadic.sequences.strings import read_strings
+
+    found: dict[str, Any] = {}
+
+    def read() -> list[tuple[str, ...]]:
+        data = read_strings(sequences)
+        if ends and any(END in sequence for sequence in data):
+            raise InputError(f"{sequences} contains the symbol {END} already; remove it, or do not use ends", "ends")
+        found["data"] = [(*sequence, END) for sequence in data] if ends else data
+        return found["data"]
+
+    def fit(data: list[tuple[str, ...]]) -> HiddenMarkov:
+        symbols = len({symbol for sequence in data for symbol in sequence})
+        limited = {} if given.get("init") == "random" else {"states": max(1, min(HiddenMarkov.states, symbols))}
+        model = HiddenMarkov(**limited | given)
+        if not choose or len(data) < MIN_SEQUENCES:
+            return model.fit(data)
+        keep = {"states", "smoothing"} & given.keys()
+        return select(model, data, keep=keep, budget=budget, seed=model.seed)
+
+    def summary(model: HiddenMarkov) -> dict[str, Any]:
+        data = found["data"]
+        return {
+            "sequences": len(data),
+            "symbols": len(model.symbols_),
+            "steps": model.n_iter_,
+            "perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4),
+            "seconds": round(model.result_.seconds[-1], 2),
+        }
+
+    saved = run(HiddenMarkov(**given), read, out, force=force, fit=fit, summary=summary)
+    saved.next = "hmm", "score", out, sequences
+    return saved
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print a log-probability per line, or the summary as a table."""
+    from polyadic.interface import output
+
+    key = next((key for key in ("log_probabilities", "log_likelihoods") if key in result), None)
+    if key is None:
+        output.facts(result, as_json=False)
+    else:
+        output.write_lines((f"{log:.10g}\n" for log in result[key]), None)
+
+
+@HMM.verb(example="polyadic hmm score hmm letters.txt", show=_print_scores)
+def score(model: HiddenMarkov, sequences: Sequences, *, each: bool = False, missing: Missing = False) -> dict[str, Any]:
+    """Compute the log-probability and the perplexity of sequences, including their ends if the model has them.
+
+    Parameters
+    ----------
+    each
+        Return the log-probability of each sequence.
+    """
+    data = [sequence for sequence, _ in _with_ends(sequences, _with_unknown(model, missing=missing))]
+    logs = model.score_sequences(data)
+    if each:
+        return {"log_probabilities": logs.tolist()}
+    known = set(model.symbols_)
+    seen = sum(symbol in known for sequence in data for symbol in sequence)
+    result: dict[str, Any] = {"sequences": len(data), "symbols": seen}
+    if missing:
+        result["missing"] = sum(map(len, data)) - seen
+    result["log_probability"] = float(logs.sum())
+    result["perplexity"] = math.exp(min(-result["log_probability"] / max(seen, 1), 700))
+    return result
+
+
+@HMM.verb(example="polyadic hmm states hmm letters.txt --out states.txt", json=False)
+def states(model: HiddenMarkov, sequences: Sequences, *, missing: Missing = False, out: File | None = None) -> None:
+    """Write the most likely hidden states of each sequence, one sequence per line.
+
+    Parameters
+    ----------
+    out
+        File to write (default: standard output).
+    """
+    from polyadic.interface import output
+
+    data = _with_ends(sequences, _with_unknown(model, missing=missing))
+    paths = zip(model.predict([sequence for sequence, _ in data]), data, strict=True)
+    output.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
+
+
+def _print_states(result: dict[str, Any]) -> None:
+    """Print the symbols and successors of each state in a line."""
+    from polyadic.interface import output
+
+    def line(part: list[dict[str, Any]]) -> str:
+        return " ".join(f"{name}:{probability:.2f}" for name, probability in (each.values() for each in part))
+
+    rows = [(each["state"], line(each["symbols"]), line(each["next"])) for each in result["states"]]
+    output.table(["state", "symbols", "next"], rows)
+
+
+@HMM.verb(example="polyadic hmm top hmm", show=_print_states)
+def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
+    """List the most likely symbols of each state, and the states it most likely moves to.
+
+    Parameters
+    ----------
+    top
+        Number of symbols to list.
+    """
+    import numpy as np
+
+    def largest(probabilities: Any, number: int) -> Iterator[tuple[int, float]]:
+        best = np.argsort(-probabilities, kind="stable")[:number].tolist()
+        return ((at, round(float(probabilities[at]), 6)) for at in best if probabilities[at] > 0)
+
+    return {
+        "states": [
+            {
+                "state": state,
+                "symbols": [{"symbol": str(model.symbols_[x]), "probability": p} for x, p in largest(emissions, top)],
+                "next": [{"state": t, "probability": p} for t, p in largest(moves, 3)],
+            }
+            for state, (emissions, moves) in enumerate(zip(model.emissions_, model.moves_, strict=True))
+        ]
+    }
+
+
+@HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
+def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, seed: SampleSeed = 0) -> None:
+    """Sample sequences, one per line; a model without ends gives sequences of the maximum length.
+
+    Parameters
+    ----------
+    max_length
+        Maximum number of symbols in a sequence.
+    """
+    stop = END if END in model.symbols_ else None
+
+    def draw(n: int, rng: np.random.Generator) -> list[list[Any]]:
+        return [[x for x in each if x != END] for each in model.sample(n, length=max_length, stop=stop, seed=rng)]
+
+    _write_samples(draw, number, seed)
+
+
+def _with_unknown(model: HiddenMarkov, *, missing: bool) -> HiddenMarkov:
+    return model.set_params(unknown="missing") if missing else model
+
+
+def _with_ends(sequences: Path, model: HiddenMarkov) -> list[tuple[tuple[str, ...], int]]:
+    """Read sequences and their lengths; append the end symbol, beyond the length, if the model has one."""
+    from polyadic.sequences.strings import read_strings
+
+    ends = END in model.symbols_
+    return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in read_strings(sequences)]
+
+
+def _write_samples(draw: Any, number: int, seed: int | None) -> None:
+    """Print samples as they are drawn."""
+    import numpy as np
+
+    from polyadic.interface import output
+
+    rng = np.random.default_rng(seed)
+    sizes = (min(SAMPLED, number - start) for start in range(0, number, SAMPLED))
+    output.write_lines((" ".join(map(str, each)) + "\n" for size in sizes for each in draw(size, rng)), None)
+
+
+# ---- weighted automata
+
+
+@AUTOMATON.verb(
+    word="train",
+    example="polyadic automaton train letters.txt --out automaton",
+    settings={"model": SPECTRAL},
+    options=("format", "rank", "method", "statistic", "basis", "order", "held_out"),
+)
+def train_automaton(
+    strings: Sequences,
+    model: SpectralAutomaton,
+    *,
+    out: Folder,
+    format: Format = "lines",
+    force: bool = False,  # noqa: A002
+) -> Saved:
+    """Fit a weighted automaton to strings; an empty line is the empty string.
+
+    Parameters
+    ----------
+    out
+        Folder to write the model to.
+    """
+    import time
+
+    began, size = time.perf_counter(), [0]
+
+    def read() -> Any:
+        data, model.alphabet = _read(strings, format)
+        if format == "pautomac" and isinstance(model.unknown, str) and model.unknown.isdecimal():
+            model.unknown = int(model.unknown)
+        size[0] = len(data)
+        return data
+
+    def summary(model: SpectralAutomaton) -> dict[str, Any]:
+        result: dict[str, Any] = {"strings": size[0], "symbols": len(model.symbols_), "states": model.rank_}
+        if model.held_out:
+            result["log_likelihood"] = round(max(model.tried_.values()), 4)
+            result["automaton_share"] = round(model.model_.share, 4)
+        return result | {"seconds": round(time.perf_counter() - began, 2)}
+
+    saved = run(model, read, out, force=force, summary=summary)
+    saved.next = "automaton", "score", out, strings
+    return saved
+
+
+@AUTOMATON.verb(word="score", example="polyadic automaton score automaton letters.txt", show=_print_scores)
+def score_strings(
+    model: SpectralAutomaton,
+    strings: Sequences,
+    *,
+    format: Format = "lines",  # noqa: A002
+    solution: File | None = None,
+    each: bool = False,
+) -> dict[str, Any]:
+    """Compute the mean log-likelihood and the perplexity of strings; with true probabilities the PAutomaC perplexity.
+
+    Parameters
+    ----------
+    solution
+        File with the true probabilities, in PAutomaC's format.
+    each
+        Return the log-likelihood of each string.
+    """
+    from polyadic.metrics.strings import string_perplexity
+    from polyadic.sequences.strings import read_probabilities
+
+    data, _ = _read(strings, format)
+    symbols = {str(symbol): symbol for symbol in model.symbols_}  # words and numbers look alike in a file
+    logs = model.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
+    if each:
+        return {"log_likelihoods": logs.tolist()}
+    units = len(data) + sum(map(len, data))
+    result: dict[str, Any] = {"strings": len(data), "log_likelihood": float(logs.mean())}
+    result["perplexity_per_symbol"] = math.exp(-float(logs.sum()) / units)
+    if solution is not None:
+        truth = read_probabilities(solution)
+        if len(truth) != len(data):
+            raise InputError(f"{solution} has {len(truth):,} probabilities, but {strings} has {len(data):,} strings")
+        result["perplexity"] = string_perplexity(truth, logs)
+    return result
+
+
+@AUTOMATON.verb(word="sample", example="polyadic automaton sample automaton --number 5", json=False)
+def sample_strings(
+    model: SpectralAutomaton, *, number: Number = 10, max_length: Natural = 1000, seed: SampleSeed = 0
+) -> None:
+    """Sample strings, one per line.
+
+    Parameters
+    ----------
+    max_length
+        Maximum number of symbols in a string.
+    """
+    _write_samples(lambda n, rng: model.sample(n, max_length=max_length, seed=rng), number, seed)
+
+
+def _read(strings: Path, form: str) -> tuple[Any, Any]:
+    """Read strings, and their alphabet if the file declares it."""
+    from polyadic.sequences.strings import read_pautomac, read_strings
+
+    if form == "pautomac":
+        problem = read_pautomac(strings)
+        return problem.strings, range(problem.size)
+    return read_strings(strings), None
