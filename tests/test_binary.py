@@ -47,7 +47,7 @@ def test_rows_are_logistic_regressions():
 def test_true_cells_alone(within):
     """With zeros drawn, unlisted cells of the right block come before others; more of one side are no hindrance."""
     truth, x = blocks(n=60, m=20)
-    model = LogisticFactorization(2, ridge=0.5, negatives=2, within=within, max_iter=40, tol=0, seed=0).fit(x)
+    model = LogisticFactorization(2, ridge=0.5, n_negatives=2, sampling_axis=within, max_iter=40, tol=0, seed=0).fit(x)
     i, j = np.nonzero(x == 0)
     assert roc_auc_score(truth[i, j], model.predict(i, j)) > 0.95
     assert model.row_factors_.shape == (60, 2)
@@ -60,7 +60,7 @@ def test_true_cells_alone(within):
         (np.array([[-1.0, 1.0]]), {}, "labels are 0 or 1; got -1"),
         (np.zeros((2, 2)), {}, "every label is 0"),
         (np.array([[1.0, np.nan]]), {}, "draw negatives, or list zeros"),
-        (np.eye(2), {"within": "table"}, "within must be one of"),
+        (np.eye(2), {"sampling_axis": "table"}, "sampling_axis must be one of"),
     ],
 )
 def test_labels(X, how, fault):
@@ -76,7 +76,7 @@ def test_labels(X, how, fault):
 def test_listed_before_unlisted(within):
     """Of cells never listed those of the right block come first, among columns of a row or rows of a column."""
     truth, x = blocks(n=60, m=20)
-    model = PairwiseRanking(2, within=within, seed=0).fit(x)
+    model = PairwiseRanking(2, sampling_axis=within, seed=0).fit(x)
     U, V, wanted, known = model.row_factors_, model.column_factors_, truth, x
     if within == "column":
         U, V, wanted, known = V, U, truth.T, x.T
@@ -93,9 +93,9 @@ def test_what_cannot_be_ranked():
     half = np.array([[1.0, 1.0], [0.0, 0.0]])
     with pytest.raises(InputError, match="of each row that lists one"):
         PairwiseRanking(1).fit(half)
-    assert PairwiseRanking(1, within="column", max_iter=2).fit(half).n_iter_ == 2
+    assert PairwiseRanking(1, sampling_axis="column", max_iter=2).fit(half).n_iter_ == 2
     with pytest.raises(InputError, match="step must be"):
-        PairwiseRanking(1, step=0).fit(np.eye(2))
+        PairwiseRanking(1, learning_rate=0).fit(np.eye(2))
 
 
 # ---- generalized principal components

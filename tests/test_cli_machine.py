@@ -210,7 +210,7 @@ def test_bad_lines_are_refused(tmp_path, text, message):
     [
         (["--ridge", 1], "--ridge is an option of --solver als or adagrad or sgd"),
         (["--solver", "als", "--draws", 9], "--draws is an option of --solver mcmc"),
-        (["--solver", "als", "--step", 1], "--step is an option of --solver adagrad or sgd"),
+        (["--solver", "als", "--learning-rate", 1], "--learning-rate is an option of --solver adagrad or sgd"),
         (["--task", "classification"], "labels of two classes"),
         (["--task", "ranking", "--solver", "als"], "is learned by --solver adagrad"),
         (["--loss", "huber"], "--loss is for --task regression"),
@@ -240,8 +240,8 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
     """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
-    from polyadic.supervised import gibbs_machines as machine_draws
-    from polyadic.supervised import machine_descent as machines
+    from polyadic.supervised import fm_coordinate_descent as machines
+    from polyadic.supervised import fm_gibbs as machine_draws
 
     original = machine_draws.anova_sweep
     for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):

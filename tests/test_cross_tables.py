@@ -227,7 +227,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
 
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
-    result = run("table", fisher, "--rank", 1, "--why", "dark", "black", "--json")
+    result = run("table", fisher, "--n-components", 1, "--why", "dark", "black", "--json")
     cell = json.loads(result.output)["why"]
     N = np.array(FISHER)
     assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)

@@ -288,7 +288,7 @@ def test_what_cannot_be_explained():
         model.explain("ratings", ("u1", "f1"), by="kind")
     with pytest.raises(InputError, match="there is no film 'f99'"):
         model.explain("ratings", ("u1", "f99"))
-    draws = BayesianFactorization(1, burn_in=1, draws=2, kept=0, seed=0)
+    draws = BayesianFactorization(1, burn_in=1, draws=2, n_samples=0, seed=0)
     draws.fit(relations(ratings, kinds), at={"ratings": [("u1", "f1")]})
     with pytest.raises(InputError, match="no draw was kept"):
         draws.explain("ratings", ("u1", "f1"))

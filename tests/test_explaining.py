@@ -318,12 +318,12 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
 # ---- cells of tables of counts
 
 
-@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"temper": 0.5}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"count_exponent": 0.5}], ids=str)
 def test_axes_add_up_to_the_cell(settings):
     """All axes and the base, which is what independence would have, are the count by what the margins expect."""
     x = some_counts(rows=7, columns=5)
     model = CorrespondenceAnalysis(4, **settings).fit(x)
-    x = x ** settings.get("temper", 1)
+    x = x ** settings.get("count_exponent", 1)
     times = x * x.sum() / np.outer(x.sum(axis=1), x.sum(axis=0))
     for i, j in np.ndindex(x.shape):
         why = model.explain(i, j)

@@ -27,10 +27,10 @@ from polyadic.completion.coupled.gibbs import Priors
 from polyadic.core.losses import Huber, Logistic, Squared
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.gibbs_machines import draw_machines, first_draw, latent
+from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge, descend_features, orders_of, started
+from polyadic.supervised.fm_gibbs import draw_machines, first_draw, latent
+from polyadic.supervised.fm_sgd import Stepper
 from polyadic.supervised.kernels import FeatureTable, Moves, anova_scores, anova_sweep
-from polyadic.supervised.machine_descent import Machine, Observed, Ridge, descend_features, orders_of, started
-from polyadic.supervised.machine_steps import Stepper
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
@@ -183,7 +183,9 @@ def test_stochastic_steps_descend_to_where_exact_ones_end(solver, step):
     y = rng.standard_normal((8, 2))[X[:, :8].argmax(axis=1)].sum(axis=1) + 0.1 * rng.standard_normal(400)
     how = {"ridge": 1.0, "seed": 0, "tol": 0}
     exact = FactorizationMachine(2, max_iter=100, **how).fit(X, y)
-    found = FactorizationMachine(2, solver=solver, step=step, decay=0.05, max_iter=150, batch=8, **how).fit(X, y)
+    found = FactorizationMachine(2, solver=solver, learning_rate=step, decay=0.05, max_iter=150, batch=8, **how).fit(
+        X, y
+    )
     gained = exact.history_[0] - exact.history_[-1]
     assert found.history_[-1] < exact.history_[-1] + 0.02 * gained
 
@@ -220,7 +222,7 @@ def test_a_weight_stands_for_as_many_rows(solver, step):
     rng = np.random.default_rng(18)
     X, y = features(rng, rows=40), rng.standard_normal(40)
     how = {"ridge": 5.0, "linear_ridge": 5.0, "tol": 0, "seed": 0}
-    stochastic = FactorizationMachine(2, solver=solver, step=step, decay=0.1, batch=4, max_iter=150, **how)
+    stochastic = FactorizationMachine(2, solver=solver, learning_rate=step, decay=0.1, batch=4, max_iter=150, **how)
     weighted = stochastic.fit(X, y, np.full(40, 5.0))
     exact = FactorizationMachine(2, max_iter=100, **how).fit(sparse.vstack([X] * 5, format="csr"), np.tile(y, 5))
     gained = exact.history_[0] - exact.history_[-1]
@@ -317,9 +319,9 @@ def test_counts_and_wild_values():
     X = rng.standard_normal((800, 3))
     mean = np.exp(0.5 + 0.4 * X[:, 0] + 0.4 * X[:, 1] * X[:, 2])
     y = rng.poisson(mean)
-    model = FactorizationMachine(2, loss="poisson", solver="adagrad", step=0.1, decay=0.1, max_iter=60, seed=0).fit(
-        X, y
-    )
+    model = FactorizationMachine(
+        2, loss="poisson", solver="adagrad", learning_rate=0.1, decay=0.1, max_iter=60, seed=0
+    ).fit(X, y)
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
     with pytest.raises(InputError, match="solver='als' needs a loss of bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
@@ -354,9 +356,9 @@ def test_settings_of_a_partial_fit_are_those_of_now():
     """A step or a solver that was changed between two is heeded."""
     rng = np.random.default_rng(22)
     X, y = features(rng, rows=50), rng.standard_normal(50)
-    first = FactorizationMachine(2, solver="adagrad", step=0.01, seed=0).partial_fit(X, y)
+    first = FactorizationMachine(2, solver="adagrad", learning_rate=0.01, seed=0).partial_fit(X, y)
     moved = []
-    for change in ({}, {"step": 0.2}, {"solver": "sgd"}):
+    for change in ({}, {"learning_rate": 0.2}, {"solver": "sgd"}):
         model = copy.deepcopy(first).set_params(**change).partial_fit(X, y)
         moved.append(np.abs(model.weights_ - first.weights_).max())
     assert moved[1] > 5 * moved[0]
@@ -480,7 +482,9 @@ def test_averages_of_draws_beat_the_last_draw_and_know_their_error():
 def test_kept_draws_are_thinned_and_clipped_predictions_stay_in_range():
     """No more than asked for are kept, spread over all; with clip nothing is beyond what was seen."""
     X, y, _ = ratings(np.random.default_rng(10))
-    model = BayesianFactorizationMachine(2, draws=30, kept=8, clip=True, seed=0).fit(X[:600], y[:600].clip(-0.5, 0.5))
+    model = BayesianFactorizationMachine(2, draws=30, n_samples=8, clip=True, seed=0).fit(
+        X[:600], y[:600].clip(-0.5, 0.5)
+    )
     assert len(model.draws_) <= 8
     assert model.n_draws_ == 30
     assert np.abs(model.predict(X)).max() <= 0.5

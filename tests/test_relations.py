@@ -54,10 +54,10 @@ def test_kinds_of_data_say_the_same():
     found = []
     for relation in kinds:
         database = Database({"r": relation})
-        linked = database.linked(np.random.default_rng(0))
+        coupled = database.coupled(np.random.default_rng(0))
         assert database.sizes == {"a": 2, "b": 3}
         (centre, scale), t = database.units["r"], 0
-        found.append((linked.indices[t].tolist(), (centre + scale * np.asarray(linked.values)[t]).round(9).tolist()))
+        found.append((coupled.indices[t].tolist(), (centre + scale * np.asarray(coupled.values)[t]).round(9).tolist()))
     assert all(one == found[0] for one in found)
     assert found[0][1] == [1.0, 2.0, 3.0]
 
@@ -219,8 +219,8 @@ def test_a_type_named_twice_has_unordered_cells():
     """(a, b) and (b, a) are one cell; contradictions are found."""
     friends = {"one": ["ann", "bob", "ann"], "other": ["bob", "ann", "cid"], "x": [1, 1, 0]}
     relation = Relation(friends, ("user", "user"), columns=("one", "other"), value="x", loss="logistic")
-    linked = Database({"friends": relation}).linked(np.random.default_rng(0))
-    assert linked.indices[0].tolist() == [[1, 0], [2, 0]]
+    coupled = Database({"friends": relation}).coupled(np.random.default_rng(0))
+    assert coupled.indices[0].tolist() == [[1, 0], [2, 0]]
     model = CollectiveFactorization(2, seed=0).fit({"friends": relation})
     assert model.predict("friends", [("ann", "bob")]) == model.predict("friends", [("bob", "ann")])
     with pytest.raises(InputError, match="has several values"):
@@ -238,7 +238,7 @@ def test_drawn_zeros_are_unlisted_cells():
             cells = cells[cells[:, 0] > cells[:, 1]]
         cells = cells[(cells < shape).all(axis=1)]
         listed = Entries(cells, np.ones(len(cells)), shape)
-        both = with_negatives(listed, Relation(np.eye(2), entities, negatives=3), rng)
+        both = with_negatives(listed, Relation(np.eye(2), entities, n_negatives=3), rng)
         new = both.indices[len(cells) :]
         assert both.squares() == len(cells)
         assert len(cells) < len(new) <= 3 * len(cells)
@@ -360,7 +360,7 @@ def test_tensors_and_truth_values(model):
     fitted = (
         clone(model)
         .set_params(rank=2)
-        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", negatives=3)})
+        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", n_negatives=3)})
     )
     others = np.argwhere(m <= np.quantile(m, 0.8))
     positive_scores, other_scores = fitted.predict("says", held), fitted.predict("says", others)
@@ -402,13 +402,13 @@ def test_draws_are_averaged_on_the_way():
     kept = whole.predict_distribution("r", cells)
     np.testing.assert_allclose(whole.averages("r").mean, kept.mean, rtol=1e-5)
     np.testing.assert_allclose(whole.averages("r").std, kept.std, rtol=1e-4)
-    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells}).more(7)
+    parts = BayesianFactorization(2, burn_in=3, draws=5, n_samples=0, seed=1).fit(table, at={"r": cells}).more(7)
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
     with pytest.raises(InputError, match="no draw was kept"):
         parts.predict("r", cells)
-    with pytest.raises(InputError, match="with kept=0 nothing would be left"):
-        BayesianFactorization(2, kept=0).fit(table)
+    with pytest.raises(InputError, match="with n_samples=0 nothing would be left"):
+        BayesianFactorization(2, n_samples=0).fit(table)
     with pytest.raises(InputError, match="no cells of 's' were named"):
         whole.averages("s")
 
@@ -479,8 +479,8 @@ def test_loaded_chains_go_on(tmp_path):
         "ratings": Relation(known, ("user", "film")),
         "signs": Relation(coo_array(signs), ("film", "sign"), loss="logistic", unlisted="zero"),
     }
-    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=6, seed=1).fit(tables)
-    BayesianFactorization(2, burn_in=3, draws=5, kept=6, seed=1).fit(tables).save(tmp_path / "m")
+    whole = BayesianFactorization(2, burn_in=3, draws=12, n_samples=6, seed=1).fit(tables)
+    BayesianFactorization(2, burn_in=3, draws=5, n_samples=6, seed=1).fit(tables).save(tmp_path / "m")
     loaded = load(tmp_path / "m").more(7)
     np.testing.assert_array_equal(loaded.predict("ratings", [(1, 2)]), whole.predict("ratings", [(1, 2)]))
     assert loaded.noise_ == pytest.approx(whole.noise_)
@@ -490,8 +490,8 @@ def test_loaded_averages_go_on(tmp_path):
     """Without any draw kept too."""
     _, known, _, _ = planted()
     table, cells = {"r": Relation(known, ("user", "film"))}, np.argwhere(np.isnan(known))[:40]
-    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=0, seed=1).fit(table, at={"r": cells})
-    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells})
+    whole = BayesianFactorization(2, burn_in=3, draws=12, n_samples=0, seed=1).fit(table, at={"r": cells})
+    parts = BayesianFactorization(2, burn_in=3, draws=5, n_samples=0, seed=1).fit(table, at={"r": cells})
     parts.save(tmp_path / "m")
     loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.averages("r").std, parts.averages("r").std)

@@ -194,9 +194,9 @@ def test_supplementary_points(power):
 
 
 def test_tempered_counts_are_the_analysis_of_their_roots():
-    """``temper`` takes counts to a power before anything else, also those of supplementary rows."""
+    """``count_exponent`` takes counts to a power before anything else, also those of supplementary rows."""
     N = some_table()
-    a, b = CorrespondenceAnalysis(3, temper=0.5).fit(N), CorrespondenceAnalysis(3).fit(np.sqrt(N))
+    a, b = CorrespondenceAnalysis(3, count_exponent=0.5).fit(N), CorrespondenceAnalysis(3).fit(np.sqrt(N))
     assert a.row_coordinates_ == pytest.approx(b.row_coordinates_)
     assert a.transform(N) == pytest.approx(a.row_coordinates_, abs=1e-9)
 
@@ -618,7 +618,7 @@ def test_stored_zeros_and_repeated_cells():
     expected = case.fit(N).singular_values_
     assert case.fit(zeros).singular_values_ == pytest.approx(expected)
     repeated = csr_array((np.ones(N.sum()), (np.repeat(i, N[i, j]), np.repeat(j, N[i, j]))), N.shape)
-    model = CorrespondenceAnalysis(2, temper=0.5).fit(N)
+    model = CorrespondenceAnalysis(2, count_exponent=0.5).fit(N)
     assert model.transform_columns(repeated) == pytest.approx(model.column_coordinates_, abs=1e-9)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of, compared, pairs
-from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.draws import Average, Chain, Memory
 from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
 from polyadic.completion.updating import check_grown, grown
@@ -24,7 +24,7 @@ from polyadic.core.objective import Term
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 
 class Prediction(NamedTuple):
@@ -47,7 +47,7 @@ class BayesianMatrixFactorization(Model):
     rank : int
     burn_in, draws : int
         Sweeps before draws are kept, and draws that are made.
-    kept : int
+    n_samples : int
         Draws kept at most, evenly spread over those made.
     seed : int, optional
     threads : int, optional
@@ -57,7 +57,7 @@ class BayesianMatrixFactorization(Model):
     ----------
     memory_ : Memory
         All that the chain remembers; its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
-    known_ : Cells
+    known_ : ObservedEntries
         What the model was fitted to, and goes on with.
     noise_ : float
         Standard deviation of the noise, the mean over draws, of which ``noise_average_`` keeps count in units of
@@ -88,7 +88,7 @@ class BayesianMatrixFactorization(Model):
     _: KW_ONLY
     burn_in: Natural = 20
     draws: Count = 80
-    kept: Count = 100
+    n_samples: Count = 100
     seed: Seed = None
     threads: Threads = None
     memory_: Memory = learned()
@@ -110,21 +110,21 @@ class BayesianMatrixFactorization(Model):
         self.check()
         known, rng = cells_of(X), np.random.default_rng(self.seed)
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
-        linked = _linked(known, mean, scale)
-        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = Chain(linked, start, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        coupled = _linked(known, mean, scale)
+        start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
+        chain = Chain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
-        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
         """Go on where the draws ended: as if ``draws`` had been that many more."""
         check_is_fitted(self)
         check_int("draws", draws, low=1)
-        linked, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = Chain.of(linked, self.memory_, priors=Priors(), kept=self.kept, threads=self._threads)
+        coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
+        chain = Chain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -153,20 +153,20 @@ class BayesianMatrixFactorization(Model):
         known, rng = cells_of(X), np.random.default_rng()
         check_grown(self.known_.shape, known.shape)
         rng.bit_generator.state = self.memory_.rng
-        linked = _linked(known, self.mean_, self.scale_)
+        coupled = _linked(known, self.mean_, self.scale_)
         last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)
         self.known_ = known
-        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
         if not sweeps:
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = Chain(linked, last, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        chain = Chain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
-    def _extended(self, draws: list[Draw], known: Cells, rng: np.random.Generator) -> list[Draw]:
+    def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
         """Give draws rows and columns for what is new, with priors drawn given the rows fitted to."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
@@ -230,7 +230,7 @@ class BayesianMatrixFactorization(Model):
         return self
 
 
-def _linked(known: Cells, mean: float, scale: float) -> Linked:
+def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
     """Arrange known cells, in standard deviations from their mean, as a table of two factors."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
-    return Linked([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])
+    return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ObservedEntries:
     """Known cells of a matrix, sorted by row.
 
     Attributes
@@ -41,38 +41,38 @@ class Cells:
         """Rows and columns side by side, shape (n, 2), kept column by column as those of Entries."""
         return np.stack([self.rows, self.columns]).T
 
-    def less(self, amount: float) -> Cells:
+    def less(self, amount: float) -> ObservedEntries:
         """Give the cells with an amount taken from each."""
         return replace(self, values=self.values - amount)
 
-    def at(self, chosen: NDArray[Any]) -> Cells:
+    def at(self, chosen: NDArray[Any]) -> ObservedEntries:
         """Give some of the cells, in rising order."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
-    def take(self, rows: NDArray[np.int64]) -> Cells:
+    def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
         """Give the cells of some rows, numbered anew in that order; a row may be named again."""
         counts = np.diff(self.starts)[rows]
         first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
         chosen = self.at(first + np.arange(len(first)))
         return replace(chosen, rows=np.repeat(np.arange(len(rows)), counts), shape=(len(rows), self.shape[1]))
 
-    def turned(self) -> Cells:
+    def turned(self) -> ObservedEntries:
         """Give the cells of the transposed matrix."""
         order = np.argsort(self.columns, kind="stable")
-        return Cells(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
+        return ObservedEntries(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
 
 
-def cells_of(X: Any, *, empty: bool = False) -> Cells:
+def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     """Take known cells: Entries of order 2, a sparse matrix (listed zeros are known), or an array with NaN for unknown.
 
-    Cells are given back as they are. That none is known is only allowed if ``empty``.
+    ObservedEntries are given back as they are. That none is known is only allowed if ``empty``.
 
     Raises
     ------
     InputError
         If it is no matrix, no cell is known, or a cell is given twice.
     """
-    if isinstance(X, Cells):
+    if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
@@ -87,7 +87,9 @@ def cells_of(X: Any, *, empty: bool = False) -> Cells:
     if not np.isfinite(values).all():
         raise InputError("a known cell is not finite; leave unknown cells out")
     order = np.lexsort((columns, rows))
-    cells = Cells(rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1]))
+    cells = ObservedEntries(
+        rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
+    )
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
         where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
@@ -95,7 +97,7 @@ def cells_of(X: Any, *, empty: bool = False) -> Cells:
     return cells
 
 
-def positive_cells(X: Any, *, empty: bool = False) -> Cells:
+def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
     """Take the cells above zero, where zeros, and NaN of an array, are the same as unlisted.
 
     That none is above zero is only allowed if ``empty``.
@@ -123,8 +125,8 @@ def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
 
 
 def split_cells(
-    cells: Cells, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
-) -> tuple[Cells, Cells]:
+    cells: ObservedEntries, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
+) -> tuple[ObservedEntries, ObservedEntries]:
     """Hold out a random share of cells, or with their ``times`` the latest.
 
     Raises
@@ -143,7 +145,7 @@ def split_cells(
     return cells.at(~out), cells.at(out)
 
 
-def compared(before: Cells, now: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which cells of ``now`` were known before, and which of those with the same value.
 
     Examples
@@ -176,7 +178,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     return i.astype(np.int64), j.astype(np.int64)
 
 
-def columns_of_row(cells: Cells, columns: ArrayLike, size: int) -> NDArray[np.int64]:
+def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
     """Check the cells of one row of ``size`` columns, and columns in which it is looked at.
 
     Raises

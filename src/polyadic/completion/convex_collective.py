@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.losses import Convex
 
 
@@ -157,7 +157,7 @@ class ConvexCollective(Model):
         return _places(self.sizes_)
 
 
-def _sizes(relations: Sequence[Relation], given: list[Cells]) -> dict[str, int]:
+def _sizes(relations: Sequence[Relation], given: list[ObservedEntries]) -> dict[str, int]:
     """Count the things of each kind, in the order in which kinds are named."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 
 VALUES = {
@@ -240,7 +240,7 @@ class MatrixFactorization(Transformer):
         parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
         return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         """Factors with their biases in the last column."""
         rng = np.random.default_rng(self.seed)
         rows, columns = (self._blocks(side) for side in (cells, cells.turned()))
@@ -252,12 +252,12 @@ class MatrixFactorization(Transformer):
             V = self._solved(columns, U)
             U = self._solved(rows, V)
 
-    def _rows(self, cells: Cells) -> Block:
+    def _rows(self, cells: ObservedEntries) -> Block:
         """Give cells by row, each with its weight and its value."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         return Block(cells.starts, cells.columns, (c, cells.values))
 
-    def _blocks(self, cells: Cells) -> RowBlocks:
+    def _blocks(self, cells: ObservedEntries) -> RowBlocks:
         return RowBlocks(self._rows(cells), cells.shape[1], team(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -267,7 +267,7 @@ class MatrixFactorization(Transformer):
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
 
-    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
         total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
@@ -304,7 +304,7 @@ class StochasticMatrixFactorization(MatrixFactorization):
     ----------
     rank, ridge, bias_ridge
         As those of :class:`~polyadic.completion.factorization.MatrixFactorization`.
-    step, decay : float
+    learning_rate, decay : float
         Sweep :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; with :math:`d = 0` it does not settle.
     max_iter, tol, seed, threads, callback
         As there; only ``transform`` has work for threads.
@@ -326,14 +326,16 @@ class StochasticMatrixFactorization(MatrixFactorization):
 
     ridge: Positive = 7.0
     count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
-    step: Positive = 0.02
+    learning_rate: Positive = 0.02
     decay: Amount = 0.02
     max_iter: Count = 200
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         ridges = self._ridges() / self.size_  # due at each cell
-        if self.step * ridges.max() >= 1:
-            raise InputError(f"a step of {self.step:g} with these penalties turns factors around; take a shorter one")
+        if self.learning_rate * ridges.max() >= 1:
+            raise InputError(
+                f"a step of {self.learning_rate:g} with these penalties turns factors around; take a shorter one"
+            )
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:
@@ -344,6 +346,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             start,
             ridges=ridges,
             objective=lambda U, V: self._objective(cells, U, V),
-            steps=Steps(self.step, self.decay),
+            steps=Steps(self.learning_rate, self.decay),
             rng=rng,
         )

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import columns_of_row, pairs, positive_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.executor import team
 from polyadic.core.executor.rows import Block, RowBlocks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.selection import Search
 
 VALUES = {
@@ -34,7 +34,7 @@ VALUES = {
 """What cells held out choose from."""
 
 
-class ImplicitFactorization(Transformer, Recommending):
+class ImplicitFactorization(Transformer, Recommender):
     r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
@@ -169,7 +169,7 @@ class ImplicitFactorization(Transformer, Recommending):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(cells, V)
 
-    def _exactly(self, cells: Cells, V: NDArray[Any]) -> NDArray[Any]:
+    def _exactly(self, cells: ObservedEntries, V: NDArray[Any]) -> NDArray[Any]:
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
@@ -200,7 +200,7 @@ class ImplicitFactorization(Transformer, Recommending):
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
         return search_listed(positive_cells(X), VALUES, seed=seed)
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
         kind = np.float64 if self.steps is None else np.float32
         sides = [self._blocks(side, kind) for side in (cells, cells.turned())]
@@ -212,7 +212,7 @@ class ImplicitFactorization(Transformer, Recommending):
             V = self._solved(sides[1], U, V)
             U = self._solved(sides[0], V, U)
 
-    def _entries(self, cells: Cells, kind: Any = np.float64) -> RowEntries:
+    def _entries(self, cells: ObservedEntries, kind: Any = np.float64) -> RowEntries:
         c = 1 + self.alpha / self.mean_ * cells.values
         return RowEntries(
             cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
@@ -225,14 +225,14 @@ class ImplicitFactorization(Transformer, Recommending):
     def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
-    def _blocks(self, cells: Cells, kind: Any) -> RowBlocks:
+    def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
         return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
         return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
-    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices
         m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
         listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.completion.cells import Cells, cells_of, split_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
@@ -34,7 +34,7 @@ VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20
 """What cells held out choose from."""
 
 
-class LogisticFactorization(Recommending):
+class LogisticFactorization(Recommender):
     r"""Two factors whose products are log-odds of truth values.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
@@ -48,9 +48,9 @@ class LogisticFactorization(Recommending):
     rank : int
     ridge : float
         :math:`\lambda`.
-    negatives : float
+    n_negatives : float
         Unlisted cells drawn as zeros per listed cell; 0 if both labels are listed, and what is not is unknown.
-    within : {"row", "column", "all"}
+    sampling_axis : {"row", "column", "all"}
         Where they are drawn.
     max_iter, tol
         See :func:`~polyadic.core.solvers.run.run`; a sweep is a step of
@@ -85,8 +85,8 @@ class LogisticFactorization(Recommending):
     rank: Count = 10
     _: KW_ONLY
     ridge: Amount = 0.1
-    negatives: Amount = 0.0
-    within: Literal["row", "column", "all"] = "row"
+    n_negatives: Amount = 0.0
+    sampling_axis: Literal["row", "column", "all"] = "row"
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -110,15 +110,15 @@ class LogisticFactorization(Recommending):
         del y
         self.check()
         cells, rng = labelled(X), np.random.default_rng(self.seed)
-        if not self.negatives and cells.values.all():
+        if not self.n_negatives and cells.values.all():
             raise InputError("only ones are listed, so all would be predicted true; draw negatives, or list zeros")
-        turned = self.within == "column"
+        turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
-        if self.negatives:
+        if self.n_negatives:
             how: dict[str, Any] = {
-                "negatives": self.negatives,
-                "beside": self.within != "all",
+                "negatives": self.n_negatives,
+                "beside": self.sampling_axis != "all",
                 "threads": self._threads,
             }
             listed = cells.rows, cells.columns, cells.starts
@@ -137,12 +137,12 @@ class LogisticFactorization(Recommending):
         The latter if zeros are drawn: what is held out are true things then, and what is drawn beside them is unknown.
         """
         known = labelled(X)
-        if self.negatives:
+        if self.n_negatives:
             return search_listed(known, VALUES, seed=seed)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
 
         def losses(model: LogisticFactorization) -> NDArray[np.float64]:
-            m = Recommending.predict(model, out.rows, out.columns)
+            m = Recommender.predict(model, out.rows, out.columns)
             return Logistic().value(out.values, m)
 
         return Search(
@@ -161,7 +161,7 @@ class LogisticFactorization(Recommending):
         return expit(super().predict(rows, columns))
 
 
-def labelled(X: Any) -> Cells:
+def labelled(X: Any) -> ObservedEntries:
     """Take cells that are 0 or 1, one of them 1.
 
     Raises
@@ -178,7 +178,7 @@ def labelled(X: Any) -> Cells:
 
 
 class WrongSigns(NamedTuple):
-    """Cells of which a matrix of some rank has the wrong sign.
+    """ObservedEntries of which a matrix of some rank has the wrong sign.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.completion.cells import positive_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
@@ -21,7 +21,7 @@ VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 25
 """What cells held out choose from."""
 
 
-class PairwiseRanking(Recommending):
+class PairwiseRanking(Recommender):
     r"""Bayesian personalised ranking: the product of a listed cell is to be larger than that of an unlisted one.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
@@ -35,11 +35,11 @@ class PairwiseRanking(Recommending):
     rank : int
     ridge : float
         :math:`\lambda`.
-    negatives : int
+    n_negatives : int
         Unlisted cells drawn for each listed one in an epoch.
-    within : {"row", "column"}
+    sampling_axis : {"row", "column"}
         Where they are drawn.
-    step, decay : float
+    learning_rate, decay : float
         Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`.
     max_iter, tol
         See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
@@ -74,9 +74,9 @@ class PairwiseRanking(Recommending):
     rank: Count = 32
     _: KW_ONLY
     ridge: Amount = 0.01
-    negatives: Count = 3
-    within: Literal["row", "column"] = "row"
-    step: Positive = 0.2
+    n_negatives: Count = 3
+    sampling_axis: Literal["row", "column"] = "row"
+    learning_rate: Positive = 0.2
     decay: Amount = 0.1
     max_iter: Count = 100
     tol: Amount = 0.0
@@ -100,18 +100,18 @@ class PairwiseRanking(Recommending):
         del y
         self.check()
         cells = positive_cells(X)
-        cells = cells if self.within == "row" else cells.turned()
+        cells = cells if self.sampling_axis == "row" else cells.turned()
         if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
             raise InputError(
-                f"every cell is listed of each {self.within} that lists one; there is none to be ranked below"
+                f"every cell is listed of each {self.sampling_axis} that lists one; there is none to be ranked below"
             )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
-        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
-        how: dict[str, Any] = {"negatives": self.negatives, "ridge": self.ridge, "threads": self._threads}
+        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.learning_rate, self.decay)
+        how: dict[str, Any] = {"negatives": self.n_negatives, "ridge": self.ridge, "threads": self._threads}
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
-        self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]
+        self.row_factors_, self.column_factors_ = factors if self.sampling_axis == "row" else factors[::-1]
         return self
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:

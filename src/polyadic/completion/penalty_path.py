@@ -14,11 +14,11 @@ from polyadic.core.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.completion.trace_norm import TraceNormCompletion
 
 
-def rmse(model: Any, cells: Cells) -> float:
+def rmse(model: Any, cells: ObservedEntries) -> float:
     """Give the root mean squared error of a model over cells."""
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
 
@@ -82,7 +82,7 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
 
 
 def choose_penalty(
-    model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, least: float = 0.02, seed: int = 0
+    model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, min_ratio: float = 0.02, seed: int = 0
 ) -> PenaltyChoice:
     r"""Hold cells out, and find the penalty under which the others predict them best.
 
@@ -94,9 +94,9 @@ def choose_penalty(
     share : float
         Of the cells to be held out.
     number : int
-        Penalties tried at most: from the largest that leaves anything to ``least`` of it, by a constant ratio; the
+        Penalties tried at most: from the largest that leaves anything to ``min_ratio`` of it, by a constant ratio; the
         search ends when ``PATIENCE`` in a row are no better.
-    least : float
+    min_ratio : float
     seed : int
         Of the cells held out.
 
@@ -115,7 +115,7 @@ def choose_penalty(
     (True, True)
     """
     check_int("number", number, low=2)
-    for name, value in (("share", share), ("least", least)):
+    for name, value in (("share", share), ("min_ratio", min_ratio)):
         if not 0 < value < 1:
             raise InputError(f"{name} must lie between 0 and 1; got {value!r}")
     cells = cells_of(X)
@@ -126,7 +126,7 @@ def choose_penalty(
     largest = model.largest_penalty(kept)
     if not largest:
         raise InputError("offsets alone explain every cell that is kept, so there is no penalty to choose")
-    penalties = (largest * np.geomspace(1, least, number + 1)[1:]).tolist()
+    penalties = (largest * np.geomspace(1, min_ratio, number + 1)[1:]).tolist()
     losses: list[float] = []
     ranks: list[int] = []
     for fitted in penalty_path(model, kept, penalties):

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 BLOCK = 1 << 24
 """Products of rows and columns held at once."""
-FEW = 256
+MAX_PARTIAL_SORT = 256
 """The most that are sorted as they are met; of more a row is sorted whole."""
-FIRST, ROWS = 20, 10_000
+TOP_K, MAX_ROWS = 20, 10_000
 """Columns among which those held out are looked for, and rows for which they are, at most."""
 
 
@@ -45,7 +45,7 @@ class Recommended(NamedTuple):
     scores: NDArray[Any]
 
 
-class Recommending(Model):
+class Recommender(Model):
     """What models have whose products of factors say how well a column goes with a row.
 
     Attributes
@@ -92,17 +92,17 @@ class Recommending(Model):
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
 
-def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
     """Judge settings by a tenth of the listed cells: how early those above 0 are recommended, by row."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
     rows = np.unique(out.rows)
-    if len(rows) > ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
+    if len(rows) > MAX_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
     out = out.take(rows)
 
-    def losses(model: Recommending) -> NDArray[np.float64]:
-        named = model.recommend(rows, FIRST, without=cells).columns
+    def losses(model: Recommender) -> NDArray[np.float64]:
+        named = model.recommend(rows, TOP_K, without=cells).columns
         return 1 - recommendation(named, out.rows, out.columns).ndcg
 
     return Search(
@@ -111,12 +111,12 @@ def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: i
         last=lambda model: model.fit(listed),
         losses=losses,
         units="rows",
-        measure=f"NDCG@{FIRST}",
+        measure=f"NDCG@{TOP_K}",
         figure=lambda loss: 1 - loss,
     )
 
 
-def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | None = None) -> Recommended:
+def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
     r"""Give the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row; of equals, the first.
 
     Parameters
@@ -124,7 +124,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
     U : ndarray of shape (rows, rank)
     V : ndarray of shape (columns, rank)
     n : int
-    without : Cells of shape (rows, columns), optional
+    without : ObservedEntries of shape (rows, columns), optional
         They are not to be recommended.
 
     Raises
@@ -162,7 +162,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
 
 def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Give the places of the largest of each row, and these, in falling order; of equals the first."""
-    if n <= FEW:
+    if n <= MAX_PARTIAL_SORT:
         return best_of_rows(scores, n)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return order, np.take_along_axis(scores, order, axis=1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.solvers.run import Sweep
     from polyadic.core.solvers.smooth import Smooth
 
@@ -57,7 +57,7 @@ class Offsets(NamedTuple):
         return np.asarray(self.mean + self.rows[i] + self.columns[j])
 
 
-def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
+def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
     r"""Minimize the loss of known cells and :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)` over offsets alone.
 
     Each round goes from the slopes of the loss and its largest curvature to what is best for the mean, for all rows,
@@ -66,7 +66,7 @@ def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offs
 
     Parameters
     ----------
-    cells : Cells
+    cells : ObservedEntries
     loss : Convex
     kind : {"none", "mean", "biases"}
     ridge : float
@@ -107,7 +107,7 @@ def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offs
     return _finished(Offsets(mean, a, b), cells, loss, biased=kind == "biases", ridge=ridge)
 
 
-def _finished(start: Offsets, cells: Cells, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
+def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
     """Go on by a quasi-Newton method, in units of the largest value and of the first loss."""
     from scipy.optimize import minimize
 
@@ -317,7 +317,7 @@ class TraceNormCompletion(Transformer):
         V = self.start_.V * np.sqrt(self.start_.s)
         return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads)
 
-    def _problem(self, cells: Cells) -> tuple[Problem | Ball, Offsets]:
+    def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
@@ -358,7 +358,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
 
 def rows_given_columns(
-    cells: Cells, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
+    cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
     r"""Give for each row the minimum of its losses, of predictions :math:`o_j + u \cdot v_j`, and a ridge.
 
@@ -368,7 +368,7 @@ def rows_given_columns(
 
     Parameters
     ----------
-    cells : Cells
+    cells : ObservedEntries
         Rows and what is known of them.
     V : ndarray of shape (columns, R)
     loss : Convex

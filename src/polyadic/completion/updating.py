@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 SWEEPS = 1
 """Over both sides, after what is new was solved for: it brings predictions nearer to those of a fit from the start than
@@ -47,19 +47,19 @@ def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def updates(
-    cells: Cells,
+    cells: ObservedEntries,
     factors: tuple[NDArray[Any], NDArray[Any]],
     *,
-    solved: Callable[[Cells, NDArray[Any]], NDArray[Any]],
-    improved: Callable[[Cells, NDArray[Any], NDArray[Any]], NDArray[Any]] | None = None,
-    objective: Callable[[Cells, NDArray[Any], NDArray[Any]], float],
+    solved: Callable[[ObservedEntries, NDArray[Any]], NDArray[Any]],
+    improved: Callable[[ObservedEntries, NDArray[Any], NDArray[Any]], NDArray[Any]] | None = None,
+    objective: Callable[[ObservedEntries, NDArray[Any], NDArray[Any]], float],
     sweeps: int,
 ) -> Iterator[Sweep]:
     """Go on from factors with all that is known now.
 
     Parameters
     ----------
-    cells : Cells
+    cells : ObservedEntries
         What was known and what is new; new rows and columns stand behind those there.
     factors : (ndarray, ndarray)
         Of the rows and columns fitted to.
@@ -83,7 +83,7 @@ def updates(
     )
 
 
-def _updates(cells: Cells, factors: Any, solved: Any, improved: Any, objective: Any) -> Iterator[Sweep]:
+def _updates(cells: ObservedEntries, factors: Any, solved: Any, improved: Any, objective: Any) -> Iterator[Sweep]:
     across = cells.turned()
     (rows, columns), (U, V) = map(len, factors), (grown(F, n) for F, n in zip(factors, cells.shape, strict=True))
     U[rows:] = solved(cells.take(np.arange(rows, len(U))), V)

@@ -15,7 +15,7 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-WIDEST = 1 << 31
+MAX_FEATURES = 1 << 31
 """Features are numbered below it."""
 
 
@@ -65,12 +65,12 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
         raise ValueError(f"starts must rise from 0 to {X.shape[0]}, the number of costs; got {price.shape} costs")
-    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], WIDEST):
-        raise ValueError(f"indices must be from 0 to {min(X.shape[1], WIDEST) - 1}")
+    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
+        raise ValueError(f"indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
     indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
-    longest = int(np.diff(edges).max(initial=0))
+    max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
-    scratch = np.empty(longest), np.empty(room, np.int64), np.empty(room)
+    scratch = np.empty(max_length), np.empty(room, np.int64), np.empty(room)
     values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # read as they are: no copy each epoch
     return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-LARGEST = 1 << 23
+BLOCK_SIZE = 1 << 23
 """Numbers of a block, more or less."""
 
 
@@ -60,7 +60,7 @@ class ClassGroups:
             raise InputError(f"there are {X.shape[0]:,} rows and labels of shape {labels.shape}")
         order = np.arange(X.shape[0]) if rng is None else rng.permutation(X.shape[0])
         self._rows, self._labels, self._classes = X[order], labels[order], classes
-        self._step = max(1, int(LARGEST * X.shape[0] / (classes * max(X.nnz, 1))))
+        self._step = max(1, int(BLOCK_SIZE * X.shape[0] / (classes * max(X.nnz, 1))))
 
     def __iter__(self) -> Iterator[Groups]:
         for first in range(0, self._rows.shape[0], self._step):

@@ -155,7 +155,7 @@ def anova_scores(
     return out
 
 
-class Moves:
+class GradientBuffer:
     """What steps of a few rows need besides parameters: gradients that are zero between steps, and sums of squares.
 
     Parameters

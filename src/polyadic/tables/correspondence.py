@@ -54,9 +54,9 @@ class TableAnalysis(TableTransformer):
     row_labels_: tuple[str, ...] | None = learned()
     column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
-    rank: Count
+    n_components: Count
     power: Amount
-    temper: Positive
+    count_exponent: Positive
     method: Method
     tol: Positive
     seed: Seed
@@ -83,7 +83,7 @@ class TableAnalysis(TableTransformer):
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
         """Decompose a residual under kernels, as the settings say."""
         axes = decompose(
-            A, self.rank, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
+            A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
         )
         self.singular_values_ = axes.s
         return axes
@@ -94,7 +94,7 @@ class TableAnalysis(TableTransformer):
         return np.where(s > 0, s**self.power, 0)
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
-        """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""
+        """Read a table: its counts to the power ``count_exponent``, and whether it is known to be symmetric."""
         symmetric = False
         named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
         self.row_labels_ = tuple(map(str, X.index)) if named else None
@@ -110,11 +110,11 @@ class TableAnalysis(TableTransformer):
         else:
             N = self._validated(X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
-        return _tempered(N, self.temper), symmetric
+        return _scaled_counts(N, self.count_exponent), symmetric
 
     def _read_more(self, X: Any) -> csr_array:
         """Read further rows of the table that was fitted."""
-        return _tempered(self._validated(X, reset=False), self.temper)
+        return _scaled_counts(self._validated(X, reset=False), self.count_exponent)
 
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
@@ -139,7 +139,7 @@ def check_counts(values: NDArray[Any]) -> None:
         raise InputError("a table of counts holds no negative, infinite or missing number")
 
 
-def _tempered(N: csr_array, power: float) -> csr_array:
+def _scaled_counts(N: csr_array, power: float) -> csr_array:
     return N if power == 1 else with_values(N, N.data**power)
 
 
@@ -174,11 +174,11 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     Parameters
     ----------
-    rank : int
+    n_components : int
         Axes; at most one less than the smaller side of the table.
     power : float
         Coordinates are :math:`D_r^{-1/2} U S^p`: 1, principal; 0, standard; smaller ones make word vectors better.
-    temper : float
+    count_exponent : float
         Counts are taken to this power first; 1/2, of square roots, keeps rare events from dominating.
     method : {"lanczos", "randomized"}
         See :func:`~polyadic.core.linalg.truncated_svd`; a small table is decomposed exactly.
@@ -189,19 +189,19 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     Attributes
     ----------
-    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
         :math:`F` and :math:`G`. In each axis the row with the largest element of :math:`U` is at the positive end.
-    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
         :math:`D_r^{-1/2} U` and :math:`D_c^{-1/2} V`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
         :math:`r` and :math:`c`.
-    singular_values_, inertia_ : ndarray of shape (rank,)
+    singular_values_, inertia_ : ndarray of shape (n_components,)
         :math:`S` and its squares.
     row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
         Squared chi-square distances to the mean profile, in all axes.
     total_inertia_ : float
         Of all axes, also those not kept: :math:`\chi^2 / n`.
-    explained_inertia_ratio_ : ndarray of shape (rank,)
+    explained_inertia_ratio_ : ndarray of shape (n_components,)
         Share of each axis in it.
 
     References
@@ -222,10 +222,10 @@ class CorrespondenceAnalysis(TableAnalysis):
     [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     power: Amount = 1.0
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     method: Method = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
@@ -274,7 +274,7 @@ class CorrespondenceAnalysis(TableAnalysis):
 
         Returns
         -------
-        ndarray of shape (m, rank)
+        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         return self._place(self._read_more(X), self.column_standard_coordinates_)
@@ -293,7 +293,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         if turned.shape[1] != len(self.row_masses_):
             raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
         check_counts(turned.data)
-        turned.data **= self.temper
+        turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:

@@ -48,12 +48,12 @@ class CrossTable(NamedTuple):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
-    def analyse(self, *, rank: int | None = None) -> CorrespondenceAnalysis:
+    def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
         """Give the correspondence analysis, which knows the names.
 
         Parameters
         ----------
-        rank : int, optional
+        n_components : int, optional
             Axes; by default five, or all if there are fewer.
 
         Raises
@@ -64,7 +64,9 @@ class CrossTable(NamedTuple):
         m, n = self.counts.shape
         if min(m, n) < 2:
             raise InputError(f"a table needs two rows and two columns at least; this has {m:,} and {n:,}")
-        model = CorrespondenceAnalysis(min(AXES, m - 1, n - 1) if rank is None else rank, seed=0).fit(self.counts)
+        model = CorrespondenceAnalysis(min(AXES, m - 1, n - 1) if n_components is None else n_components, seed=0).fit(
+            self.counts
+        )
         model.row_labels_, model.column_labels_ = self.rows, self.columns
         return model
 

@@ -33,7 +33,7 @@ from polyadic.tables.similarities import root
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-LARGEST = 2000
+MAX_CATEGORIES = 2000
 """Categories of a variable at most: all singular values are needed."""
 
 
@@ -120,8 +120,10 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     """
     check_choice("scaled", scaled, ("identity", "margins"))
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
-    if max(N.shape) > LARGEST:
-        raise InputError(f"a covariance needs all singular values: at most {LARGEST:,} categories; got {N.shape}")
+    if max(N.shape) > MAX_CATEGORIES:
+        raise InputError(
+            f"a covariance needs all singular values: at most {MAX_CATEGORIES:,} categories; got {N.shape}"
+        )
     check_counts(N.data)
     A = linear(N)
     left, right = root(scaled, A.r, "row"), root(scaled, A.c, "column")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from polyadic.tables.residuals import Residual
 
 Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
-Case = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
+ResidualName = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
 
 PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
-CASES: dict[Case, dict[str, Any]] = {
+CASES: dict[ResidualName, dict[str, Any]] = {
     "ca": {},
     "gini": PLAIN,
     "g-test": {"difference": "g-test", **PLAIN},
@@ -45,7 +45,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     Parameters
     ----------
-    rank : int
+    n_components : int
         Length of the vectors; at most one less than the smaller side of the table.
     difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
         :math:`\ominus`.
@@ -57,14 +57,14 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         Of ``similarity``: see :func:`~polyadic.tables.residuals.similarity`.
     beta : float
         Of ``similarity``: what pairs of words without a score count.
-    power, temper, method, tol, seed
+    power, count_exponent, method, tol, seed
         As in :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`.
 
     Attributes
     ----------
-    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
         :math:`F` and :math:`G`.
-    singular_values_ : ndarray of shape (rank,)
+    singular_values_ : ndarray of shape (n_components,)
         :math:`S`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
         Margins, as shares of all.
@@ -83,7 +83,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     difference: Difference = "linear"
     row_kernel: Kernel = "margins"
@@ -94,7 +94,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     column_scores: Any = None
     beta: Positive = 1.0
     power: Amount = 1.0
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     method: Method = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None

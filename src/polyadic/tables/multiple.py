@@ -33,7 +33,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
     Parameters
     ----------
-    rank : int
+    n_components : int
         Axes.
     table : {"indicator", "burt"}
         What is analysed; inertias and principal coordinates are those of it.
@@ -44,15 +44,15 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
     Attributes
     ----------
-    row_coordinates_ : ndarray of shape (n, rank)
+    row_coordinates_ : ndarray of shape (n, n_components)
         Principal coordinates of the observations, as the indicator has them.
-    column_coordinates_ : ndarray of shape (categories, rank)
+    column_coordinates_ : ndarray of shape (categories, n_components)
         Principal coordinates of the categories.
     levels_ : list of ndarray
         The categories of each variable, sorted.
     categories_ : list of str
         ``variable=category`` of each.
-    inertia_, explained_inertia_ratio_ : ndarray of shape (rank,)
+    inertia_, explained_inertia_ratio_ : ndarray of shape (n_components,)
         Of each axis, corrected as asked for; the second, its share in all.
     total_inertia_ : float
     analysis_ : CorrespondenceAnalysis
@@ -72,7 +72,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     True
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     table: Literal["indicator", "burt"] = "indicator"
     correction: Literal["none", "benzecri", "greenacre"] = "none"
@@ -104,7 +104,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:
             raise InputError("inertias can be corrected where there are at least 2 variables; got 1")
-        self.analysis_ = plain = CorrespondenceAnalysis(self.rank, seed=self.seed).fit(Z)
+        self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit(Z)
         names = getattr(self, "feature_names_in_", range(Q))
         self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
         self.row_coordinates_ = plain.row_coordinates_
@@ -135,7 +135,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
         Returns
         -------
-        ndarray of shape (n, rank)
+        ndarray of shape (n, n_components)
         """
         check_is_fitted(self)
         values = validate_data(self, X, dtype=None, reset=False)

@@ -13,7 +13,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Model, Positive, Seed, Within
 from polyadic.embedding import Embedding
 from polyadic.tables.correspondence import Side
-from polyadic.tables.kernel_correspondence import CASES, Case, KernelCorrespondenceAnalysis
+from polyadic.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis, ResidualName
 from polyadic.tables.similarities import stop_word_kernel
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ class CorrespondenceVectors(Model):
     ----------
     rank : int
         Length of a word vector.
-    case : str
+    residual : str
         Of :data:`~polyadic.tables.kernel_correspondence.CASES`: ``"ca"``, ``"g-test"``, ``"sgns"``, ...
     side : {"rows", "columns"}
         Vectors of words, :math:`F`, or of contexts, :math:`G`; in a symmetric table they are the same up to signs.
-    power, temper : float
+    power, count_exponent : float
         See :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`.
     shift, smoothing : float
         Of case ``"sgns"``: see :func:`~polyadic.tables.residuals.shifted_pmi`.
     stop_weight : float
-        :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Only with ``case="ca"``.
+        :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Only with ``residual="ca"``.
     stop_words : collection of str
         The words that it weighs.
     scores : collection of (str, str, float), optional
         Pairs of words with their similarity, for the word-similarity kernel; scores are divided by the largest. Do not
-        test on the pairs that are given here. Only with ``case="ca"``, and not with ``stop_weight``.
+        test on the pairs that are given here. Only with ``residual="ca"``, and not with ``stop_weight``.
     score_weight : float
         :math:`\alpha` of that kernel, where :math:`\beta = 1`.
     words : sequence of str, optional
@@ -71,10 +71,10 @@ class CorrespondenceVectors(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    case: Case = "ca"
+    residual: ResidualName = "ca"
     side: Side = "rows"
     power: Amount = 0.5
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     shift: Annotated[float, Within(1)] = 1.0
     smoothing: Positive = 1.0
     stop_weight: Annotated[float, Within(-1, above=True)] = 0.0
@@ -98,8 +98,8 @@ class CorrespondenceVectors(Model):
             If the rank does not fit, a setting is out of range or has no effect, or no word is weighed.
         """
         self.check()
-        settings = {**CASES[self.case], **self._kernels(table.shape)}
-        same = {name: getattr(self, name) for name in ("power", "temper", "shift", "smoothing", "seed")}
+        settings = {**CASES[self.residual], **self._kernels(table.shape)}
+        same = {name: getattr(self, name) for name in ("power", "count_exponent", "shift", "smoothing", "seed")}
         analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)
         self.analysis_ = analysis.fit(table)
         self.singular_values_ = analysis.singular_values_
@@ -123,11 +123,11 @@ class CorrespondenceVectors(Model):
         super().check()
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores")
-        if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            raise InputError(f"shift and smoothing are options of case 'sgns'; got case {self.case!r}")
+        if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
+            raise InputError(f"shift and smoothing are options of residual 'sgns'; got residual {self.residual!r}")
         stopped = self.stop_weight != 0
-        if (stopped or self.scores is not None) and self.case != "ca":
-            raise InputError(f"stop_weight and scores are kernels of case 'ca'; got case {self.case!r}")
+        if (stopped or self.scores is not None) and self.residual != "ca":
+            raise InputError(f"stop_weight and scores are kernels of residual 'ca'; got residual {self.residual!r}")
         if stopped and self.scores is not None:
             raise InputError("stop_weight and scores are two kernels; give one of them")
 

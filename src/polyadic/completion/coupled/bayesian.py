@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Database, Relation
 
 
@@ -41,7 +41,7 @@ class BayesianFactorization(DatabaseModel):
     rank : int
     burn_in, draws : int
         Sweeps before draws count, and draws that count.
-    kept : int
+    n_samples : int
         Draws kept at most, evenly spread, to predict any cell from. With 0 there are only the averages at the cells
         that ``fit`` was asked for, over all draws.
     priors : Priors
@@ -83,7 +83,7 @@ class BayesianFactorization(DatabaseModel):
     _: KW_ONLY
     burn_in: Natural = 20
     draws: Count = 80
-    kept: Natural = 100
+    n_samples: Natural = 100
     priors: Priors | None = None
     seed: Seed = None
     threads: Threads = None
@@ -107,14 +107,14 @@ class BayesianFactorization(DatabaseModel):
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
+        coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
-        if not self.kept and not self._cells_:
-            raise InputError("with kept=0 nothing would be left; name cells to predict with at=")
+        if not self.n_samples and not self._cells_:
+            raise InputError("with n_samples=0 nothing would be left; name cells to predict with at=")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
-        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
-        chain = Chain(linked, start, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
+        chain = Chain(coupled, start, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
@@ -127,14 +127,16 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
-        linked = self._arranged(self.database_)
-        chain = Chain.of(linked, self.memory_, priors=self._priors(), kept=self.kept, threads=self._threads)
+        coupled = self._arranged(self.database_)
+        chain = Chain.of(coupled, self.memory_, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         return self._run(chain, draws)
 
     def _priors(self) -> Priors:
         return self.priors or Priors()
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         """Draw rows of what is new for each draw that is kept, given its others; sweeps start a chain from the last."""
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
@@ -145,14 +147,14 @@ class BayesianFactorization(DatabaseModel):
             )
             memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
         self.interrupted_ = False
-        if linked is None:
+        if coupled is None:
             self.memory_, self.state_ = memory, memory.last.state
             return
-        chain = Chain(linked, memory.last, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        chain = Chain(coupled, memory.last, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
         self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
 
-    def _folded(self, folded: Linked, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
+    def _folded(self, folded: CoupledTables, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
         state = folded.extended([part.astype(float) for part in draw.state], sizes)
         chain = gibbs(folded, Draw(state, draw.alphas), priors=self._priors(), rng=rng, threads=self._threads)
         *_, found = islice(chain, FOLDED)
@@ -164,17 +166,17 @@ class BayesianFactorization(DatabaseModel):
         self.state_ = chain.last.state
         return self
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         if not self.draws_:
-            raise InputError("no draw was kept; set kept above 0")
+            raise InputError("no draw was kept; set n_samples above 0")
         for state, alphas in self.draws_:
-            mu, precision = expected_prior(linked.factor(state[0], s).astype(float), self._priors())
+            mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
-            raise InputError("no draw was kept; set kept above 0, or see averages()")
+            raise InputError("no draw was kept; set n_samples above 0, or see averages()")
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)

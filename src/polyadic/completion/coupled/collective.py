@@ -18,7 +18,7 @@ from polyadic.core.solvers.run import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.completion.coupled.database import Database, Relation
     from polyadic.core.solvers.run import Sweep
 
@@ -100,40 +100,42 @@ class CollectiveFactorization(DatabaseModel):
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
-        start = linked.start(self.rank, rng, scale=self.rank**-0.5)
+        coupled, rng = self._prepare(database)
+        start = coupled.start(self.rank, rng, scale=self.rank**-0.5)
         self.state_ = self._keep(
-            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+            run(self._solver(coupled, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         )
         return self
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         state = self.state_
         if folded is not None:
             start = folded.extended(state, sizes)
             state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, callback=self.callback))
-        if linked is not None:
-            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, callback=self.callback))
+        if coupled is not None:
+            state = self._keep(run(self._solver(coupled, state), max_iter=sweeps, callback=self.callback))
         self.state_ = state
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
-        penalty = self._ridges()[s] * max(int(linked.counts[s][row]), 1) ** self._power(linked)
-        yield Given(self.state_, [1.0] * len(linked.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
+        penalty = self._ridges()[s] * max(int(coupled.counts[s][row]), 1) ** self._power(coupled)
+        yield Given(self.state_, [1.0] * len(coupled.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
 
-    def _power(self, linked: Linked) -> float:
-        weighed = any(linked.zeros)
+    def _power(self, coupled: CoupledTables) -> float:
+        weighed = any(coupled.zeros)
         if self.count_power and weighed:
             raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
         default = 0.0 if weighed else 0.5
         return default if self.count_power is None else self.count_power
 
-    def _solver(self, linked: Linked, start: State) -> Iterator[Sweep]:
+    def _solver(self, coupled: CoupledTables, start: State) -> Iterator[Sweep]:
         return collective(
-            linked,
+            coupled,
             start,
             ridges=self._ridges(),
             bias_ridge=self.bias_ridge,
-            count_power=self._power(linked),
+            count_power=self._power(coupled),
             threads=self._threads,
         )
 

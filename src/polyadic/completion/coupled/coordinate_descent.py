@@ -1,4 +1,4 @@
-r"""Factors and biases of linked tables by one block after another, any loss under a parabola.
+r"""Factors and biases of coupled tables by one block after another, any loss under a parabola.
 
 .. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.core.losses import Loss
 
     Array = NDArray[Any]
@@ -101,7 +101,7 @@ def logistic_curvature(xi: Array) -> Array:
 
 
 def collective(
-    linked: Linked,
+    coupled: CoupledTables,
     start: State,
     *,
     ridges: Sequence[float],
@@ -113,7 +113,7 @@ def collective(
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
     start : State
         Where to begin; it is not changed.
     ridges : sequence of float
@@ -131,85 +131,97 @@ def collective(
         States, as lists of arrays; first the start. The objective never rises.
     """
     state = [np.array(part) for part in start]
-    powers = [np.maximum(counts, 1.0) ** count_power for counts in linked.counts]
-    moving = [power[first:] for power, first in zip(powers, linked.fixed, strict=True)]
-    tables = range(len(linked.terms))
+    powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
+    moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]
+    tables = range(len(coupled.terms))
     while True:
-        m = [linked.products(state[0], t, threads) + linked.biases(state[1 + t], t) for t in tables]
-        yield Sweep([part.copy() for part in state], _objective(linked, state, m, ridges, bias_ridge, powers))
-        c, y = curves(linked, m)
+        m = [coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t) for t in tables]
+        yield Sweep([part.copy() for part in state], _objective(coupled, state, m, ridges, bias_ridge, powers))
+        c, y = curves(coupled, m)
         for s, ridge in enumerate(ridges):
-            _solve_factor(linked, state, s, c, y, ridge, moving[s], threads)
+            _solve_factor(coupled, state, s, c, y, ridge, moving[s], threads)
         for t in tables:
-            m[t] = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
-            _solve_biases(linked, state, t, c[t], y[t], m[t], bias_ridge, powers)
+            m[t] = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
+            _solve_biases(coupled, state, t, c[t], y[t], m[t], bias_ridge, powers)
 
 
 def curves(
-    linked: Linked, m: Sequence[Array], squares: Sequence[Array | None] | None = None
+    coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
 ) -> tuple[list[Array], list[Array]]:
     """Give curvatures and right sides of the parabolas above the losses of all tables, weights included."""
     c, y = [], []
-    for t, term in enumerate(linked.terms):
-        kappa, right = parabola(term.loss, linked.values[t], m[t], None if squares is None else squares[t])
-        c.append(linked.weights[t] * kappa)
-        y.append(linked.weights[t] * right)
+    for t, term in enumerate(coupled.terms):
+        kappa, right = parabola(term.loss, coupled.values[t], m[t], None if squares is None else squares[t])
+        c.append(coupled.weights[t] * kappa)
+        y.append(coupled.weights[t] * right)
     return c, y
 
 
 def _solve_factor(
-    linked: Linked, state: State, s: int, c: list[Array], y: list[Array], ridge: float, power: Array, threads: int
+    coupled: CoupledTables,
+    state: State,
+    s: int,
+    c: list[Array],
+    y: list[Array],
+    ridge: float,
+    power: Array,
+    threads: int,
 ) -> None:
-    stack, touch = state[0], linked.touches[s]
-    left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z for kappa, z in zip(c, linked.zeros, strict=True)]  # their share of all zeros is taken back
-    entries = linked.equations(s, listed, left)
+    stack, touch = state[0], coupled.touches[s]
+    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)]  # their share of all zeros is taken back
+    entries = coupled.equations(s, listed, left)
     scale = np.repeat(1 / power, np.diff(entries.starts))
     precision = ridge * np.eye(stack.shape[1])
-    if any(linked.zeros):
-        precision = precision + linked.zero_precision(s, linked.grams(stack), [1.0] * len(c))
+    if any(coupled.zeros):
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack), [1.0] * len(c))
     posterior_rows(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,
         precision=precision,
-        out=linked.moved(stack, s),
+        out=coupled.moved(stack, s),
         threads=1 if touch.alone else threads,
     )
 
 
 def _solve_biases(
-    linked: Linked, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
+    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
 ) -> None:
     """Solve for the intercept of a table, if it has one, then for the biases of one mode after the other."""
-    if linked.zeros[t]:
+    if coupled.zeros[t]:
         return
     offsets = state[1 + t]
-    if not linked.folds:
+    if not coupled.folds:
         left = y - c * (m - offsets[0])
         moved = float(left.sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    term = linked.terms[t]
-    for part, slot, index in zip(linked.parts(t), linked.slots(t), term.entries.indices.T, strict=False):
+    term = coupled.terms[t]
+    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), term.entries.indices.T, strict=False):
         before = offsets[part][index]
         size = part.stop - part.start
         right = np.bincount(index, y - c * (m - before), minlength=size)
         solved = right / (np.bincount(index, c, minlength=size) + ridge * powers[slot])
-        offsets[part][linked.fixed[slot] :] = solved[linked.fixed[slot] :]
+        offsets[part][coupled.fixed[slot] :] = solved[coupled.fixed[slot] :]
         m += offsets[part][index] - before
 
 
 def _objective(
-    linked: Linked, state: State, m: list[Array], ridges: Sequence[float], bias_ridge: float, powers: list[Array]
+    coupled: CoupledTables,
+    state: State,
+    m: list[Array],
+    ridges: Sequence[float],
+    bias_ridge: float,
+    powers: list[Array],
 ) -> float:
     total, stack = 0.0, state[0]
-    for t, term in enumerate(linked.terms):
-        total += float(linked.weights[t] @ term.loss.value(linked.values[t], m[t]))
-        if linked.zeros[t]:
-            unlisted = linked.all_squares(t, linked.grams(stack)) - float(m[t] @ m[t])
-            total += 0.5 * linked.zeros[t] * unlisted
-        for part, slot in zip(linked.parts(t), linked.slots(t), strict=False):
+    for t, term in enumerate(coupled.terms):
+        total += float(coupled.weights[t] @ term.loss.value(coupled.values[t], m[t]))
+        if coupled.zeros[t]:
+            unlisted = coupled.all_squares(t, coupled.grams(stack)) - float(m[t] @ m[t])
+            total += 0.5 * coupled.zeros[t] * unlisted
+        for part, slot in zip(coupled.parts(t), coupled.slots(t), strict=False):
             total += 0.5 * bias_ridge * float(powers[slot] @ state[1 + t][part] ** 2)
     for s, ridge in enumerate(ridges):
-        total += 0.5 * ridge * float(powers[s] @ (linked.factor(stack, s) ** 2).sum(axis=1))
+        total += 0.5 * ridge * float(powers[s] @ (coupled.factor(stack, s) ** 2).sum(axis=1))
     return total

@@ -55,7 +55,7 @@ class Touch(NamedTuple):
     alone: bool
 
 
-class Linked:
+class CoupledTables:
     """Tables over shared factors.
 
     Parameters
@@ -208,7 +208,7 @@ def _slots(term: Term) -> tuple[int, ...]:
 def _check(term: Term, sizes: Sequence[int], biased: bool) -> None:  # noqa: FBT001 internal
     slots = _slots(term)
     if not isinstance(term.form, CP) or len(slots) < len(term.slots) or len(slots) < 2:
-        raise InputError("linked tables need CP forms and one factor for each of two modes or more")
+        raise InputError("coupled tables need CP forms and one factor for each of two modes or more")
     if any(sizes[s] != n for s, n in zip(slots, term.entries.shape, strict=True)):
         raise InputError(
             f"entries of shape {term.entries.shape} do not fit factors of {[sizes[s] for s in slots]} rows"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -59,7 +59,7 @@ class Relation:
         What cells say that are not listed.
     zero_weight : float
         How much an unlisted zero counts, if the loss is squared; all of them are seen at no cost.
-    negatives : int
+    n_negatives : int
         Unlisted cells taken as zeros for each listed one, if the loss is another: its copies with one entity replaced.
     biases : bool
         Whether entities have biases in this table (not where zeros are weighted or a type is named twice).
@@ -79,7 +79,7 @@ class Relation:
     weight: Positive = 1.0
     unlisted: Literal["missing", "zero"] = "missing"
     zero_weight: Positive = 1.0
-    negatives: Count = 1
+    n_negatives: Count = 1
     biases: bool = True
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Units(NamedTuple):
     scale: float
 
 
-class Cells(NamedTuple):
+class RelationCells(NamedTuple):
     """Cells of a table.
 
     Attributes
@@ -125,7 +125,7 @@ class Cells(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
+def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
     """Read the cells of a relation; those that are added to others may all say the same.
 
     Raises
@@ -144,7 +144,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
         if len(shape) != order:
             raise InputError(f"{name}: data of {len(shape)} modes does not fit {order} entities")
         ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
-        cells = Cells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
+        cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
         raise InputError(f"{name}: no cell is known")
     _check_values(name, relation, cells)
@@ -153,7 +153,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
     return cells
 
 
-def _framed(name: str, relation: Relation) -> Cells:
+def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{name}: entities share a type, so name their columns")
@@ -168,7 +168,7 @@ def _framed(name: str, relation: Relation) -> Cells:
     ]
     if any(len(array) != n for array in (*columns, *given)):
         raise InputError(f"{name}: columns are of different lengths")
-    return Cells(columns, [None] * len(columns), given[0], given[1])
+    return RelationCells(columns, [None] * len(columns), given[0], given[1])
 
 
 def _names(name: str, column: str, values: Any) -> Array:
@@ -209,7 +209,7 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     return known, dense[known], None, dense.shape
 
 
-def _check_values(name: str, relation: Relation, cells: Cells) -> None:
+def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
         raise InputError(f"{name}: a value is not finite; leave unknown cells out")
@@ -221,7 +221,7 @@ def _check_values(name: str, relation: Relation, cells: Cells) -> None:
         raise InputError(f"{name}: a poisson loss takes counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
 
 
-def _check_told(name: str, relation: Relation, cells: Cells) -> None:
+def _check_told(name: str, relation: Relation, cells: RelationCells) -> None:
     """Refuse a table of which nothing can be learned."""
     x = cells.values
     if not cells.weights.any():
@@ -413,13 +413,13 @@ class Database:
         database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
         return database
 
-    def linked(
+    def coupled(
         self,
         rng: np.random.Generator,
         *,
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
-    ) -> Linked:
+    ) -> CoupledTables:
         """Arrange the tables for a solver; zeros are drawn where they are sampled.
 
         With ``fixed``, by type how many entities stay as they are, only cells that mention another; with ``mention``
@@ -441,10 +441,10 @@ class Database:
             terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
         biased = [relation.biased for relation in self.relations.values()]
         held = None if fixed is None else [fixed[entity] for entity in types]
-        return Linked(terms, list(self.sizes.values()), biased=biased, fixed=held)
+        return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
-    def mentions(self, linked: Linked, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Name the entries of tables that mention one entity, as :meth:`linked` arranged them, in the order of its row.
+    def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
+        """Name the observed entries that mention one entity, in the order of its row in :meth:`coupled`.
 
         Returns
         -------
@@ -453,15 +453,15 @@ class Database:
         list of bool
             Which are listed, and no sampled zeros.
         """
-        touch = linked.touches[list(self.sizes).index(entity)]
-        entries = [(t, at) for t in touch.tables for at in range(len(linked.values[t]))]
+        touch = coupled.touches[list(self.sizes).index(entity)]
+        entries = [(t, at) for t in touch.tables for at in range(len(coupled.values[t]))]
         tables, known = list(self.relations.items()), {}
         for t, (name, relation) in enumerate(tables):
             known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
         names, listed = [], []
         for k in touch.order[slice(*touch.starts[number : number + 2])].tolist():
             t, at = entries[k]
-            row = zip(tables[t][1].entities, linked.terms[t].entries.indices[at].tolist(), strict=True)
+            row = zip(tables[t][1].entities, coupled.terms[t].entries.indices[at].tolist(), strict=True)
             names.append((tables[t][0], *(self.name(e, i) for e, i in row if (e, i) != (entity, number))))
             listed.append(at < known[t])
         return names, listed
@@ -500,7 +500,7 @@ class Database:
             raise InputError(f"there is no entity type {entity!r}; there are {', '.join(self.sizes)}")
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
-    def _located(self, name: str, cells: Cells) -> Entries:
+    def _located(self, name: str, cells: RelationCells) -> Entries:
         """Give cells by number; refuse contradictions."""
         relation = self.relations[name]
         indices = np.column_stack(
@@ -554,7 +554,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 
 
 def collect(
-    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Any
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
     """Give the names of all entities of a type, None where tables number them, and how many there are.
 
@@ -632,10 +632,10 @@ def enlarged(
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
     """Add unlisted cells as zeros: copies of listed ones with one entity replaced by any of its type.
 
-    As many as ``relation.negatives`` for each listed cell, less those that happen to be listed or drawn before.
+    As many as ``relation.n_negatives`` for each listed cell, less those that happen to be listed or drawn before.
     """
     order, shape = entries.order, np.array(entries.shape, np.int64)
-    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.negatives, axis=0)
+    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))
     drawn[np.arange(len(drawn)), mode] = (rng.random(len(drawn)) * shape[mode]).astype(np.int64)
     for entity in {e for e in relation.entities if relation.entities.count(e) > 1}:

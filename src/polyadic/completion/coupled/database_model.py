@@ -30,7 +30,7 @@ from polyadic.relations.entity_names import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
     from polyadic.completion.coupled.new_row import Given
 
@@ -88,15 +88,15 @@ class DatabaseModel(Model, ABC):
         """Intercept and biases by relation."""
         return dict(zip(self.database_.relations, self.state_[1:], strict=True))
 
-    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator]:
+    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[CoupledTables, np.random.Generator]:
         """Arrange the tables."""
         rng = np.random.default_rng(self.seed)
         self._know(database if isinstance(database, Database) else Database(database))
-        return self.database_.linked(rng), rng
+        return self.database_.coupled(rng), rng
 
-    def _arranged(self, database: Database, **which: Any) -> Linked:
+    def _arranged(self, database: Database, **which: Any) -> CoupledTables:
         """Arrange tables as for the fit, with the zeros that it drew."""
-        return database.linked(np.random.default_rng(self.seed), **which)
+        return database.coupled(np.random.default_rng(self.seed), **which)
 
     def _know(self, database: Database) -> None:
         self.database_ = database
@@ -139,7 +139,9 @@ class DatabaseModel(Model, ABC):
         return self
 
     @abstractmethod
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         """Find the rows that ``folded``, where given, has beyond sizes; then sweep over all tables, if given."""
 
     def _rows(self, stack: Array) -> dict[str, Array]:
@@ -220,19 +222,19 @@ class DatabaseModel(Model, ABC):
             raise InputError(f"{relation} relates {', '.join(entities)}; got {by!r}")
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
-        linked = self._arranged(database, mention=(by, number))
+        coupled = self._arranged(database, mention=(by, number))
         s = types.index(by)
         others = [
-            linked.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
+            coupled.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
         ]
         base, parts = Average(), Average()
-        for given in self._givens(linked, s, number):
+        for given in self._givens(coupled, s, number):
             target = np.prod(given.state[0][others], axis=0, dtype=float)
             offsets = given.state[1 + list(database.relations).index(relation)]
-            usual, shares = shares_of(linked, s, number, target, given)
+            usual, shares = shares_of(coupled, s, number, target, given)
             base.add(usual + self._biases(relation, at[None], offsets))
             parts.add(shares)
-        names, listed = database.mentions(linked, by, number)
+        names, listed = database.mentions(coupled, by, number)
         centre, scale = database.units[relation]
         shares = scale * parts.mean
         value = centre + scale * float(base.mean[0]) + float(shares.sum())
@@ -241,7 +243,7 @@ class DatabaseModel(Model, ABC):
         )
 
     @abstractmethod
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         """Give what a row of a factor is solved for by; of draws, one after the other."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
@@ -366,7 +368,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     asked = part_of(entries, out)
     table = database.relations[relation]
     if table.unlisted == "zero":
-        both = with_negatives(entries, replace(table, negatives=1), rng)
+        both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
         zeros = zeros[rng.permutation(len(zeros))[:number]]
         asked = replace(

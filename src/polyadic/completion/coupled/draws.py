@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
 
 
 class Average:
@@ -76,16 +76,16 @@ class Memory(NamedTuple):
 
 
 class Chain:
-    """Draws of the factors of linked tables, or of anything else (:meth:`over`).
+    """Draws of the factors of coupled tables, or of anything else (:meth:`over`).
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
     start : Draw
     rng : Generator
         It belongs to the chain from now on.
     priors : Priors
-    kept : int
+    n_samples : int
         Draws kept at most, evenly spread over those that were made.
     threads : int
         The draws do not depend on them.
@@ -102,33 +102,42 @@ class Chain:
     """
 
     def __init__(
-        self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
+        self,
+        coupled: CoupledTables,
+        start: Draw,
+        rng: np.random.Generator,
+        *,
+        priors: Priors,
+        n_samples: int,
+        threads: int,
     ) -> None:
-        self._set(partial(gibbs, linked, priors=priors, rng=rng, threads=threads), start, rng, kept)
+        self._set(partial(gibbs, coupled, priors=priors, rng=rng, threads=threads), start, rng, n_samples)
 
-    def _set(self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, kept: int) -> None:
+    def _set(
+        self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, n_samples: int
+    ) -> None:
         self.last, self._rng, self._random = start, rng, rng.bit_generator.state
         self._begin, self._solver = begin, begin(start)
-        self._kept, self._every = kept, 1
+        self._n_samples, self._every = n_samples, 1
         self.draws: list[Draw] = []
         self.sweeps = self.made = 0
         self.interrupted = False
 
     @classmethod
     def over(
-        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, kept: int
+        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, n_samples: int
     ) -> Chain:
         """Chain draws of another kind: ``begin`` gives those that follow one, and draws with ``rng`` only."""
         chain = cls.__new__(cls)
-        chain._set(begin, start, rng, kept)  # noqa: SLF001 it is of this class
+        chain._set(begin, start, rng, n_samples)  # noqa: SLF001 it is of this class
         return chain
 
     @classmethod
-    def of(cls, linked: Linked, memory: Memory, *, priors: Priors, kept: int, threads: int) -> Chain:
+    def of(cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int) -> Chain:
         """Go on from what :meth:`memory` gave; with the same tables, as if it had not stopped."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        chain = cls(linked, memory.last, rng, priors=priors, kept=kept, threads=threads)
+        chain = cls(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
         chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]
         return chain
 
@@ -144,7 +153,7 @@ class Chain:
         InputError
             If a draw is not finite, or memory does not suffice for those to keep.
         """
-        new = min(self._kept, len(self.draws) + draws) - len(self.draws)
+        new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "what is kept of the draws", "keep fewer")
         self.interrupted = False
         try:
@@ -166,9 +175,9 @@ class Chain:
 
     def _keep(self, draw: Draw) -> None:
         """Keep every so-manieth draw; where there are too many, drop every second."""
-        if self._kept and self.made % self._every == 0:
+        if self._n_samples and self.made % self._every == 0:
             self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
-            if len(self.draws) > self._kept:
+            if len(self.draws) > self._n_samples:
                 self.draws = self.draws[::2]
                 self._every *= 2
         self.made += 1

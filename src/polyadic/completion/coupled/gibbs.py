@@ -1,4 +1,4 @@
-r"""Gibbs sampling of factors and biases of linked tables.
+r"""Gibbs sampling of factors and biases of coupled tables.
 
 Rows of a factor share a normal prior, and this a Normal-Wishart prior of its own; each table has its own noise:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 
     Array = NDArray[np.float64]
 
@@ -117,12 +117,14 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
     return np.asarray(X @ X.T)
 
 
-def gibbs(linked: Linked, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int) -> Iterator[Draw]:
+def gibbs(
+    coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
+) -> Iterator[Draw]:
     r"""Draw states one after another.
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
         Tables with squared or logistic losses; the latter with truth values of weight 1.
     start : Draw
         Where the chain begins, or goes on.
@@ -137,38 +139,38 @@ def gibbs(linked: Linked, start: Draw, *, priors: Priors, rng: np.random.Generat
     InputError
         If a table has another loss.
     """
-    _check(linked)
+    _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
-    tables = range(len(linked.terms))
+    tables = range(len(coupled.terms))
     while True:
         c, y = [], []
         for t in tables:
-            more = _likelihood(linked, state, t, alphas[t], rng, threads)
+            more = _likelihood(coupled, state, t, alphas[t], rng, threads)
             c.append(more[0])
             y.append(more[1])
-        for s in range(len(linked.sizes)):
-            _draw_factor(linked, state, s, c, y, alphas, priors, rng, threads)
+        for s in range(len(coupled.sizes)):
+            _draw_factor(coupled, state, s, c, y, alphas, priors, rng, threads)
         for t in tables:
-            m = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
-            _draw_biases(linked, state, t, c[t], y[t], m, priors, rng)
-            if isinstance(linked.terms[t].loss, Squared) and not linked.folds:
-                alphas[t] = _draw_noise(linked, state, t, m, priors, rng)
+            m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
+            _draw_biases(coupled, state, t, c[t], y[t], m, priors, rng)
+            if isinstance(coupled.terms[t].loss, Squared) and not coupled.folds:
+                alphas[t] = _draw_noise(coupled, state, t, m, priors, rng)
         yield Draw([part.copy() for part in state], alphas.copy())
 
 
 def _likelihood(
-    linked: Linked, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
+    coupled: CoupledTables, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
 ) -> tuple[Array, Array]:
     """Give precisions and right sides of the entries of a table."""
-    w, x = linked.weights[t], linked.values[t]
-    if isinstance(linked.terms[t].loss, Squared):
+    w, x = coupled.weights[t], coupled.values[t]
+    if isinstance(coupled.terms[t].loss, Squared):
         return alpha * w, alpha * w * x
-    m = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
+    m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
     return polya_gamma(m, rng), x - 0.5
 
 
 def _draw_factor(
-    linked: Linked,
+    coupled: CoupledTables,
     state: State,
     s: int,
     c: Sequence[Array],
@@ -179,16 +181,16 @@ def _draw_factor(
     threads: int,
 ) -> None:
     """Draw the prior of a factor given its rows, then the rows."""
-    stack, touch = state[0], linked.touches[s]
-    out = linked.moved(stack, s)
-    mu, precision = draw_prior(linked.factor(stack, s), priors, rng)
-    left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, alphas, strict=True)]
+    stack, touch = state[0], coupled.touches[s]
+    out = coupled.moved(stack, s)
+    mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
+    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, alphas, strict=True)]
     total = precision
-    if any(linked.zeros):
-        total = precision + linked.zero_precision(s, linked.grams(stack), alphas.tolist())
+    if any(coupled.zeros):
+        total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
     posterior_rows(
-        linked.equations(s, listed, left),
+        coupled.equations(s, listed, left),
         stack,
         precision=total,
         linear=precision @ mu,
@@ -199,19 +201,19 @@ def _draw_factor(
 
 
 def _draw_biases(
-    linked: Linked, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
+    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
 ) -> None:
     """Draw the intercept of a table, if it has one, then precision and biases of one mode after the other."""
-    if linked.zeros[t]:
+    if coupled.zeros[t]:
         return
     offsets = state[1 + t]
-    if not linked.folds:
+    if not coupled.folds:
         precision = float(c.sum()) + priors.intercept
         moved = float((y - c * (m - offsets[0])).sum() / precision + rng.standard_normal() / np.sqrt(precision))
         m += moved - offsets[0]
         offsets[0] = moved
-    for part, slot, index in zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False):
-        b, first = offsets[part], linked.fixed[slot]
+    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False):
+        b, first = offsets[part], coupled.fixed[slot]
         rho = rng.gamma(priors.shape + len(b) / 2, 1 / (priors.rate + float(b @ b) / 2))
         before = b[index]
         known = np.bincount(index, c, minlength=len(b)) + rho
@@ -220,22 +222,24 @@ def _draw_biases(
         m += offsets[part][index] - before
 
 
-def _draw_noise(linked: Linked, state: State, t: int, m: Array, priors: Priors, rng: np.random.Generator) -> float:
+def _draw_noise(
+    coupled: CoupledTables, state: State, t: int, m: Array, priors: Priors, rng: np.random.Generator
+) -> float:
     """Draw the precision of the noise of a table given its predictions."""
-    w, z = linked.weights[t], linked.zeros[t]
-    number, squares = float(w.sum()), float(w @ (linked.values[t] - m) ** 2)
+    w, z = coupled.weights[t], coupled.zeros[t]
+    number, squares = float(w.sum()), float(w @ (coupled.values[t] - m) ** 2)
     if z:
-        number += z * (float(np.prod(linked.terms[t].entries.shape)) - len(m))
-        squares += z * (linked.all_squares(t, linked.grams(state[0])) - float(m @ m))
+        number += z * (float(np.prod(coupled.terms[t].entries.shape)) - len(m))
+        squares += z * (coupled.all_squares(t, coupled.grams(state[0])) - float(m @ m))
     return float(rng.gamma(priors.shape + number / 2, 1 / (priors.rate + squares / 2)))
 
 
-def _check(linked: Linked) -> None:
-    for t, term in enumerate(linked.terms):
+def _check(coupled: CoupledTables) -> None:
+    for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
                 f"draws are made for squared and logistic losses; got {type(term.loss).__name__}, which the variational"
                 " method can treat"
             )
-        if isinstance(term.loss, Logistic) and (linked.weights[t] != 1).any():
+        if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError("truth values count once each when they are drawn for; leave weights out, or sample fewer")

@@ -1,6 +1,6 @@
 r"""Variational Bayes for a database: means and covariances of factors, nothing to tune but the rank.
 
-Variational Bayes for factors and biases of linked tables, a full covariance for every row.
+Variational Bayes for factors and biases of coupled tables, a full covariance for every row.
 
 The distribution given all tables is taken to be a product,
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.completion.coupled.database import Database, Relation
 
     Array = NDArray[np.float64]
@@ -119,30 +119,32 @@ class VariationalFactorization(DatabaseModel):
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
-        check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
-        start = beliefs(linked, self.rank, rng, prior=self._prior(), threads=self._threads)
-        self._take(self._improved(linked, start, self.max_iter, self.tol))
+        coupled, rng = self._prepare(database)
+        check_memory(5 * 8 * coupled.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
+        start = beliefs(coupled, self.rank, rng, prior=self._prior(), threads=self._threads)
+        self._take(self._improved(coupled, start, self.max_iter, self.tol))
         return self
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         q = self.beliefs_
         if folded is not None:
             q = self._improved(folded, extended(folded, q, sizes), FOLDING, self.tol)
-        if linked is not None:
-            q = self._improved(linked, q, sweeps, 0.0)
+        if coupled is not None:
+            q = self._improved(coupled, q, sweeps, 0.0)
         self._take(q)
 
-    def _improved(self, linked: Linked, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
-        solver = variational(linked, start, prior=self._prior(), threads=self._threads)
+    def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
+        solver = variational(coupled, start, prior=self._prior(), threads=self._threads)
         arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
         self.bound_ = -self.history_[-1]
-        return Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
+        return Beliefs.of(arrays, len(coupled.terms), len(coupled.sizes))
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         q = self.beliefs_
-        squares = [moments(linked, q, t, self._threads)[1] for t in range(len(linked.terms))]
+        squares = [moments(coupled, q, t, self._threads)[1] for t in range(len(coupled.terms))]
         yield Given(q.means, q.alphas.tolist(), np.diag(q.relevance[s]), np.zeros(self.rank), q.covariances, squares)
 
     def _take(self, q: Beliefs) -> None:
@@ -225,45 +227,45 @@ class Beliefs:
         return cls(means, covariances[0], variances, relevance, precisions, alphas[0])
 
 
-def beliefs(linked: Linked, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
+def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
     """Give beliefs to start from: a few sweeps of point estimates, and small covariances."""
-    scattered = linked.start(rank, rng, scale=1.0)
-    ridges = [1.0] * len(linked.sizes)
-    points = run(collective(linked, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
+    scattered = coupled.start(rank, rng, scale=1.0)
+    ridges = [1.0] * len(coupled.sizes)
+    points = run(collective(coupled, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
     if points.interrupted:
         raise KeyboardInterrupt
     means = points.factors
-    size = linked.offsets[-1] + 1
+    size = coupled.offsets[-1] + 1
     covariances = np.broadcast_to(SPREAD * np.eye(rank) / rank, (size, rank, rank)).copy()
     covariances[-1] = 0
-    tables = range(len(linked.terms))
+    tables = range(len(coupled.terms))
     return Beliefs(
         means,
         covariances,
         [np.where(np.arange(len(means[1 + t])), SPREAD, 0.0) for t in tables],
-        [np.full(rank, prior.shape / prior.rate) for _ in linked.sizes],
-        [np.full(len(linked.parts(t)), prior.shape / prior.rate) for t in tables],
-        np.ones(len(linked.terms)),
+        [np.full(rank, prior.shape / prior.rate) for _ in coupled.sizes],
+        [np.full(len(coupled.parts(t)), prior.shape / prior.rate) for t in tables],
+        np.ones(len(coupled.terms)),
     )
 
 
-def extended(linked: Linked, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
+def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
     """Give beliefs of factors of fewer rows those that they lack: means of zero, and small covariances."""
     rank = q.covariances.shape[-1]
-    covariances, *variances = linked.extended([q.covariances, *q.variances], sizes)
+    covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
     covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
     for t, variance in enumerate(variances):
-        for part in linked.parts(t):
+        for part in coupled.parts(t):
             variance[part][variance[part] == 0] = SPREAD
-    return replace(q, means=linked.extended(q.means, sizes), covariances=covariances, variances=variances)
+    return replace(q, means=coupled.extended(q.means, sizes), covariances=covariances, variances=variances)
 
 
-def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
+def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
     r"""Improve one part of q after the other.
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
         Tables of squared, logistic or softplus-Poisson losses.
     start : Beliefs
         Where to begin; it is not changed.
@@ -282,111 +284,115 @@ def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: i
     InputError
         If a loss is no likelihood.
     """
-    for term in linked.terms:
+    for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError("a Huber loss is no likelihood; use the squared one, or point estimates")
-    q = Beliefs.of(start.arrays(), len(linked.terms), len(linked.sizes))
-    tables = range(len(linked.terms))
-    known = [moments(linked, q, t, threads) for t in tables]
+    q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
+    tables = range(len(coupled.terms))
+    known = [moments(coupled, q, t, threads) for t in tables]
     while True:
-        yield Sweep(q.arrays(), -_bound(linked, q, known, prior))
-        c, y = curves(linked, [m for m, _ in known], [square for _, square in known])
+        yield Sweep(q.arrays(), -_bound(coupled, q, known, prior))
+        c, y = curves(coupled, [m for m, _ in known], [square for _, square in known])
         c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
-        for s in range(len(linked.sizes)):
-            _improve_factor(linked, q, s, c, y, threads)
-            if not linked.folds:
-                q.relevance[s] = _relevance(linked, q, s, prior)
+        for s in range(len(coupled.sizes)):
+            _improve_factor(coupled, q, s, c, y, threads)
+            if not coupled.folds:
+                q.relevance[s] = _relevance(coupled, q, s, prior)
         for t in tables:
-            m = linked.products(q.means[0], t, threads) + linked.biases(q.means[1 + t], t)
-            _improve_biases(linked, q, t, c[t], y[t], m, prior)
-        known = [moments(linked, q, t, threads) for t in tables]
-        for t, term in enumerate(linked.terms):
-            if isinstance(term.loss, Squared) and not linked.folds:
-                number, squares = _residual(linked, q, t, known[t])
+            m = coupled.products(q.means[0], t, threads) + coupled.biases(q.means[1 + t], t)
+            _improve_biases(coupled, q, t, c[t], y[t], m, prior)
+        known = [moments(coupled, q, t, threads) for t in tables]
+        for t, term in enumerate(coupled.terms):
+            if isinstance(term.loss, Squared) and not coupled.folds:
+                number, squares = _residual(coupled, q, t, known[t])
                 q.alphas[t] = (prior.shape + number / 2) / (prior.rate + squares / 2)
 
 
-def second_moments(linked: Linked, q: Beliefs) -> list[Array]:
+def second_moments(coupled: CoupledTables, q: Beliefs) -> list[Array]:
     """Give the expected Gram matrix of each factor."""
-    return [gram + linked.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(linked.grams(q.means[0]))]
+    return [gram + coupled.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(coupled.grams(q.means[0]))]
 
 
-def moments(linked: Linked, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
+def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
     """Give mean and expected square of the predictions of the listed entries of a table."""
-    product, square = row_moments(linked.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
-    mean = product + linked.biases(q.means[1 + t], t)
-    return mean, square - product**2 + linked.biases(q.variances[t], t) + mean**2
+    product, square = row_moments(coupled.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
+    mean = product + coupled.biases(q.means[1 + t], t)
+    return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
 
 
-def _improve_factor(linked: Linked, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int) -> None:
-    means, touch = q.means, linked.touches[s]
-    left = [right - kappa * linked.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, q.alphas, strict=True)]
+def _improve_factor(
+    coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
+) -> None:
+    means, touch = q.means, coupled.touches[s]
+    left = [right - kappa * coupled.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, q.alphas, strict=True)]
     precision = np.diag(q.relevance[s])
-    if any(linked.zeros):
-        precision = precision + linked.zero_precision(s, second_moments(linked, q), q.alphas.tolist())
+    if any(coupled.zeros):
+        precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
     variational_rows(
-        linked.equations(s, listed, left),
+        coupled.equations(s, listed, left),
         RandomRows(means[0], q.covariances),
-        RandomRows(linked.moved(means[0], s), linked.moved(q.covariances, s)),
+        RandomRows(coupled.moved(means[0], s), coupled.moved(q.covariances, s)),
         precision=precision,
         threads=1 if touch.alone else threads,
     )
 
 
-def _squares(linked: Linked, q: Beliefs, s: int) -> Array:
+def _squares(coupled: CoupledTables, q: Beliefs, s: int) -> Array:
     """Give the expected sum of squares of each column of a factor."""
-    spread = linked.factor(q.covariances, s)
-    return np.asarray((linked.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
+    spread = coupled.factor(q.covariances, s)
+    return np.asarray((coupled.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
 
 
-def _relevance(linked: Linked, q: Beliefs, s: int, prior: GammaPrior) -> Array:
-    return np.asarray((prior.shape + linked.sizes[s] / 2) / (prior.rate + _squares(linked, q, s) / 2))
+def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) -> Array:
+    return np.asarray((prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2))
 
 
-def _improve_biases(linked: Linked, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior) -> None:
+def _improve_biases(
+    coupled: CoupledTables, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior
+) -> None:
     """Improve the intercept of a table, if it has one, then biases and their precision, one mode after the other."""
-    if linked.zeros[t]:
+    if coupled.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
-    if not linked.folds:
+    if not coupled.folds:
         moved = float((y - c * (m - offsets[0])).sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    sides = zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False)
+    sides = zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False)
     for d, (part, slot, index) in enumerate(sides):
-        size, before, first = part.stop - part.start, offsets[part][index], linked.fixed[slot]
+        size, before, first = part.stop - part.start, offsets[part][index], coupled.fixed[slot]
         precision = np.bincount(index, c, minlength=size) + q.bias_precisions[t][d]
         found = np.bincount(index, y - c * (m - before), minlength=size) / precision
         offsets[part][first:], variances[part][first:] = found[first:], 1 / precision[first:]
         m += offsets[part][index] - before
-        if linked.folds:
+        if coupled.folds:
             continue
         squares = float((offsets[part] ** 2 + variances[part]).sum())
         q.bias_precisions[t][d] = (prior.shape + size / 2) / (prior.rate + squares / 2)
 
 
-def _residual(linked: Linked, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
+def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
     """Give how many observations a table holds, and their expected sum of squared residuals."""
-    w, x, z = linked.weights[t], linked.values[t], linked.zeros[t]
+    w, x, z = coupled.weights[t], coupled.values[t], coupled.zeros[t]
     mean, square = moments
     number, squares = float(w.sum()), float(w @ (x * x - 2 * x * mean + square))
     if z:
-        number += z * (float(np.prod(linked.terms[t].entries.shape)) - len(x))
-        squares += z * (linked.all_squares(t, second_moments(linked, q)) - float(square.sum()))
+        number += z * (float(np.prod(coupled.terms[t].entries.shape)) - len(x))
+        squares += z * (coupled.all_squares(t, second_moments(coupled, q)) - float(square.sum()))
     return number, squares
 
 
-def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
+def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
     """Give the bound on the logarithm of the probability of the tables."""
     from scipy.special import gammaln, xlogy
 
     total = 0.0
-    for t, term in enumerate(linked.terms):
+    for t, term in enumerate(coupled.terms):
         mean, square = moments[t]
-        w, x = linked.weights[t], linked.values[t]
+        w, x = coupled.weights[t], coupled.values[t]
         if isinstance(term.loss, Squared):
-            number, squares = _residual(linked, q, t, moments[t])
+            number, squares = _residual(coupled, q, t, moments[t])
             a = prior.shape + number / 2
             total += _gamma_bound(a, q.alphas[t], prior, number) - 0.5 * q.alphas[t] * squares
             total -= 0.5 * number * np.log(2 * np.pi)
@@ -397,14 +403,14 @@ def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], p
             kappa = 0.25 + 0.17 * x
             total -= float(w @ (term.loss.value(x, mean) + 0.5 * kappa * (square - mean**2)))
             total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # what the loss leaves out of the likelihood
-        for d, part in enumerate(linked.parts(t)):
+        for d, part in enumerate(coupled.parts(t)):
             b, v, rho = q.means[1 + t][part], q.variances[t][part], q.bias_precisions[t][d]
             total += _gamma_bound(prior.shape + len(b) / 2, rho, prior, len(b)) - 0.5 * rho * float((b * b + v).sum())
             total += 0.5 * float(np.log(v).sum()) + 0.5 * len(b)
-    for s, size in enumerate(linked.sizes):
-        for a, squares in zip(q.relevance[s], _squares(linked, q, s), strict=True):
+    for s, size in enumerate(coupled.sizes):
+        for a, squares in zip(q.relevance[s], _squares(coupled, q, s), strict=True):
             total += _gamma_bound(prior.shape + size / 2, a, prior, size) - 0.5 * a * squares
-        total += 0.5 * float(np.linalg.slogdet(linked.factor(q.covariances, s))[1].sum())
+        total += 0.5 * float(np.linalg.slogdet(coupled.factor(q.covariances, s))[1].sum())
         total += 0.5 * size * len(q.relevance[s])
     return float(total)
 

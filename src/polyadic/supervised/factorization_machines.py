@@ -15,10 +15,10 @@ from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
+from polyadic.supervised.base import BinaryClassifier, PointMachine, Rank
+from polyadic.supervised.fm_coordinate_descent import Machine, Observed, descend_features
+from polyadic.supervised.fm_sgd import Stepper, descend_rows
 from polyadic.supervised.kernels import anova_scores
-from polyadic.supervised.machine_base import PointMachine, Rank, TwoClasses
-from polyadic.supervised.machine_descent import Machine, Observed, descend_features
-from polyadic.supervised.machine_steps import Stepper, descend_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -54,7 +54,7 @@ class Progress(NamedTuple):
     squares: tuple[float, NDArray[np.float64]] | None
 
 
-class DescendingMachine(PointMachine, ABC):
+class PenalizedMachine(PointMachine, ABC):
     """Base of machines that descend a sum of losses of rows; results are ``bias_``, ``weights_`` and ``factors_``."""
 
     rank: Rank = 8
@@ -65,7 +65,7 @@ class DescendingMachine(PointMachine, ABC):
     linear_ridge: Amount = 1.0
     count_power: Amount = 0.5
     scale: Amount = 0.1
-    step: Positive | None = None
+    learning_rate: Positive | None = None
     decay: Amount = 0.0
     batch: Count | None = None
     max_iter: Count = 100
@@ -120,7 +120,7 @@ class DescendingMachine(PointMachine, ABC):
 
     def _stepper(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
         adagrad = self.solver == "adagrad"
-        step = (0.3 if adagrad else 0.02) if self.step is None else self.step
+        step = (0.3 if adagrad else 0.02) if self.learning_rate is None else self.learning_rate
         return Stepper(
             start,
             orders=self._orders,
@@ -147,7 +147,7 @@ class DescendingMachine(PointMachine, ABC):
         return data.loss(self._loss, bias[0] + anova_scores(data.table, V, orders=self._orders))
 
 
-def goes_on(model: DescendingMachine) -> bool:
+def goes_on(model: PenalizedMachine) -> bool:
     """Say whether a model has a ``partial_fit``.
 
     Raises
@@ -160,7 +160,7 @@ def goes_on(model: DescendingMachine) -> bool:
     return True
 
 
-class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[misc]
+class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[misc]
     r"""Numbers from features and from their products.
 
     .. math:: m(x) = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots, \quad
@@ -186,7 +186,7 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
         :math:`\gamma`: 0 penalises all features alike, 1 by their rows.
     scale : float
         Standard deviation of the factors at the start.
-    step, decay : float
+    learning_rate, decay : float
         Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; 0.3 for Adagrad, 0.02 without, by default.
     batch : int, optional
         Rows of a step; 256, or fewer if that makes less than 64 steps an epoch.
@@ -278,7 +278,7 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
         return Observed(table, numbers, checked_weights(weight, X))
 
 
-class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
+class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     r"""One of two classes from features and their products: :math:`P(y = 1) = \sigma(m(x))`, by the logistic loss.
 
     Parameters and attributes are those of :class:`FactorizationMachine`, save ``loss``; ``classes_`` are the two, of

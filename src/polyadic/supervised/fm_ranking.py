@@ -13,10 +13,10 @@ from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
+from polyadic.supervised.base import PointMachine, Rank, canonical
+from polyadic.supervised.fm_coordinate_descent import Machine
+from polyadic.supervised.fm_sgd import Pairs, Stepper, descend_row_pairs
 from polyadic.supervised.kernels import FeatureTable
-from polyadic.supervised.machine_base import PointMachine, Rank, canonical
-from polyadic.supervised.machine_descent import Machine
-from polyadic.supervised.machine_steps import Pairs, Stepper, descend_row_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +31,13 @@ class FactorizationMachineRanker(PointMachine):
               \|v_j\|^2)
 
     over drawn pairs of rows of which a is better, by Adagrad. Each row that is better than some of its group meets
-    ``negatives`` of these in an epoch.
+    ``n_negatives`` of these in an epoch.
 
     Parameters
     ----------
-    rank, order, ridge, linear_ridge, count_power, scale, step, decay, seed, threads, callback
-        As those of :class:`~polyadic.supervised.machines.FactorizationMachine`, with Adagrad.
-    negatives : int
+    rank, order, ridge, linear_ridge, count_power, scale, learning_rate, decay, seed, threads, callback
+        As those of :class:`~polyadic.supervised.factorization_machines.FactorizationMachine`, with Adagrad.
+    n_negatives : int
     batch : int
         Pairs of a step.
     max_iter, tol
@@ -46,7 +46,7 @@ class FactorizationMachineRanker(PointMachine):
     Attributes
     ----------
     V_, weights_, factors_
-        As those of :class:`~polyadic.supervised.machines.FactorizationMachine`.
+        As those of :class:`~polyadic.supervised.factorization_machines.FactorizationMachine`.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`; the objective is that of pairs drawn once.
 
@@ -72,9 +72,9 @@ class FactorizationMachineRanker(PointMachine):
     ridge: Amount = 0.1
     linear_ridge: Amount = 0.1
     count_power: Amount = 0.5
-    negatives: Count = 1
+    n_negatives: Count = 1
     scale: Amount = 0.1
-    step: Positive = 0.1
+    learning_rate: Positive = 0.1
     decay: Amount = 0.0
     batch: Count = 256
     max_iter: Count = 50
@@ -111,7 +111,7 @@ class FactorizationMachineRanker(PointMachine):
         start = np.flatnonzero(new)[np.cumsum(new) - 1]  # of the group of each
         step = np.r_[True, new[1:] | (v[1:] != v[:-1])]
         below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # how many of the group have lower grades
-        better = np.repeat(np.flatnonzero(below), self.negatives)
+        better = np.repeat(np.flatnonzero(below), self.n_negatives)
         if not len(better):
             raise InputError("no group has rows of two grades; there is nothing to rank")
 
@@ -146,7 +146,7 @@ class FactorizationMachineRanker(PointMachine):
         free = np.flatnonzero(np.diff(N.indptr)[rows] < N.shape[1])
         if not len(free):
             raise InputError("nothing is chosen, or everything; there is nothing to rank")
-        at = np.repeat(free, self.negatives)
+        at = np.repeat(free, self.n_negatives)
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = absent_columns(N.indptr, N.indices, rows[at], number=N.shape[1], rng=rng)
@@ -164,7 +164,7 @@ class FactorizationMachineRanker(PointMachine):
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
         """Fit to drawn pairs; the table has the features that they may have."""
-        rng, steps = np.random.default_rng(self.seed), Steps(self.step, self.decay)
+        rng, steps = np.random.default_rng(self.seed), Steps(self.learning_rate, self.decay)
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
         start = Machine(0.0, self._started(table, rng))
         stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)

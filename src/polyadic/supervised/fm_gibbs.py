@@ -28,9 +28,9 @@ from polyadic.completion.coupled.draws import Average, Chain
 from polyadic.completion.coupled.gibbs import Draw, Priors
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Natural, Seed, Threads
+from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase, Rank
+from polyadic.supervised.fm_coordinate_descent import Observed, started
 from polyadic.supervised.kernels import anova_scores, anova_sweep
-from polyadic.supervised.machine_base import FactorizationMachineBase, Rank, TwoClasses
-from polyadic.supervised.machine_descent import Observed, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class DrawnMachine(FactorizationMachineBase):
+class GibbsMachine(FactorizationMachineBase):
     """Base of machines that are drawn; results are ``draws_``, which predictions are means over."""
 
     rank: Rank = 8
@@ -48,7 +48,7 @@ class DrawnMachine(FactorizationMachineBase):
     order: Count = 2
     burn_in: Natural = 20
     draws: Count = 200
-    kept: Count = 100
+    n_samples: Count = 100
     scale: Amount = 0.1
     seed: Seed = None
     threads: Threads = None
@@ -63,7 +63,7 @@ class DrawnMachine(FactorizationMachineBase):
             how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
             return draw_machines(data, draw, probit=probit, **how)  # type: ignore[arg-type]
 
-        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, kept=self.kept)
+        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, n_samples=self.n_samples)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.draws_ = [(float(draw.state[0][0]), draw.state[1]) for draw in chain.draws]
@@ -81,11 +81,11 @@ class DrawnMachine(FactorizationMachineBase):
         return average
 
 
-class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignore[misc]
-    r"""The model of :class:`~polyadic.supervised.machines.FactorizationMachine`, drawn given the data.
+class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignore[misc]
+    r"""The model of :class:`~polyadic.supervised.factorization_machines.FactorizationMachine`, drawn given the data.
 
     Parameters are drawn again and again from their distribution given the data
-    (:mod:`polyadic.supervised.gibbs_machines`), with one penalty for each column and group of features. Targets
+    (:mod:`polyadic.supervised.fm_gibbs`), with one penalty for each column and group of features. Targets
     are taken in standard deviations from their mean.
 
     Parameters
@@ -94,7 +94,7 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         As those of the other.
     burn_in, draws : int
         Sweeps before draws are kept, and draws that are made.
-    kept : int
+    n_samples : int
         Draws kept at most, evenly spread over those made; predictions are means over them.
     scale : float
         Standard deviation of the factors at the start.
@@ -183,7 +183,7 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         return numbers.clip(*self.range_) if self.clip else numbers
 
 
-class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
+class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
     r"""One of two classes: :math:`P(y = 1) = \Phi(m(x))`, the mean over draws of machines.
 
     Parameters and attributes are those of :class:`BayesianFactorizationMachine`, save ``clip`` and what is of targets;

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.solvers.run import Sweep
-from polyadic.supervised.kernels import Moves, anova_scores
+from polyadic.supervised.kernels import GradientBuffer, anova_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from polyadic.core.losses import Loss
     from polyadic.core.solvers.sgd import Steps
+    from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge
     from polyadic.supervised.kernels import FeatureTable
-    from polyadic.supervised.machine_descent import Machine, Observed, Ridge
 
     Array = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class Stepper:
         self.epochs = 0
         self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)
-        self._moves = Moves(self.V.shape, squares=before)
+        self._moves = GradientBuffer(self.V.shape, squares=before)
 
     @property
     def squares(self) -> tuple[float, Array]:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
 from polyadic.core.model import Amount, Count, Model, Natural
+from polyadic.supervised.fm_coordinate_descent import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
-from polyadic.supervised.machine_descent import Ridge, orders_of, started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +176,7 @@ class PointMachine(FactorizationMachineBase):
         return self._scores(X)[0], [self.V_], 1.0
 
 
-class TwoClasses(ClassifierMixin):  # type: ignore[misc]
+class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
     """What machines that tell two classes apart share; ``decision_function`` is theirs."""
 
     def __sklearn_tags__(self) -> Any:
