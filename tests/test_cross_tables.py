@@ -113,9 +113,9 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
     ("rows", "options", "message"),
     [
         ([("eye", "hair"), ("blue", "fair")], {}, "'hair' must hold counts.*got 'fair'"),
-        ([("eye", "hair"), ("blue", -1)], {}, "must hold counts, numbers of at least 0; got '-1'"),
+        ([("eye", "hair"), ("blue", -1)], {}, "must hold counts .numbers of at least 0.; got '-1'"),
         ([("eye", "hair"), ("blue", "nan")], {}, "must hold counts"),
-        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: 'blue' names row 2 already"),
+        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: the label 'blue' is already used in row 2"),
         ([("eye", "n"), ("blue", 1, 2)], {}, "3 cells below 2 names"),
         ([("eye", "eye"), ("blue", 1)], {}, "'eye' stands twice"),
         ([("eye", "n")], {}, "has no cells"),
@@ -134,9 +134,9 @@ def test_tables_that_are_none(rows, options, message, tmp_path):
 
 def test_corpora_without_fields(tmp_path):
     corpus = Corpus.build(["a rose", "a sea"], min_count=1)
-    with pytest.raises(InputError, match="rows must be a field"):
+    with pytest.raises(InputError, match="rows must be a document field"):
         cross_table(corpus)
-    with pytest.raises(InputError, match=r"rows must be a field.* got 'who'"):
+    with pytest.raises(InputError, match=r"rows must be a document field.* got 'who'"):
         cross_table(corpus, rows="who")
     with pytest.raises(InputError, match="counts is for files"):
         cross_table(corpus, counts="n")

@@ -30,7 +30,7 @@ from polyadic.core.solvers.sgd import Steps
 from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge, descend_features, orders_of, started
 from polyadic.supervised.fm_gibbs import draw_machines, first_draw, latent
 from polyadic.supervised.fm_sgd import Stepper
-from polyadic.supervised.kernels import FeatureTable, Moves, anova_scores, anova_sweep
+from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scores, anova_sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
@@ -80,7 +80,7 @@ def test_gradients_are_those_of_finite_differences():
     rng = np.random.default_rng(0)
     X, orders, rows = features(rng), orders_of((2, 2)), np.array([0, 4, 4, 9])
     table, V, slopes = FeatureTable(X), rng.standard_normal((7, 5)), rng.standard_normal(4)
-    moves = Moves(V.shape)
+    moves = GradientBuffer(V.shape)
     moves.pull(table, V, orders=orders, rows=rows, slopes=slopes)
 
     def total(flat):
@@ -208,7 +208,7 @@ def test_a_plain_step_of_one_row_is_that_of_the_textbook():
 def test_adagrad_divides_by_the_root_of_squares_so_far():
     """Two steps of adagrad_features, worked by hand: sums over the rows of a step; what no row has stays."""
     table = FeatureTable(sparse.csr_array([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0]]))
-    V, moves, orders = np.zeros((2, 1)), Moves((2, 1)), np.array([1])
+    V, moves, orders = np.zeros((2, 1)), GradientBuffer((2, 1)), np.array([1])
     for rows, slopes in (([0, 1], [1.0, 1.0]), ([1, 0], [1.0, 0.0])):
         moves.pull(table, V, orders=orders, rows=np.array(rows), slopes=np.array(slopes))
         moves.adagrad(V, shares=np.zeros(2), ridges=np.zeros(1), step=0.1, eps=0.0)

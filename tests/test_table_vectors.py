@@ -85,7 +85,7 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "residual": "g-test"}, "kernels of residual 'ca'"),
+        ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         ({"stop_weight": 1, "stop_words": {"the"}}, "needs the 19 words of the table; got 0"),
         ({"score_weight": 2}, "no effect without scores"),
@@ -102,7 +102,7 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
     table = contexts(corpus, positional=True)
     words = corpus.vocabulary.words
     assert len(CorrespondenceVectors(3).fit(table).embedding(words)) == len(words)
-    with pytest.raises(InputError, match="76 columns are places of words, not 19 words"):
+    with pytest.raises(InputError, match=r"number of vectors, 76 \(columns\); got 19"):
         CorrespondenceVectors(3, side="columns").fit(table).embedding(words)
 
 
@@ -167,13 +167,13 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "ca", "--shift", "5"],
-            "--shift and --smoothing are options of residual 'sgns'; got residual 'ca'",
+            "--shift and --smoothing require residual='sgns'; got residual='ca'",
         ),
-        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores are kernels of residual 'ca'"),
+        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores require residual='ca'"),
         (["--method", "kca", "--stop-weight", "-1"], "--stop-weight must be a finite number greater than -1; got -1.0"),
         (
             ["--method", "kca", "--shift", "5"],
-            "--shift and --smoothing are options of residual 'sgns'; got residual 'ca'",
+            "--shift and --smoothing require residual='sgns'; got residual='ca'",
         ),
         (["--method", "kca", "--residual", "sgns", "--weights", "log"], "--weights has no effect"),
         (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),

@@ -43,7 +43,7 @@ TAKEN = {
 }
 """Settings that not all methods have, and those that do."""
 FEWEST = 100
-"""ObservedEntries of which a tenth can choose."""
+"""Cells of which a tenth can choose."""
 FIRST = 20
 """Columns in which those held out are looked for."""
 ROWS = 1 << 12
