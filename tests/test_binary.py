@@ -94,7 +94,7 @@ def test_what_cannot_be_ranked():
     with pytest.raises(InputError, match="of each row that lists one"):
         PairwiseRanking(1).fit(half)
     assert PairwiseRanking(1, sampling_axis="column", max_iter=2).fit(half).n_iter_ == 2
-    with pytest.raises(InputError, match="step must be"):
+    with pytest.raises(InputError, match="learning_rate must be"):
         PairwiseRanking(1, learning_rate=0).fit(np.eye(2))
 
 

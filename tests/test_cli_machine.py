@@ -114,7 +114,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names.write_text("one\n")
     for options, message in (
         (["--why", 2], "to which features do not add up"),
-        (["--why", 2, "--names", names], "names must be one for each of 5 features; got 1"),
+        (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
         (["--names", names], "--names is for --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
@@ -216,7 +216,7 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--loss", "huber"], "--loss is for --task regression"),
         (["--task", "classification", "--clip"], "--clip is for"),
         (["--solver", "als", "--loss", "poisson"], "needs a loss of bounded curvature"),
-        (["--solver", "sgd", "--loss", "poisson"], "is for counts"),
+        (["--solver", "sgd", "--loss", "poisson"], "needs targets of at least 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):

@@ -300,11 +300,11 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     """And rows that cannot: each in a sentence."""
     X, y = some_rows(), np.arange(40) % 2
     model = FactorizationMachine(2, order=4, max_iter=2, seed=0).fit(X, y)
-    with pytest.raises(InputError, match="one row; got 2 rows"):
+    with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(X[:2])
-    with pytest.raises(InputError, match="names must be one for each of 6 features; got 2"):
+    with pytest.raises(InputError, match="names must have one name for each of 6 features; got 2"):
         model.explain(X[:1], "ab")
-    with pytest.raises(InputError, match="means of probabilities over draws, to which features do not add up"):
+    with pytest.raises(InputError, match="averages probabilities over samples"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
     clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
     with pytest.raises(InputError, match="set clip=False"):

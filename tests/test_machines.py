@@ -325,7 +325,7 @@ def test_counts_and_wild_values():
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
     with pytest.raises(InputError, match="solver='als' needs a loss of bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
-    with pytest.raises(InputError, match="is for counts"):
+    with pytest.raises(InputError, match="needs targets of at least 0"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)
     line = X[:, 0].copy()
     line[0] += 1e4
@@ -371,7 +371,7 @@ def test_a_partial_fit_that_diverges_leaves_the_model_as_it_was():
     X, y = features(rng, rows=50), rng.standard_normal(50)
     model = FactorizationMachine(2, solver="sgd", seed=0).partial_fit(X, y)
     before = model.predict(X)
-    with pytest.raises(InputError, match="take shorter steps"):
+    with pytest.raises(InputError, match="lower learning_rate"):
         model.partial_fit(X, 1e9 * y)
     np.testing.assert_array_equal(model.predict(X), before)
 
@@ -386,7 +386,7 @@ def test_a_fit_that_fails_leaves_no_half_of_one():
     with pytest.raises(InputError, match="groups must be"):
         bayesian.fit(X, [1.0, 2.0, 3.0, 4.0], groups=[0])
     ranker = FactorizationMachineRanker(2)
-    with pytest.raises(InputError, match="two grades"):
+    with pytest.raises(InputError, match="different grades"):
         ranker.fit(X, [0.0, 0.0, 0.0, 0.0], groups=[0, 0, 0, 0])
     for failed in (model, bayesian, ranker):
         with pytest.raises(NotFittedError):
@@ -544,9 +544,9 @@ def test_grades_of_groups_are_put_in_order():
     model = FactorizationMachineRanker(2, max_iter=60, seed=0).fit(X[first], grades[first], groups=groups[first])
     found = [stats.spearmanr(model.predict(X[groups == g]), truth[groups == g]).statistic for g in range(40, 60)]
     assert np.mean(found) > 0.9
-    with pytest.raises(InputError, match="two grades"):
+    with pytest.raises(InputError, match="different grades"):
         FactorizationMachineRanker().fit(X, np.zeros(600), groups=groups)
-    with pytest.raises(InputError, match="nothing is chosen, or everything"):
+    with pytest.raises(InputError, match="no context has both chosen and other items"):
         FactorizationMachineRanker().fit_choices(np.eye(2), np.eye(2), np.ones((2, 2)))
 
 
@@ -570,11 +570,11 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         with pytest.raises(InputError, match=message):
             encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)
     assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
-    with pytest.raises(InputError, match="a row at least"):
+    with pytest.raises(InputError, match="at least one row"):
         encoder.fit({"user": []})
     with pytest.raises(InputError, match="age is not finite"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
-    with pytest.raises(InputError, match="all of one length"):
+    with pytest.raises(InputError, match="all must have the same length"):
         encoder.fit(table | {"age": [1.0]})
     with pytest.raises(InputError, match="fields must be user, tags, age"):
         encoder.transform({"user": [1]})
@@ -599,12 +599,12 @@ def test_ranks_are_one_for_each_order():
 def test_bad_groups_and_classes_are_refused():
     """One whole number a feature; two classes."""
     X, y = np.eye(3), [1.0, 2.0, 3.0]
-    with pytest.raises(InputError, match="groups must be a whole number from 0"):
+    with pytest.raises(InputError, match="groups must be a non-negative integer"):
         BayesianFactorizationMachine(2).fit(X, y, groups=[0, 1])
     with pytest.raises(InputError, match="Only binary classification"):
         FactorizationMachineClassifier(2).fit(X, ["a", "b", "c"])
     model = FactorizationMachineClassifier(2, solver="sgd").partial_fit(X, ["a", "b", "b"])
-    with pytest.raises(InputError, match="class 'c' is none of"):
+    with pytest.raises(InputError, match="class 'c' is not one of"):
         model.partial_fit(X, ["a", "b", "c"])
 
 

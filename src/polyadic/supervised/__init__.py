@@ -1,4 +1,4 @@
-"""Supervised models of feature vectors: factorization machines, reduced-rank regression, multi-task learning."""
+"""Supervised models of feature vectors: factorization machines, reduced-rank regression and multi-task learning."""
 
 from polyadic.core.lazy import attach
 
