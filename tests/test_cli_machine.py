@@ -113,7 +113,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("one\n")
     for options, message in (
-        (["--why", 2], "to which features do not add up"),
+        (["--why", 2], "are not a sum of feature contributions"),
         (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
         (["--names", names], "--names is for --why"),
     ):

@@ -172,12 +172,12 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
     corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text")
     for source, options, fault in (
-        (fisher, {"words": 3}, "^words is for a corpus"),
+        (fisher, {"words": 3}, "^words needs a corpus"),
         (corpus, {"rows": "year", "counts": "n"}, "^counts is for files"),
         (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding is for files"),
-        (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words is for a field against words"),
-        (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a field .* 'year'; got 'zz'"),
-        (corpus, {}, "^rows must be a field .* 'year'$"),
+        (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words and columns are mutually exclusive"),
+        (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a document field .* 'year'; got 'zz'"),
+        (corpus, {}, "^rows must be a document field .* 'year'$"),
     ):
         with pytest.raises(InputError, match=fault):
             cross_table(source, **options)

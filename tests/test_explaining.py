@@ -360,7 +360,7 @@ def test_cells_that_are_not_there():
     model = CorrespondenceAnalysis(2).fit(x)
     assert model.explain(6, 0).value == 1
     assert 6 not in dict(model.nearest(0, n=99))
-    with pytest.raises(InputError, match="no row 7; they go from 0 to 6"):
+    with pytest.raises(InputError, match="no row 7; indices are 0 to 6"):
         model.explain(7, 0)
     model.column_labels_ = tuple("abcde")
     assert model.explain(0, "b") == CorrespondenceAnalysis(2).fit(x).explain(0, 1)

@@ -85,7 +85,7 @@ def test_unknown_features(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "no JSON"),
+        ("{", "invalid JSON"),
         ("[]", "expected"),
         ('{"candidates": []}', "at least one"),
         ('{"candidates": [3]}', "expected"),
@@ -245,7 +245,7 @@ def test_refused(files):
     assert json.loads(rerank("apply", out, new))["chosen"] == 0
     assert "cost is missing" in rerank("evaluate", out, new, code=1)
     new.write_text("\n")
-    assert "has no candidate lists" in rerank("evaluate", out, new, code=1)
+    assert "has no lists" in rerank("evaluate", out, new, code=1)
 
 
 def test_files_of_other_systems(files):

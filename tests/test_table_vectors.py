@@ -85,7 +85,7 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
+        ({"stop_weight": 1, "residual": "g-test"}, "need residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         ({"stop_weight": 1, "stop_words": {"the"}}, "needs the 19 words of the table; got 0"),
         ({"score_weight": 2}, "no effect without scores"),
@@ -167,13 +167,13 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "ca", "--shift", "5"],
-            "--shift and --smoothing require residual='sgns'; got residual='ca'",
+            "--shift and --smoothing need --residual sgns; got --residual ca",
         ),
-        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores require residual='ca'"),
+        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores need --residual ca"),
         (["--method", "kca", "--stop-weight", "-1"], "--stop-weight must be a finite number greater than -1; got -1.0"),
         (
             ["--method", "kca", "--shift", "5"],
-            "--shift and --smoothing require residual='sgns'; got residual='ca'",
+            "--shift and --smoothing need --residual sgns; got --residual ca",
         ),
         (["--method", "kca", "--residual", "sgns", "--weights", "log"], "--weights has no effect"),
         (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),

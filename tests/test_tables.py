@@ -343,7 +343,7 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
     ("call", "fault"),
     [
         (lambda: gini_index([]), "at least one"),
-        (lambda: contingency_table(["a"], ["b", "c"]), "as many"),
+        (lambda: contingency_table(["a"], ["b", "c"]), "same number"),
         (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
         (lambda: categorical_covariance(-FISHER), "no negative"),
         (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),

@@ -168,8 +168,8 @@ class GradientBuffer:
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
         r"""Take the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
 
-        Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so that
-        no strength of it reverses a sign.
+        Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
+        that no strength of it reverses a sign.
 
         Parameters
         ----------

@@ -146,10 +146,10 @@ def cross_table(
         if idle is not None:
             raise InputError(f"{idle} is for files, but {corpus.path} is a corpus; leave {idle} out")
         if words is not None and columns is not None:
-            raise InputError("words and columns exclude each other; leave one of them out")
+            raise InputError("words and columns are mutually exclusive; leave one of them out")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words requires a corpus, but {source} is not one; leave words out")
+        raise InputError(f"words needs a corpus, but {source} is not one; leave words out")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
         raise InputError("to cross-tabulate two columns of the file, name both rows and columns")
     path = str(source)

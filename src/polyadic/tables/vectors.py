@@ -144,12 +144,12 @@ class CorrespondenceVectors(Model):
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores")
         if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            raise InputError(f"shift and smoothing require residual='sgns'; got residual={self.residual!r}")
+            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}")
         stopped = self.stop_weight != 0
         if (stopped or self.scores is not None) and self.residual != "ca":
-            raise InputError(f"stop_weight and scores require residual='ca'; got residual={self.residual!r}")
+            raise InputError(f"stop_weight and scores need residual='ca'; got residual={self.residual!r}")
         if stopped and self.scores is not None:
-            raise InputError("stop_weight and scores exclude each other; give one of them")
+            raise InputError("stop_weight and scores are mutually exclusive; give one of them")
 
     def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
         if not self.stop_weight and self.scores is None:

@@ -1,10 +1,10 @@
-r"""Factors and biases of coupled tables by one block after another, any loss under a parabola.
+r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds of the losses.
 
 .. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
 
-A sweep puts above each loss a parabola that touches it (:func:`parabola`), then solves for the rows of one
-factor after the other, for intercepts and biases; none of these raises the objective. For squared losses it is
+A sweep bounds each loss by a parabola that touches it from above (:func:`parabola`), then solves for the rows of one
+factor after another, for intercepts and for biases. No step increases the objective. For squared losses this is
 alternating least squares.
 
 References
@@ -34,31 +34,26 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)
-"""Losses that have a parabola."""
+"""Losses with a known parabolic bound."""
 
 
 def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
-    r"""Give :math:`\kappa` and :math:`y` of each entry: with a parabola, every loss is solved like a squared one.
+    r"""Return :math:`\kappa` and :math:`y` of the parabolic bound of each entry's loss.
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
 
-    Minimising the parabola cannot raise the loss (majorisation-minimisation). Where :math:`m` is random, the parabolas
-    are those that are lowest in expectation.
+    Minimising the parabola cannot increase the loss (majorisation-minimisation). For random :math:`m` the parabola is
+    the lowest in expectation.
 
     Parameters
     ----------
     loss : Squared, Logistic, SoftplusPoisson or Huber
     x : ndarray of shape (n,)
-        What is observed.
+        Observed values.
     mean : ndarray of shape (n,)
-        Prediction where the parabola touches.
+        Prediction at which the parabola touches.
     square : ndarray of shape (n,), optional
         Expected square of a random prediction.
-
-    Raises
-    ------
-    InputError
-        If no parabola is known.
 
     References
     ----------
@@ -84,11 +79,11 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
         kappa = loss.delta / np.maximum(np.abs(mean - x), loss.delta)
         return kappa, kappa * x
     allowed = ", ".join(kind.__name__ for kind in BOUNDED)
-    raise InputError(f"rows are solved for under one of the losses {allowed}; got {type(loss).__name__}")
+    raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}")
 
 
 def logistic_curvature(xi: Array) -> Array:
-    r"""Give :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
+    r"""Return :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
 
     Examples
     --------
@@ -109,26 +104,26 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    r"""Improve all blocks in turn.
+    r"""Iterate over sweeps of block coordinate descent.
 
     Parameters
     ----------
     coupled : CoupledTables
     start : State
-        Where to begin; it is not changed.
+        Not changed.
     ridges : sequence of float
         :math:`\lambda_s`, one per factor.
     bias_ridge : float
         :math:`\rho`.
     count_power : float
-        :math:`\gamma`, of the number :math:`n_i` of entries of a row; 0 where zeros are weighted.
+        :math:`\gamma`, the exponent of the number of entries :math:`n_i` of a row; 0 if zeros are weighted.
     threads : int
-        The result does not depend on them.
+        The result does not depend on it.
 
     Yields
     ------
     Sweep
-        States, as lists of arrays; first the start. The objective never rises.
+        States as lists of arrays, first the start. The objective never increases.
     """
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
@@ -148,7 +143,7 @@ def collective(
 def curves(
     coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
 ) -> tuple[list[Array], list[Array]]:
-    """Give curvatures and right sides of the parabolas above the losses of all tables, weights included."""
+    """Return weighted curvatures and right-hand sides of the parabolic bounds of all tables."""
     c, y = [], []
     for t, term in enumerate(coupled.terms):
         kappa, right = parabola(term.loss, coupled.values[t], m[t], None if squares is None else squares[t])
@@ -187,7 +182,7 @@ def _solve_factor(
 def _solve_biases(
     coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
 ) -> None:
-    """Solve for the intercept of a table, if it has one, then for the biases of one mode after the other."""
+    """Solve for the intercept of a table, if any, then for the biases of one mode after another."""
     if coupled.zeros[t]:
         return
     offsets = state[1 + t]

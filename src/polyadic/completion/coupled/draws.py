@@ -1,4 +1,4 @@
-"""A chain of draws that is run, thinned, averaged and gone on with."""
+"""Markov chain of posterior samples: running, thinning, averaging and resuming."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Average:
-    """Mean and variance of numbers that come one draw after another, none of them kept.
+    """Running mean and variance over samples, without storing them.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Average:
         self._squares: NDArray[np.float64] = np.zeros(0)
 
     def add(self, values: ArrayLike) -> None:
-        """Add a draw (Welford, 1962)."""
+        """Add a sample (Welford, 1962)."""
         x = np.asarray(values, float)
         if not self.count:
             self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
@@ -49,22 +49,22 @@ class Average:
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Over the draws so far."""
+        """Variance over the samples so far."""
         return np.asarray(self._squares / max(self.count, 1))
 
 
 class Memory(NamedTuple):
-    """All that a chain remembers.
+    """Complete state of a chain.
 
     Attributes
     ----------
     last : Draw
     draws : list of Draw
-        Those kept.
+        Stored samples.
     every, made, sweeps : int
-        Which draws are kept, how many were made, and sweeps before and with them.
+        Thinning interval, number of draws after burn-in, and number of all sweeps.
     rng : dict
-        State of the generator.
+        State of the random generator.
     """
 
     last: Draw
@@ -76,27 +76,27 @@ class Memory(NamedTuple):
 
 
 class Chain:
-    """Draws of the factors of coupled tables, or of anything else (:meth:`over`).
+    """Markov chain over the factors of coupled tables, or over other states (:meth:`over`).
 
     Parameters
     ----------
     coupled : CoupledTables
     start : Draw
     rng : Generator
-        It belongs to the chain from now on.
+        Owned by the chain from then on.
     priors : Priors
     n_samples : int
-        Draws kept at most, evenly spread over those that were made.
+        Maximum number of stored samples, evenly spaced.
     threads : int
-        The draws do not depend on them.
+        The result does not depend on it.
 
     Attributes
     ----------
     last : Draw
     draws : list of Draw
-        Those kept, in single precision.
+        Stored samples, in single precision.
     sweeps, made : int
-        Sweeps so far, and those of them that were no burn-in.
+        Number of all sweeps, and of those after burn-in.
     interrupted : bool
         Whether Ctrl-C ended the last run.
     """
@@ -127,14 +127,14 @@ class Chain:
     def over(
         cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, n_samples: int
     ) -> Chain:
-        """Chain draws of another kind: ``begin`` gives those that follow one, and draws with ``rng`` only."""
+        """Make a chain of other states; ``begin`` returns an iterator from a state, which draws with ``rng`` only."""
         chain = cls.__new__(cls)
         chain._set(begin, start, rng, n_samples)  # noqa: SLF001 it is of this class
         return chain
 
     @classmethod
     def of(cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int) -> Chain:
-        """Go on from what :meth:`memory` gave; with the same tables, as if it had not stopped."""
+        """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
         chain = cls(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
@@ -142,25 +142,19 @@ class Chain:
         return chain
 
     def memory(self) -> Memory:
-        """Give all that there is to remember."""
+        """Return the complete state of the chain."""
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.
-
-        Raises
-        ------
-        InputError
-            If a draw is not finite, or memory does not suffice for those to keep.
-        """
+        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps those made so far."""
         new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
-        check_memory(4.0 * new * sum(part.size for part in self.last.state), "what is kept of the draws", "keep fewer")
+        check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False
         try:
             for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(f"draw {self.sweeps + 1} is not finite; scale the values")
+                    raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:
@@ -174,7 +168,7 @@ class Chain:
             self.interrupted = True
 
     def _keep(self, draw: Draw) -> None:
-        """Keep every so-manieth draw; where there are too many, drop every second."""
+        """Store every n-th draw; if there are too many, drop every second one and double the interval."""
         if self._n_samples and self.made % self._every == 0:
             self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
             if len(self.draws) > self._n_samples:

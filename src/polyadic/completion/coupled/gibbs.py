@@ -1,13 +1,13 @@
 r"""Gibbs sampling of factors and biases of coupled tables.
 
-Rows of a factor share a normal prior, and this a Normal-Wishart prior of its own; each table has its own noise:
+Rows of a factor share a normal prior with a Normal-Wishart hyperprior; each table has its own noise:
 
 .. math:: x \sim N(m, \alpha_t^{-1}) \ \text{or}\ P(x = 1) = \sigma(m), \quad u_i \sim N(\mu, \Lambda^{-1}), \quad
           \mu \sim N(0, (\beta_0 \Lambda)^{-1}), \quad \Lambda \sim W(I, R), \quad b_i \sim N(0, \rho^{-1}), \quad
           \alpha_t, \rho \sim \Gamma(a_0, b_0)
 
-Given all else, each is drawn from its distribution. Truth values become normal given Polya-Gamma variables
-(:func:`polyadic.core.kernels.polya_gamma`). Zeros of weight :math:`z` count as observations of which each is worth z.
+Each variable is drawn from its conditional distribution. Logistic likelihoods become normal given Polya-Gamma variables
+(:func:`polyadic.core.kernels.polya_gamma`). Zeros of weight :math:`z` count as observations of weight z.
 
 References
 ----------
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Priors:
-    r"""What is believed before any cell is seen.
+    r"""Hyperparameters of the prior.
 
     Attributes
     ----------
     beta : float
-        :math:`\beta_0`, how many rows the prior mean 0 is worth.
+        :math:`\beta_0`, the number of pseudo-observations of the prior mean 0.
     shape, rate : float
         :math:`a_0` and :math:`b_0` of the precisions of noise and biases.
     intercept : float
-        Precision of intercepts, around 0; with 0 all are alike.
+        Prior precision of intercepts around 0; 0 is a flat prior.
     """
 
     beta: float = 2.0
@@ -62,14 +62,14 @@ class Priors:
 
 
 class Draw(NamedTuple):
-    """One state of the chain.
+    """State of the chain.
 
     Attributes
     ----------
     state : list of ndarray
         Factors, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
     alphas : ndarray of shape (tables,)
-        Precision of the noise of each; 1 where truth values are observed.
+        Precision of the noise of each table; 1 for truth values.
     """
 
     state: State
@@ -77,12 +77,7 @@ class Draw(NamedTuple):
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
-    r"""Draw :math:`\mu` and :math:`\Lambda` given the rows that they are of.
-
-    Returns
-    -------
-    ndarray of shape (R,), ndarray of shape (R, R)
-    """
+    r"""Draw :math:`\mu` of shape (R,) and :math:`\Lambda` of shape (R, R) given the rows of a factor."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     precision = wishart(scale, R + n, rng)
@@ -92,14 +87,14 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Give the means of what :func:`draw_prior` draws."""
+    """Return the means of the variables that :func:`draw_prior` draws."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     return mean, (R + n) * scale
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Give the mean of :math:`\mu` and the scale of :math:`\Lambda`, given the rows that they are of."""
+    r"""Return the mean of :math:`\mu` and the scale of :math:`\Lambda` given the rows of a factor."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
@@ -109,7 +104,7 @@ def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
-    """Draw from a Wishart distribution of mean ``freedom * scale``, by Bartlett's decomposition."""
+    """Draw from a Wishart distribution of mean ``freedom * scale`` by Bartlett's decomposition."""
     R = len(scale)
     A = np.tril(rng.standard_normal((R, R)), -1)
     A[np.diag_indices(R)] = np.sqrt(rng.chisquare(freedom - np.arange(R)))
@@ -120,24 +115,10 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
 def gibbs(
     coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
 ) -> Iterator[Draw]:
-    r"""Draw states one after another.
+    """Yield states of the Gibbs sampler.
 
-    Parameters
-    ----------
-    coupled : CoupledTables
-        Tables with squared or logistic losses; the latter with truth values of weight 1.
-    start : Draw
-        Where the chain begins, or goes on.
-    priors : Priors
-    rng : Generator
-        With ``start`` it is all that the chain remembers.
-    threads : int
-        The result does not depend on them.
-
-    Raises
-    ------
-    InputError
-        If a table has another loss.
+    Losses must be squared or logistic, the latter with weights of 1. ``start`` and the state of ``rng`` determine the
+    chain; ``threads`` do not change it.
     """
     _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
@@ -161,7 +142,7 @@ def gibbs(
 def _likelihood(
     coupled: CoupledTables, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
 ) -> tuple[Array, Array]:
-    """Give precisions and right sides of the entries of a table."""
+    """Return precisions and right-hand sides of the entries of a table."""
     w, x = coupled.weights[t], coupled.values[t]
     if isinstance(coupled.terms[t].loss, Squared):
         return alpha * w, alpha * w * x
@@ -203,7 +184,7 @@ def _draw_factor(
 def _draw_biases(
     coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
 ) -> None:
-    """Draw the intercept of a table, if it has one, then precision and biases of one mode after the other."""
+    """Draw the intercept of a table, if any, then precision and biases of one mode after another."""
     if coupled.zeros[t]:
         return
     offsets = state[1 + t]
@@ -238,8 +219,11 @@ def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"draws are made for squared and logistic losses; got {type(term.loss).__name__}, which the variational"
-                " method can treat"
+                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational"
+                " Bayes also"
+                " supports counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
-            raise InputError("truth values count once each when they are drawn for; leave weights out, or sample fewer")
+            raise InputError(
+                "weights of logistic losses must be 1 for Gibbs sampling; leave them out, or sample fewer zeros"
+            )

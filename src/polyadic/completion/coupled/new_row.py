@@ -1,4 +1,4 @@
-"""One row of a factor of coupled tables, solved for once more given all others: what each entry that it has adds."""
+"""One row of a factor of coupled tables, solved for given all others, and the contribution of each of its entries."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Given(NamedTuple):
-    """All that one row of a factor is solved for by; of draws, one of them.
+    """Quantities that one row of a factor is solved from, for one sample.
 
     Attributes
     ----------
     state : State
     alphas : sequence of float
-        What a cell of each table counts, beside its weight.
+        Precision of the cells of each table, besides their weights.
     precision, linear : ndarray of shape (R, R) and (R,)
-        Of the prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
+        Prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
     covariances : ndarray of shape (rows of the stack, R, R), optional
-        Of all rows, where they are random.
+        Covariances of all rows, if they are random.
     squares : list of ndarray, optional
-        Then the expected squares of the predictions of the entries of each table.
+        Expected squared predictions of the entries of each table, if rows are random.
     """
 
     state: State
@@ -46,11 +46,11 @@ class Given(NamedTuple):
 
 
 BLOCK = 1 << 10
-"""Entries whose moments are held at a time."""
+"""Number of entries whose moments are held at once."""
 
 
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Give the product of a target with a row that is solved for: what the prior adds, and what each entry does."""
+    """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
     stack, *offsets = given.state
     tables = range(len(coupled.terms))
     biases = [coupled.biases(offsets[t], t) for t in tables]
@@ -77,7 +77,7 @@ def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Gi
 
 
 def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
-    """Give by how much more products of random rows are expected to weigh than those of their means."""
+    """Return the excess of the expected products of random rows over the products of their means."""
     total = np.zeros(covariances.shape[1:])
     for block in blocks(len(c), BLOCK):
         rows, spread = stack[columns[block]], covariances[columns[block]]

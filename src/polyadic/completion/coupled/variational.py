@@ -1,16 +1,14 @@
-r"""Variational Bayes for a database: means and covariances of factors, nothing to tune but the rank.
+r"""Variational Bayes for coupled tables, with a full covariance matrix for every row.
 
-Variational Bayes for factors and biases of coupled tables, a full covariance for every row.
-
-The distribution given all tables is taken to be a product,
+The posterior is approximated by a product,
 
 .. math:: q = \prod_{s, i} N(u^{(s)}_i; \bar u, S_i) \prod N(b; \bar b, v) \prod \Gamma(a^{(s)}_r) \prod \Gamma(\rho)
           \prod \Gamma(\alpha_t)
 
-over the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`: components that the tables do not need
-get a large :math:`a_r` and vanish (automatic relevance determination). Each step raises the bound on the probability of
-the tables, or leaves it; losses other than the squared are bounded by parabolas
-(:mod:`polyadic.completion.coupled.coordinate_descent`). Intercepts are points.
+with the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`. Components that the tables do not need
+get a large :math:`a_r` and vanish (automatic relevance determination). No step decreases the evidence lower bound.
+Losses other than the squared one are bounded by parabolas (:mod:`polyadic.completion.coupled.coordinate_descent`).
+Intercepts are point estimates.
 
 References
 ----------
@@ -47,38 +45,42 @@ if TYPE_CHECKING:
 
 
 class VariationalFactorization(DatabaseModel):
-    r"""A normal distribution for every row of every factor (:mod:`polyadic.completion.coupled.variational`).
+    """Variational Bayesian collective factorization of a database (:mod:`polyadic.completion.coupled.variational`).
 
-    Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
-    vanish, so ``rank`` is a bound; where it reaches the number of entities of a type, all of them do.
+    Noise, the scale of biases and the relevance of each component are learned. Unneeded components vanish, so ``rank``
+    is an upper bound; if it reaches the number of entities of a type, all components vanish.
 
     Parameters
     ----------
     rank : int
-        Columns of each factor, at most.
-    shape, rate : float
-        Of the gamma distribution that precisions have before anything is seen.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Maximum number of columns of each factor.
+    shape : float
+        Shape of the gamma prior of precisions.
+    rate : float
+        Rate of the gamma prior of precisions.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the start and of sampled zeros.
+        Seed of the start and of sampled zeros.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     database_, state_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`; means.
+        As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, with posterior means.
     beliefs_ : Beliefs
-        All of the distribution.
+        The variational posterior.
     relevance_ : dict of str to ndarray of shape (rank,)
-        By type, the share of each component in the squares of the means: those near zero have vanished.
+        Share of each component in the sum of squared means, by type. Components near zero have vanished.
     bound_ : float
-        On the logarithm of the probability of the tables.
+        Evidence lower bound.
     result_, history_, n_iter_, converged_, interrupted_
-        The objective is the negative bound; see :class:`~polyadic.core.model.Model`.
+        See :class:`~polyadic.core.model.Model`. The objective is the negative bound.
 
     References
     ----------
@@ -111,11 +113,14 @@ class VariationalFactorization(DatabaseModel):
         Parameters
         ----------
         database : Database or mapping of str to Relation
+            Tables.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If the database contradicts itself, a parameter is out of range, or memory does not suffice.
+            If tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
         del y
@@ -155,7 +160,7 @@ class VariationalFactorization(DatabaseModel):
 
     @property
     def relevance_(self) -> dict[str, NDArray[np.float64]]:
-        """By type, the share of each component in the squares of the means."""
+        """Share of each component in the sum of squared means, by type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
@@ -173,14 +178,17 @@ class VariationalFactorization(DatabaseModel):
 
 
 SWEEPS = 10
-"""Of point estimates before the first of the bound. Without any, components of a tensor of truth values stayed at zero
-from some starts, and one was not enough; from 10 on the bound of ratings was highest (0 to 30 tried)."""
+"""Sweeps of point estimates before variational ones.
+
+Without any, components of a tensor of truth values stayed at zero from some starts, and one was not enough; from 10 on
+the bound of ratings was highest (0 to 30 tried).
+"""
 SPREAD = 0.1
-"""Variance of rows, over the rank, and of biases at the start: small, but above zero for the bound to exist."""
+"""Initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists."""
 
 
 class GammaPrior(NamedTuple):
-    """Shape and rate of the distributions of precisions before anything is seen."""
+    """Shape and rate of the gamma prior of precisions."""
 
     shape: float = 1.0
     rate: float = 1.0
@@ -188,19 +196,19 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The parameters of q.
+    """Parameters of the variational posterior.
 
     Attributes
     ----------
     means : State
-        Of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
+        Means of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
     covariances : ndarray of shape (rows of the stack, R, R)
     variances : list of ndarray
-        Of intercepts (zero) and biases, by table.
+        Variances of intercepts (zero) and biases, by table.
     relevance : list of ndarray of shape (R,)
         Expected precision of each component, by factor.
     bias_precisions : list of ndarray of shape (modes,)
-        By table; empty without biases.
+        Expected precision of biases, by table; empty without biases.
     alphas : ndarray of shape (tables,)
         Expected precision of the noise; 1 unless the loss is squared.
     """
@@ -213,13 +221,13 @@ class Beliefs:
     alphas: Array
 
     def arrays(self) -> list[Array]:
-        """Give all of them in a list, copied."""
+        """Return copies of all parameters in a flat list."""
         parts = [*self.means, self.covariances, *self.variances, *self.relevance, *self.bias_precisions, self.alphas]
         return [part.copy() for part in parts]
 
     @classmethod
     def of(cls, arrays: Sequence[Array], tables: int, factors: int) -> Beliefs:
-        """Take what :meth:`arrays` gave."""
+        """Restore parameters from the list of :meth:`arrays`."""
         ends = np.cumsum([1 + tables, 1, tables, factors, tables]).tolist()
         means, covariances, variances, relevance, precisions, alphas = (
             list(arrays[a:b]) for a, b in zip([0, *ends], [*ends, len(arrays)], strict=True)
@@ -228,7 +236,7 @@ class Beliefs:
 
 
 def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
-    """Give beliefs to start from: a few sweeps of point estimates, and small covariances."""
+    """Return the initial posterior: a few sweeps of point estimates, and small covariances."""
     scattered = coupled.start(rank, rng, scale=1.0)
     ridges = [1.0] * len(coupled.sizes)
     points = run(collective(coupled, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
@@ -250,7 +258,7 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
 
 
 def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
-    """Give beliefs of factors of fewer rows those that they lack: means of zero, and small covariances."""
+    """Extend a posterior to larger factors by means of zero and small covariances."""
     rank = q.covariances.shape[-1]
     covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
     covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
@@ -261,32 +269,14 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    r"""Improve one part of q after the other.
+    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
 
-    Parameters
-    ----------
-    coupled : CoupledTables
-        Tables of squared, logistic or softplus-Poisson losses.
-    start : Beliefs
-        Where to begin; it is not changed.
-    prior : GammaPrior
-        Of all precisions.
-    threads : int
-        The result does not depend on them.
-
-    Yields
-    ------
-    Sweep
-        :meth:`Beliefs.arrays`, and the negative bound, which never rises; first the start.
-
-    Raises
-    ------
-    InputError
-        If a loss is no likelihood.
+    Losses must be squared, logistic or softplus-Poisson. Yields :meth:`Beliefs.arrays` and the negative bound, which
+    never increases; first the start.
     """
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
-            raise InputError("a Huber loss is no likelihood; use the squared one, or point estimates")
+            raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
     q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
     tables = range(len(coupled.terms))
     known = [moments(coupled, q, t, threads) for t in tables]
@@ -309,12 +299,12 @@ def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, th
 
 
 def second_moments(coupled: CoupledTables, q: Beliefs) -> list[Array]:
-    """Give the expected Gram matrix of each factor."""
+    """Return the expected Gram matrix of each factor."""
     return [gram + coupled.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(coupled.grams(q.means[0]))]
 
 
 def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
-    """Give mean and expected square of the predictions of the listed entries of a table."""
+    """Return mean and expected square of the predictions of the observed entries of a table."""
     product, square = row_moments(coupled.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
     mean = product + coupled.biases(q.means[1 + t], t)
     return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
@@ -339,7 +329,7 @@ def _improve_factor(
 
 
 def _squares(coupled: CoupledTables, q: Beliefs, s: int) -> Array:
-    """Give the expected sum of squares of each column of a factor."""
+    """Return the expected sum of squares of each column of a factor."""
     spread = coupled.factor(q.covariances, s)
     return np.asarray((coupled.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
 
@@ -351,7 +341,7 @@ def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) ->
 def _improve_biases(
     coupled: CoupledTables, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior
 ) -> None:
-    """Improve the intercept of a table, if it has one, then biases and their precision, one mode after the other."""
+    """Update the intercept of a table, if any, then biases and their precision, one mode after another."""
     if coupled.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
@@ -373,7 +363,7 @@ def _improve_biases(
 
 
 def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
-    """Give how many observations a table holds, and their expected sum of squared residuals."""
+    """Return the (weighted) number of observations of a table and their expected sum of squared residuals."""
     w, x, z = coupled.weights[t], coupled.values[t], coupled.zeros[t]
     mean, square = moments
     number, squares = float(w.sum()), float(w @ (x * x - 2 * x * mean + square))
@@ -384,7 +374,7 @@ def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, 
 
 
 def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
-    """Give the bound on the logarithm of the probability of the tables."""
+    """Return the evidence lower bound."""
     from scipy.special import gammaln, xlogy
 
     total = 0.0
@@ -416,7 +406,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Give what a precision adds: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and its entropy."""
+    r"""Return the bound's part of a precision: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and entropy."""
     from scipy.special import digamma, gammaln
 
     rate = shape / mean
