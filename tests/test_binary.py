@@ -56,10 +56,10 @@ def test_true_cells_alone(within):
 @pytest.mark.parametrize(
     ("X", "how", "fault"),
     [
-        (np.array([[0.0, 2.0, 1.0]]), {}, "labels are 0 or 1; got 2 among 1"),
-        (np.array([[-1.0, 1.0]]), {}, "labels are 0 or 1; got -1"),
-        (np.zeros((2, 2)), {}, "every label is 0"),
-        (np.array([[1.0, np.nan]]), {}, "draw negatives, or list zeros"),
+        (np.array([[0.0, 2.0, 1.0]]), {}, r"labels must be 0 or 1; got 2 \(1 invalid\)"),
+        (np.array([[-1.0, 1.0]]), {}, "labels must be 0 or 1; got -1"),
+        (np.zeros((2, 2)), {}, "all labels are 0"),
+        (np.array([[1.0, np.nan]]), {}, "set n_negatives above 0"),
         (np.eye(2), {"sampling_axis": "table"}, "sampling_axis must be one of"),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_cannot_be_ranked():
     with pytest.raises(InputError, match="every cell is listed"):
         PairwiseRanking(1).fit(np.ones((2, 2)))
     half = np.array([[1.0, 1.0], [0.0, 0.0]])
-    with pytest.raises(InputError, match="of each row that lists one"):
+    with pytest.raises(InputError, match="no row has both observed and unobserved cells"):
         PairwiseRanking(1).fit(half)
     assert PairwiseRanking(1, sampling_axis="column", max_iter=2).fit(half).n_iter_ == 2
     with pytest.raises(InputError, match="learning_rate must be"):

@@ -87,8 +87,8 @@ def test_train_predict_similar(files, method):
         ),
         ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
         ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: 3 fields or more; got 2"),
-        ("[entities]", "[entity]", "there are .relations.NAME. and .entities.; got 'entity'"),
-        ('film = "films.txt"', 'town = "films.txt"', "no relation names the entity type 'town'"),
+        ("[entities]", "[entity]", "unknown section 'entity'; sections are .relations.NAME. and .entities."),
+        ('film = "films.txt"', 'town = "films.txt"', "no relation has the entity type 'town'"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
         ("columns = [1, 2]", f"columns = [1, {'9' * 5000}]", "films.toml cannot be read"),
         (
@@ -96,9 +96,9 @@ def test_train_predict_similar(files, method):
             "a." * 50_000 + "a = 1",
             "films.toml cannot be read: line 10 has more than 4,000 characters",
         ),
-        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities is a list; got 'user'"),
-        ("columns = [1, 2]", "columns = 5", "genres: columns is a list; got 5"),
-        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: places of columns begin with 1; got 0"),
+        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities must be a list; got 'user'"),
+        ("columns = [1, 2]", "columns = 5", "genres: columns must be a list; got 5"),
+        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: column positions start at 1; got 0"),
         ('value = "stars"', 'value = "stars"\nbiases = "no"', "stars: biases must be True or False; got 'no'"),
     ],
 )
@@ -124,7 +124,7 @@ def test_tables_that_are_wrong_are_refused(files, line, message):
     with pytest.raises(InputError, match=message):
         read_database(files / "films.toml")
     (files / "stars.csv").write_text(",,\n")
-    with pytest.raises(InputError, match="no column is headed 'user'; there are none"):
+    with pytest.raises(InputError, match="there is no column 'user'; columns are none"):
         read_database(files / "films.toml")
     (files / "stars.csv").write_text("")
     with pytest.raises(InputError, match="is empty"):
@@ -233,9 +233,9 @@ def test_new_films_and_reasons(files, method):
     ("cells", "message"),
     [
         ("stars", "give each relation once, as RELATION=TABLE; got 'stars'"),
-        ("moons=a.csv", "there is no relation 'moons'; there are stars, genres"),
+        ("moons=a.csv", "there is no relation 'moons'; relations are stars, genres"),
         ("stars=missing.csv", "missing.csv"),
-        ("stars=comma.csv", "got '3,5'; decimals stand behind a point here"),
+        ("stars=comma.csv", "got '3,5'; use a decimal point"),
     ],
 )
 def test_cells_that_cannot_be_added(files, cells, message):

@@ -160,7 +160,7 @@ def test_groups_are_found():
     ("X", "how", "fault"),
     [
         (np.array([[1.0, -1.0]]), {}, "at least 0; got -1"),
-        (np.zeros((2, 2)), {}, "no value is above 0"),
+        (np.zeros((2, 2)), {}, "at least one value must be above 0"),
         (np.eye(2), {"zero_weight": 0}, "zero_weight must be"),
         (np.eye(2), {"steps": 0}, "steps must be"),
         (np.eye(2), {"ridge": 0}, "ridge must be"),

@@ -122,7 +122,7 @@ def test_what_is_kept_up_need_not_be_made_anew(order, kind):
         v, C = start.copy(), np.zeros((60, order), precise)
         C[:, 0] = y - anova_scores(table, v[:, None], orders=np.array([order]))
         for sweep in range(3):
-            anova_sweep(table, v, C, ridge=ridge, kept_up=keeps and sweep > 0)
+            anova_sweep(table, v, C, ridge=ridge, reuse_terms=keeps and sweep > 0)
         ends.append(v)
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], atol=1e-12 if kind is np.float64 else 1e-4)
@@ -130,7 +130,7 @@ def test_what_is_kept_up_need_not_be_made_anew(order, kind):
 
 def test_threads_do_not_change_a_sweep(monkeypatch):
     """Features of one field meet in no row, so that they may be solved for side by side: the same bits."""
-    monkeypatch.setattr("polyadic.supervised.kernels.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("polyadic.supervised.kernels.MIN_PARALLEL_SIZE", 1)
     rng = np.random.default_rng(0)
     X = FieldEncoder().fit_transform({name: rng.integers(0, 20, 300).tolist() for name in "abc"})
     y, found = rng.standard_normal(300), []

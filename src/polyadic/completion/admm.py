@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-APART, FACTOR = 10.0, 2.0
+IMBALANCE, FACTOR = 10.0, 2.0
 """If one residual exceeds the other by this factor, the penalty parameter changes by the second (Boyd, eq. 3.13)."""
 COPIES = 12
 """Number of dense matrices held at once, including those of a singular value decomposition."""
-INNER, SETTLED = 100, 1e-12
+MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 """Maximum number of Newton-type steps per cell, and the convergence threshold; squared loss takes one step."""
 
 
@@ -87,7 +87,7 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 
 
 def _alternate(pattern: Pattern, smooth: Any, blocks: Sequence[Block]) -> Iterator[_State]:
-    refuse_large(pattern.shape)
+    check_size(pattern.shape)
     cover = np.zeros(pattern.shape)
     at = [np.ix_(block.rows, block.columns) for block in blocks]
     for block, where in zip(blocks, at, strict=True):
@@ -114,7 +114,7 @@ def _alternate(pattern: Pattern, smooth: Any, blocks: Sequence[Block]) -> Iterat
             multipliers.append(U + M[where] - dense)
             primal += float(((M[where] - dense) ** 2).sum())
             dual += state.rho**2 * float(((dense - Z.toarray()) ** 2).sum())
-        change = FACTOR if primal > APART**2 * dual else 1 / FACTOR if dual > APART**2 * primal else 1.0
+        change = FACTOR if primal > IMBALANCE**2 * dual else 1 / FACTOR if dual > IMBALANCE**2 * primal else 1.0
         state = _State(M, copies, [U / change for U in multipliers], state.rho * change)
         yield state
 
@@ -123,10 +123,10 @@ def _nearest(smooth: CellLosses, v: Array, weights: Array) -> Array:
     r"""Minimise :math:`f(m) + \tfrac12 \sum_e w_e (m_e - v_e)^2`, cell by cell."""
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
-    for _ in range(INNER):
+    for _ in range(MAX_INNER_STEPS):
         step = (smooth.gradient(m) + weights * (m - v)) / (curvature + weights)
         m = m - step
-        if np.abs(step).max() <= SETTLED * max(np.abs(m).max(), 1.0):
+        if np.abs(step).max() <= REL_TOL * max(np.abs(m).max(), 1.0):
             break
     return m
 
@@ -151,7 +151,7 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
         ``U``, ``s`` and ``V`` of L, then S (dense, with exact zeros) and a lower bound of the objective. The objective
         is that of L and the residual of the observed cells.
     """
-    refuse_large(X.shape)
+    check_size(X.shape)
     x = np.where(known, X, 0.0)
     size = float(np.abs(x).sum())
     if not size:
@@ -173,7 +173,7 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
             return
 
 
-def refuse_large(shape: tuple[int, ...]) -> None:
+def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be stored and decomposed."""
     if min(shape) > LARGEST:
         raise InputError(

@@ -384,17 +384,15 @@ class StochasticMatrixFactorization(MatrixFactorization):
     """
 
     ridge: Positive = 7.0
-    count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
+    count_power: ClassVar[float] = 1.0  # type: ignore[misc] # not a setting: the penalty applies at each cell
     learning_rate: Positive = 0.02
     decay: Amount = 0.02
     max_iter: Count = 200
 
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        ridges = self._ridges() / self.size_  # due at each cell
+        ridges = self._ridges() / self.size_  # applied at each cell
         if self.learning_rate * ridges.max() >= 1:
-            raise InputError(
-                f"learning_rate {self.learning_rate:g} is too large for these penalties; it would reverse factors"
-            )
+            raise InputError(f"learning_rate must be lower with these penalties; got {self.learning_rate:g}")
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:

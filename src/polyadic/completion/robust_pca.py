@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyadic.completion.admm import refuse_large, robust_pca
+from polyadic.completion.admm import check_size, robust_pca
 from polyadic.completion.cells import cells_of
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.model import Callback, Count, Model, Positive
@@ -87,7 +87,7 @@ class RobustPCA(Model):
 
         self.check()
         cells = cells_of(X)
-        refuse_large(cells.shape)
+        check_size(cells.shape)
         dense, known = np.zeros(cells.shape), np.zeros(cells.shape, bool)
         dense[cells.rows, cells.columns], known[cells.rows, cells.columns] = cells.values, True
         usual = (known.mean() * max(cells.shape)) ** -0.5

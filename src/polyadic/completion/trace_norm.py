@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["none", "mean", "biases"]
-STEPS, SETTLED = 200, 1e-8
+MAX_ROUNDS, REL_TOL = 200, 1e-8
 """Maximum number of rounds, and the convergence threshold relative to the largest value."""
 
 
@@ -80,7 +80,7 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
     if kind == "none":
         return Offsets(mean, a, b)
     counts = [np.bincount(at, minlength=len(v)) for at, v in ((rows, a), (columns, b))]
-    for _ in range(STEPS):
+    for _ in range(MAX_ROUNDS):
         step = -float(loss.grad(x, mean + a[rows] + b[columns]).mean()) / loss.curvature
         mean += step
         moved = abs(step)
@@ -90,7 +90,7 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
             steps = -total / (loss.curvature * n + ridge)
             v[:] = v + steps
             moved = max(moved, float(np.abs(steps).max()))
-        if moved <= SETTLED * float(np.abs(x).max()):
+        if moved <= REL_TOL * float(np.abs(x).max()):
             return Offsets(mean, a, b)
     return _finished(Offsets(mean, a, b), cells, loss, biased=kind == "biases", ridge=ridge)
 
@@ -112,7 +112,7 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
 
     z = np.concatenate([[start.mean], start.rows, start.columns]) / size
     first = value_and_slopes(z)[0] or 1.0
-    how = {"maxiter": 10 * STEPS, "ftol": np.finfo(float).eps, "gtol": SETTLED}
+    how = {"maxiter": 10 * MAX_ROUNDS, "ftol": np.finfo(float).eps, "gtol": REL_TOL}
     best = minimize(
         lambda z: tuple(part / first for part in value_and_slopes(z)), z, jac=True, method="L-BFGS-B", options=how
     )
@@ -128,7 +128,7 @@ def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
         raise InputError("values of the logistic loss must be from 0 to 1; rescale them, or use another loss")
 
 
-ROUNDS, EXACT = 500, 1e-9
+MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 """Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
@@ -364,7 +364,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
     if not M.rank:
         return M
-    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # in units of what is fitted, so the scale is no matter
+    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # scaled, so that units do not matter
     first = smooth.value(design @ (M.s / M.s[0])) or 1.0
 
     def value_and_slopes(s: NDArray[Any]) -> tuple[float, NDArray[Any]]:
@@ -404,14 +404,14 @@ def rows_given_columns(
     check_loss(loss, cells.values)
     if not V.shape[1]:
         return np.zeros((cells.shape[0], 0))
-    check_number("ridge", ridge, above=True)  # a ball that binds nothing has none
+    check_number("ridge", ridge, above=True)  # zero if the radius does not bind
     U, c = np.zeros((cells.shape[0], V.shape[1])), np.full(len(cells.values), loss.curvature)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_FOLD_IN_ROUNDS):
         m = np.einsum("nr,nr->n", U[cells.rows], V[cells.columns])
         y = c * m - loss.grad(cells.values, m + offsets)
         entries = RowEntries(cells.starts, cells.columns, c, y)
         reached = posterior_rows(entries, V, precision=ridge * np.eye(V.shape[1]), threads=threads)
         moved, U = np.abs(reached - U).max(), reached
-        if moved <= EXACT * np.abs(U).max():
+        if moved <= FOLD_IN_TOL * np.abs(U).max():
             break
     return U

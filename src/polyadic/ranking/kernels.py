@@ -61,7 +61,9 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
     scratch = np.empty(max_length), np.empty(room, np.int64), np.empty(room)
-    values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # read as they are: no copy each epoch
+    values = frozen(
+        X.data, np.float32 if X.dtype == np.float32 else np.float64
+    )  # keep the dtype to avoid a copy in each epoch
     return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
 
 
@@ -231,9 +233,9 @@ def _owned(*arrays: NDArray[np.float64]) -> None:
             raise ValueError("arrays updated in place must be contiguous and in double precision")
 
 
-CYCLES = 100
+MAX_ROUNDS = 100
 """Maximum number of rounds through the constraints of one list."""
-SETTLED = 1e-10
+REL_TOL = 1e-10
 """Convergence threshold of a round, relative to the largest step."""
 
 
@@ -356,7 +358,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
         count = _highest(s, costs, first, last - first, augmented, top)
         alpha[:] = 0.0
         moved, worst = 0, 0.0
-        for _ in range(1 if count == 1 else CYCLES):
+        for _ in range(1 if count == 1 else MAX_ROUNDS):
             largest = 0.0
             for j in range(count):
                 cost = costs[first + top[j]] - costs[first + right]
@@ -382,7 +384,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
                     w[at[k]] += tau * x[k]
                     u[at[k]] += (before + t) * (tau * x[k])
             worst = max(worst, largest)
-            if largest <= SETTLED * worst:
+            if largest <= REL_TOL * worst:
                 break
         sums[2] += moved
 

@@ -194,7 +194,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
         said = json.loads(written)
     except ValueError as fault:
         raise ValueError(f"invalid JSON: {fault}") from None
-    if b"\\ud" in written.lower():  # names and texts must be fit to be written again
+    if b"\\ud" in written.lower():  # names and texts must be encodable
         json.dumps(said, ensure_ascii=False).encode()
     candidates = said.get("candidates") if isinstance(said, dict) else None
     if (
@@ -228,7 +228,7 @@ def _features(said: Any) -> dict[str, float]:
             raise ValueError("features in a list must be strings")
         return {name: float(times) for name, times in Counter(said).items()}
     if not isinstance(said, dict):
-        raise ValueError(f"features must be a list of names or an object of numbers; got {said!r:.40}")  # noqa: TRY004 as all faults
+        raise ValueError(f"features must be a list of names or an object of numbers; got {said!r:.40}")  # noqa: TRY004 all errors are ValueError
     return {name: _number(f"feature {name!r:.40}", value) for name, value in said.items()}
 
 
@@ -244,5 +244,5 @@ def _number(what: str, value: Any) -> float:
 def _float(number: float) -> float:
     try:
         return float(number)
-    except OverflowError:  # JSON has whole numbers of any length
+    except OverflowError:  # JSON integers are unbounded
         return math.inf

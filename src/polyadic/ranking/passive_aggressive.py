@@ -21,8 +21,8 @@ sum gives it exactly. Averaging factors would be wrong, since a product of means
 updating the mean of products after each step is expensive, since one row of one vector belongs to :math:`V / n_d`
 features. So copies of the factors are stored at checkpoints, each weighted by the number of lists since the previous
 one, and the tensors of many checkpoints are summed in one matrix product. The first 128 lists are checkpoints each;
-later ones are spaced by at most :data:`FINENESS` per doubling of the number of lists. (Mean scores over the checkpoints
-would be the same.)
+after that there are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists. (Mean scores over the
+checkpoints would be the same.)
 
 References
 ----------
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
 Cap = Literal["scaled", "plain", "none"]
-FINENESS = 64
+CHECKPOINTS_PER_DOUBLING = 64
 """Number of checkpoints per doubling of the number of lists."""
-REMEMBERED = 1 << 22
+MAX_STORED = 1 << 22
 """Maximum number of stored factor values and products before they are summed."""
-AFRESH = 1024
+REFRESH_INTERVAL = 1024
 """Number of lists after which the incrementally updated squared norms are recomputed."""
 
 
@@ -181,8 +181,8 @@ class Multilinear:
         sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
         while done < len(order):
-            pause = self.moment + spacing(self.moment) - self.before if self.averaged else AFRESH
-            until = min(done + pause, done + AFRESH - self.before % AFRESH, len(order))
+            pause = self.moment + spacing(self.moment) - self.before if self.averaged else REFRESH_INTERVAL
+            until = min(done + pause, done + REFRESH_INTERVAL - self.before % REFRESH_INTERVAL, len(order))
             sums += tensor_mira_lists(
                 lists,
                 order[done:until],
@@ -223,12 +223,12 @@ class Multilinear:
         return (shift + np.arange(N)) % N
 
     def _remember(self) -> None:
-        if self.before % AFRESH == 0:
+        if self.before % REFRESH_INTERVAL == 0:
             self.norms = self._norms()
         if self.averaged and self.before == self.moment + spacing(self.moment):
             self.moments.append((self.before - self.moment, self.F.copy()))
             self.moment = self.before
-            if len(self.moments) * self.room >= REMEMBERED:
+            if len(self.moments) * self.room >= MAX_STORED:
                 self._add_up()
 
     def _add_up(self) -> None:
@@ -251,7 +251,7 @@ def spacing(moment: int) -> int:
     >>> [spacing(moment) for moment in (0, 127, 128, 254, 256)]
     [1, 1, 2, 2, 4]
     """
-    return max(1, (1 << moment.bit_length()) // (2 * FINENESS))
+    return max(1, (1 << moment.bit_length()) // (2 * CHECKPOINTS_PER_DOUBLING))
 
 
 def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:

@@ -142,7 +142,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         solver = passive_aggressive(blocks, learner, rng=rng if self.shuffle else None)
         measure = None if validation is None else held_out_cost(validation, classes, V)
         result = run(solver, max_iter=self.max_iter, callback=self.callback, measure=measure)
-        self.weights_, *parts = self._keep(result)  # nothing of an earlier fit has changed until here
+        self.weights_, *parts = self._keep(result)  # an earlier fit is unchanged until here
         self._keep_parts(learner, parts)
         self.names_ = None if y is not None else getattr(X, "names", None)
         self.__dict__.pop("classes_", None)
@@ -310,7 +310,7 @@ def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any
     if not models:
         raise InputError("no model to choose from; pass at least one")
     fitted, costs = [], []
-    for model in tracked(models, "choosing", total=len(models)):
+    for model in tracked(models, "model selection", total=len(models)):
         fitted.append(clone(model).fit(X, y, validation=validation))
         if fitted[-1].interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared

@@ -147,12 +147,12 @@ SWEEPS = 30
 """Number of power iterations; the start need not be exact."""
 
 
-def by_signs(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     """Return vectors of random signs: equal entries would make all components alike, and zeros would stay zero."""
     return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
 
 
-def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     """Return a greedy low-rank approximation of ``T``, each component fitted to the residual of those before it.
 
     For a matrix these are the singular vectors.
@@ -169,7 +169,7 @@ def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> l
         components.append([size ** (1 / T.ndim) * w for w in vectors])
         rest -= size * reduce(np.multiply.outer, vectors)
     if not components[0][0].any():
-        return by_signs(T.shape, H, rng)
+        return random_sign_factors(T.shape, H, rng)
     return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
 
 
@@ -298,9 +298,9 @@ class TensorMIRA(Reranker):
         if D == 1:
             start = [np.zeros((sizes[0], H))]
         elif v is not None and self.init == "components":
-            start = by_components(mapped(v, place, sizes), H, rng)
+            start = greedy_factors(mapped(v, place, sizes), H, rng)
         else:
-            start = by_signs(sizes, H, rng)
+            start = random_sign_factors(sizes, H, rng)
         how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 

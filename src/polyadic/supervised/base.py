@@ -99,7 +99,7 @@ class FactorizationMachineBase(Model):
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         """Return the score of a row, parameter sets whose scores sum to it up to a constant, and their unit."""
-        del X  # whatever it is
+        del X  # unused
         raise InputError(
             f"{type(self).__name__} averages probabilities over samples, which are not a sum of feature contributions;"
             " use FactorizationMachineClassifier (als, adagrad, sgd) to explain predictions"

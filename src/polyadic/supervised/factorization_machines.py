@@ -147,7 +147,7 @@ class PenalizedMachine(PointMachine, ABC):
         return data.loss(self._loss, bias[0] + anova_scores(data.table, V, orders=self._orders))
 
 
-def goes_on(model: PenalizedMachine) -> bool:
+def supports_partial_fit(model: PenalizedMachine) -> bool:
     """Return whether a model has ``partial_fit``; raise AttributeError if its solver needs all rows at once."""
     if model.solver == "als":
         raise AttributeError("solver='als' needs all rows at once; use 'adagrad' or 'sgd' for partial_fit")
@@ -266,7 +266,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         data = self._observed(X, y, sample_weight, reset=True)
         return self._fit(data, None if validation is None else self._observed(*validation, None, reset=False))
 
-    @available_if(goes_on)  # type: ignore[untyped-decorator] # scikit-learn has no types
+    @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Run one epoch over further rows, in their order, with a stochastic solver.
 
@@ -394,7 +394,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
             held_out = Observed(other, self._truth(labels))
         return self._fit(data, held_out)
 
-    @available_if(goes_on)  # type: ignore[untyped-decorator] # scikit-learn has no types
+    @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(
         self,
         X: Any,

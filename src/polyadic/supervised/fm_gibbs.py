@@ -282,7 +282,7 @@ def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]
 PRIORS = Priors(beta=1.0, shape=0.5, rate=0.5, intercept=1.0)
 """Priors of libFM, plus one of the bias, which libFM leaves free; targets are standardized."""
 
-KEPT = 1 << 28
+MAX_CACHE_BYTES = 1 << 28
 """Maximum number of bytes of cached polynomials of all rows, updated between sweeps instead of recomputed."""
 
 
@@ -326,11 +326,11 @@ def draw_machines(
     means, precisions = (part.copy() for part in start.state[2:])
     W, alpha = np.ascontiguousarray(V.T, float).copy(), float(start.alphas[0])
     sizes = np.bincount(groups, minlength=len(means))
-    # single precision halves what a draw reads; what is left adds up changes in double precision
-    kept = 4 * table.shape[0] * int(orders.sum()) <= KEPT
+    # single precision halves memory traffic; residuals accumulate in double precision
+    kept = 4 * table.shape[0] * int(orders.sum()) <= MAX_CACHE_BYTES
     shared = {d: np.zeros((table.shape[0], d), np.float32) for d in orders.tolist()}
     caches = [shared[d].copy() if kept else shared[d] for d in orders.tolist()]
-    kept_up = False
+    reuse_terms = False
     left = y - bias - anova_scores(table, V, orders=orders, threads=threads)
     z = y
     while True:
@@ -349,10 +349,10 @@ def draw_machines(
             ridge = precisions[groups, f]
             C[:, 0] = before = left.astype(np.float32)
             pull, noise = ridge * means[groups, f], rng.standard_normal(len(v))
-            how: dict[str, Any] = {"precision": alpha, "kept_up": kept_up, "threads": threads}
+            how: dict[str, Any] = {"precision": alpha, "reuse_terms": reuse_terms, "threads": threads}
             anova_sweep(table, v, C, ridge=ridge, pull=pull, noise=noise, **how)
             left = left + (C[:, 0] - before)
-        kept_up = kept
+        reuse_terms = kept
         state = [np.array([bias]), np.ascontiguousarray(W.T), means.copy(), precisions.copy()]
         yield Draw(state, np.array([alpha]))
 
@@ -373,5 +373,5 @@ def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
     from scipy.special import log_ndtr, ndtri_exp
 
     sign = 2 * y - 1
-    u = np.log1p(-rng.random(len(m)))  # of numbers above 0
+    u = np.log1p(-rng.random(len(m)))  # argument is above 0
     return np.asarray(m - sign * ndtri_exp(u + log_ndtr(sign * m)))

@@ -133,9 +133,9 @@ class FactorizationMachineRanker(PointMachine):
         order = np.lexsort((grades, of))
         g, v = of[order], grades[order]
         new = np.r_[True, g[1:] != g[:-1]]
-        start = np.flatnonzero(new)[np.cumsum(new) - 1]  # of the group of each
+        start = np.flatnonzero(new)[np.cumsum(new) - 1]  # start of each row's group
         step = np.r_[True, new[1:] | (v[1:] != v[:-1])]
-        below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # how many of the group have lower grades
+        below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # number of lower grades in the group
         better = np.repeat(np.flatnonzero(below), self.n_negatives)
         if not len(better):
             raise InputError("no group has rows of different grades; there is nothing to rank")

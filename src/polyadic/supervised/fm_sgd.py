@@ -134,7 +134,7 @@ class Stepper:
         self.epochs += 1
 
     def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        # what a feature's penalty is in each of its rows; constant through an epoch
+        # a feature's penalty in each of its rows; constant during an epoch
         self._shares = self._ridge.features(self.counts) / np.maximum(self.rows, 1)
         return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
 
@@ -183,7 +183,7 @@ def descend_row_pairs(
     """
     first = drawn(rng)
     at = np.concatenate([first.better, first.worse])
-    # a feature that none of these pairs has may be in others
+    # features absent from these pairs may occur in others
     stepper.counts = stepper.rows = np.maximum(first.table.times(at), 1)
     while True:
         V = stepper.V.copy()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-WORTH_A_THREAD = 1 << 18
+MIN_PARALLEL_SIZE = 1 << 18
 """Minimum number of feature values for which threads are worth their overhead."""
 
 
@@ -95,7 +95,7 @@ class FeatureTable:
         waiting = 0
         for low, high in self.runs if threads > 1 else []:
             size = starts[high] - starts[low]
-            if size < WORTH_A_THREAD:
+            if size < MIN_PARALLEL_SIZE:
                 continue
             cuts = low + np.searchsorted(starts[low : high + 1], starts[low] + size * np.arange(1, threads) / threads)
             bounds = np.unique([low, *cuts.tolist(), high]).tolist()
@@ -126,7 +126,7 @@ def anova_scores(
     wanted = np.arange(table.shape[0]) if rows is None else _inside(rows, table.shape[0])
     out = np.zeros(len(wanted))
     arrays = *table.rows, frozen(wanted, np.int64), first, frozen(V, np.float64)
-    if threads == 1 or len(table.rows[1]) * V.shape[1] < WORTH_A_THREAD:
+    if threads == 1 or len(table.rows[1]) * V.shape[1] < MIN_PARALLEL_SIZE:
         _anova_scores(*arrays, out)
         return out
     bounds = np.linspace(0, len(wanted), threads + 1).astype(int).tolist()
@@ -220,7 +220,7 @@ def anova_sweep(
     noise: Array | None = None,
     precision: float = 1.0,
     weights: Array | None = None,
-    kept_up: bool = False,
+    reuse_terms: bool = False,
     threads: int = 1,
 ) -> None:
     r"""Minimise over each :math:`v_j` of one column in turn, or draw it from its conditional distribution.
@@ -237,15 +237,15 @@ def anova_sweep(
         Updated in place.
     C : float32 or float64 ndarray of shape (rows, order of the column)
         ``C[:, 0]`` holds the residuals :math:`e` and is updated. The other columns, polynomials of the column, are
-        computed first unless ``kept_up``, and updated. Values per row have the precision of C, sums over rows double
-        precision.
+        computed first unless ``reuse_terms``, and updated. Values per row have the precision of C, sums over rows
+        double precision.
     ridge, pull, noise : ndarray of shape (features,)
         :math:`\lambda`, :math:`p` and :math:`z`; the latter two are 0 by default.
     precision : float
         :math:`\alpha`.
     weights : ndarray of shape (rows,), optional
         :math:`w`.
-    kept_up : bool
+    reuse_terms : bool
         C holds the polynomials left by the last call for this column.
     threads : int
         The result does not depend on it. Helps where many features never share a row, such as one-hot features.
@@ -265,7 +265,7 @@ def anova_sweep(
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
         raise ValueError(f"expected one number for each of {size} features and each of {rows} rows")
-    if C.shape[1] > 1 and not kept_up:
+    if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     for parts in table.parts(threads):
         work: Callable[[NDArray[np.int64]], None] = partial(
@@ -432,7 +432,7 @@ def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull
                 w = weights[i] * x if len(weights) else x
                 S += w * x
                 R += w * C[i, 0]
-        elif d == 2:  # by far the most common: written out, it takes half as long
+        elif d == 2:  # the most common case: unrolled, it takes half as long
             for p in range(low, high):
                 i, x = rows[p], values[p]
                 b = (C[i, 1] - before * x) * x

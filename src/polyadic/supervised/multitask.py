@@ -146,7 +146,7 @@ class LowRankTasks(Model):
         Search
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
-        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # which refuses what does not fit
+        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
         out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)

@@ -80,14 +80,14 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
     x, y = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
     shift = np.zeros(d)
     if issparse(X):
-        shift = x  # products are corrected for the mean, as subtracting it would fill the matrix
+        shift = x  # products are corrected for the mean, since subtracting it would make the matrix dense
     else:
         X = X - x
     w, P = eigh(_gram(X, shift))
     keep = w > max(n, d) * np.finfo(float).eps * w[-1]
     w, P = w[keep], P[:, keep]
     Q = (X.T @ P - np.outer(shift, P.sum(axis=0))) / np.sqrt(w) if n < d else P
-    C = Q.T @ np.asarray(X.T @ (Y - y))  # those of Y - y add up to zero, so the mean of X makes no difference
+    C = Q.T @ np.asarray(X.T @ (Y - y))  # columns of Y - y sum to zero, so the mean of X does not matter
     return Spectrum(x, y, np.asarray(Q), w, C)
 
 
@@ -267,7 +267,7 @@ def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: 
     for at, ridge in enumerate(ridges):
         U, V = spectrum.directions(float(ridge))
         T = np.asarray(X @ U) - spectrum.x @ U
-        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, as V is orthonormal
+        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, since V is orthonormal
         steps = np.zeros(top)
         steps[: min(top, len(gains))] = gains[:top]
         errors[at] = (R**2).sum() + np.cumsum(steps)

@@ -152,7 +152,7 @@ class TableAnalysis(TableTransformer):
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
         N = csr_array(validate_data(self, X, reset=reset, **how))
         if not N.has_canonical_format:
-            N = N.copy()  # it may be the caller's
+            N = N.copy()  # do not modify the caller's matrix
             N.sum_duplicates()
         return N
 

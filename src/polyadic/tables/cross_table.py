@@ -88,7 +88,9 @@ class CrossTable(NamedTuple):
         expected = r[cells.coords[0]] * c[cells.coords[1]]
         statistic = n * max(float(np.sum(cells.data[expected > 0] ** 2 / expected[expected > 0]) - 1), 0.0)
         degrees = max((int(np.count_nonzero(r)) - 1) * (int(np.count_nonzero(c)) - 1), 0)
-        chance = float(chi2.sf(statistic, degrees)) if degrees else 1.0  # one row surprises nobody
+        chance = (
+            float(chi2.sf(statistic, degrees)) if degrees else 1.0
+        )  # a single row or column is independent of the other
         return {"observations": n, "chi2": statistic, "degrees": degrees, "p": chance}
 
 
@@ -246,7 +248,7 @@ def _number(file: File, row: int, name: str, cell: Any) -> float:
     if cell is None or cell == "":
         return 0.0
     try:
-        value = -1.0 if "_" in str(cell) else float(cell)  # which Python takes for a separator
+        value = -1.0 if "_" in str(cell) else float(cell)  # Python accepts underscores in numbers
     except (TypeError, ValueError):
         value = -1.0
     if not 0 <= value < np.inf:

@@ -99,7 +99,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         self.check()
         del y
         values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
-        _refuse_missing(values)
+        _check_missing(values)
         self.levels_ = OneHotEncoder().fit(values).categories_
         Z = self._indicator(values)
         Q = values.shape[1]
@@ -166,7 +166,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return tags
 
 
-def _refuse_missing(values: NDArray[Any]) -> None:
+def _check_missing(values: NDArray[Any]) -> None:
     """Raise InputError if a category is NaN or None."""
     missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
     if missing:

@@ -141,7 +141,7 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
     r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
     rows = np.flatnonzero(np.diff(N.indptr))
     if len(rows):
-        r[rows] = np.add.reduceat(N.data, N.indptr[rows], dtype=float)  # scipy would sum float32 as such
+        r[rows] = np.add.reduceat(N.data, N.indptr[rows], dtype=float)  # scipy would sum in float32
     for block in blocks(N.nnz):
         c += np.bincount(N.indices[block], N.data[block], N.shape[1])
     n = float(r.sum())

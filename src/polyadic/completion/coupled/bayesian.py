@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.completion.coupled.database import Database, Relation
 
 
-FOLDED = 5
+FOLD_IN_DRAWS = 5
 """Draws of new rows per stored sample; the last one is stored."""
 
 
@@ -155,7 +155,7 @@ class BayesianFactorization(DatabaseModel):
         if folded is not None:
             given = [memory.last, *memory.draws]
             last, *draws = (
-                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "drawing", total=len(given))
+                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "sampling", total=len(given))
             )
             memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
         self.interrupted_ = False
@@ -169,7 +169,7 @@ class BayesianFactorization(DatabaseModel):
     def _folded(self, folded: CoupledTables, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
         state = folded.extended([part.astype(float) for part in draw.state], sizes)
         chain = gibbs(folded, Draw(state, draw.alphas), priors=self._priors(), rng=rng, threads=self._threads)
-        *_, found = islice(chain, FOLDED)
+        *_, found = islice(chain, FOLD_IN_DRAWS)
         return Draw([part.astype(old.dtype) for part, old in zip(found.state, draw.state, strict=True)], draw.alphas)
 
     def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:

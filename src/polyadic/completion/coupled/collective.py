@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective
-from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel
+from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel
 from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -118,7 +118,9 @@ class CollectiveFactorization(DatabaseModel):
         state = self.state_
         if folded is not None:
             start = folded.extended(state, sizes)
-            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, callback=self.callback))
+            state = self._keep(
+                run(self._solver(folded, start), max_iter=MAX_FOLD_IN_SWEEPS, tol=self.tol, callback=self.callback)
+            )
         if coupled is not None:
             state = self._keep(run(self._solver(coupled, state), max_iter=sweeps, callback=self.callback))
         self.state_ = state

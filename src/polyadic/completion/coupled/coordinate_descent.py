@@ -90,7 +90,7 @@ def logistic_curvature(xi: Array) -> Array:
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
     [0.25, 0.1904]
     """
-    small = np.abs(xi) < 1e-4  # there the series has all digits: 1/4 - xi^2 / 48
+    small = np.abs(xi) < 1e-4  # the series 1/4 - xi^2 / 48 is exact to machine precision here
     safe = np.where(small, 1, xi)
     return np.where(small, 0.25 - xi**2 / 48, np.tanh(safe / 2) / (2 * safe))
 
@@ -162,9 +162,11 @@ def _solve_factor(
     power: Array,
     threads: int,
 ) -> None:
-    stack, touch = state[0], coupled.touches[s]
+    stack, own = state[0], coupled.factor_entries[s]
     left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)]  # their share of all zeros is taken back
+    listed = [
+        kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)
+    ]  # subtract their share of the zeros of all cells
     entries = coupled.equations(s, listed, left)
     scale = np.repeat(1 / power, np.diff(entries.starts))
     precision = ridge * np.eye(stack.shape[1])
@@ -174,8 +176,8 @@ def _solve_factor(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,
         precision=precision,
-        out=coupled.moved(stack, s),
-        threads=1 if touch.alone else threads,
+        out=coupled.free_rows(stack, s),
+        threads=1 if own.sequential else threads,
     )
 
 

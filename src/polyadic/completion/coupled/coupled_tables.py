@@ -33,7 +33,7 @@ State = list["NDArray[np.float64]"]
 """The stack, then for each table one vector of its intercept and biases (of length 1 without biases)."""
 
 
-class Touch(NamedTuple):
+class FactorEntries(NamedTuple):
     """Entries of all tables that involve the free rows of a factor.
 
     Attributes
@@ -44,7 +44,7 @@ class Touch(NamedTuple):
         Tables of the entries before sorting; a table occurs once per mode with this factor.
     order : ndarray
         Sorting permutation of the entries.
-    alone : bool
+    sequential : bool
         Whether rows refer to rows of the same factor and must be updated sequentially.
     """
 
@@ -52,7 +52,7 @@ class Touch(NamedTuple):
     columns: Array
     tables: list[int]
     order: Array
-    alone: bool
+    sequential: bool
 
 
 class CoupledTables:
@@ -95,7 +95,7 @@ class CoupledTables:
         ]
         self.zeros = [term.weight * term.zero_weight for term in self.terms]
         self.counts = [np.zeros(size, np.int64) for size in self.sizes]
-        self.touches = [self._touch(factor) for factor in range(len(self.sizes))]
+        self.factor_entries = [self._factor_entries(factor) for factor in range(len(self.sizes))]
 
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
         """Return a random state: normal rows with standard deviation ``scale``, biases of zero."""
@@ -124,7 +124,7 @@ class CoupledTables:
         ]
         return [stack, *offsets]
 
-    def moved(self, stack: Array, number: int) -> Array:
+    def free_rows(self, stack: Array, number: int) -> Array:
         """Return a view of the free rows of a factor."""
         return self.factor(stack, number)[self.fixed[number] :]
 
@@ -146,7 +146,7 @@ class CoupledTables:
 
     def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
         """Return the equations of the free rows of a factor, from weights and right-hand sides by table."""
-        starts, columns, tables, order, _ = self.touches[number]
+        starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
         both = (np.concatenate([given[table] for table in tables])[order] for given in (c, y))
@@ -169,7 +169,7 @@ class CoupledTables:
         """Return the sum of squared predictions over all cells of a table."""
         return float(np.prod([grams[s] for s in _slots(self.terms[table])], axis=0).sum())
 
-    def _touch(self, factor: int) -> Touch:
+    def _factor_entries(self, factor: int) -> FactorEntries:
         """Collect the entries that involve a factor, sorted by its rows."""
         named = [(t, d) for t, term in enumerate(self.terms) for d, s in enumerate(term.slots) if s == factor]
         widest = max((self.indices[t].shape[1] - 1 for t, _ in named), default=1)
@@ -185,8 +185,8 @@ class CoupledTables:
         starts = np.concatenate([[0], np.cumsum(self.counts[factor])])[self.fixed[factor] :]
         order = order[starts[0] :]
         tables = [t for t, _ in named]
-        alone = len(set(tables)) < len(tables)
-        return Touch(starts - starts[0], np.concatenate(columns)[order], tables, order, alone)
+        sequential = len(set(tables)) < len(tables)
+        return FactorEntries(starts - starts[0], np.concatenate(columns)[order], tables, order, sequential)
 
 
 def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:

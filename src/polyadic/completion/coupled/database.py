@@ -144,7 +144,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
         raise InputError(f"{name}: no cell is observed")
     _check_values(name, relation, cells)
     if not added:
-        _check_told(name, relation, cells)
+        _check_informative(name, relation, cells)
     return cells
 
 
@@ -216,7 +216,7 @@ def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
         raise InputError(f"{name}: values of a poisson loss must be counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
 
 
-def _check_told(name: str, relation: Relation, cells: RelationCells) -> None:
+def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
     """Raise InputError if a table carries no information."""
     x = cells.values
     if not cells.weights.any():
@@ -446,13 +446,13 @@ class Database:
         list of bool
             Whether the entry is observed, not a sampled zero.
         """
-        touch = coupled.touches[list(self.sizes).index(entity)]
-        entries = [(t, at) for t in touch.tables for at in range(len(coupled.values[t]))]
+        own = coupled.factor_entries[list(self.sizes).index(entity)]
+        entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
         tables, known = list(self.relations.items()), {}
         for t, (name, relation) in enumerate(tables):
             known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
         names, listed = [], []
-        for k in touch.order[slice(*touch.starts[number : number + 2])].tolist():
+        for k in own.order[slice(*own.starts[number : number + 2])].tolist():
             t, at = entries[k]
             row = zip(tables[t][1].entities, coupled.terms[t].entries.indices[at].tolist(), strict=True)
             names.append((tables[t][0], *(self.name(e, i) for e, i in row if (e, i) != (entity, number))))

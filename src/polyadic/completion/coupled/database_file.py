@@ -45,9 +45,9 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     try:
         text = file.read_text(encoding="utf-8")
         if long := next((at for at, line in enumerate(text.split("\n"), 1) if len(line) > LINE), None):
-            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 told below
+            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 reported below
         declared = tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad TOML, endless numbers
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: invalid UTF-8 or TOML, very long numbers
         raise InputError(f"{file} cannot be read: {error}") from None
     if unknown := set(declared) - {"relations", "entities"}:
         raise InputError(f"{file}: unknown section {min(unknown)!r}; sections are [relations.NAME] and [entities]")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[Any]
-FOLDING = 50
+MAX_FOLD_IN_SWEEPS = 50
 """Maximum number of sweeps over new rows; new entities that share no cell converge in a few."""
 
 
@@ -136,7 +136,7 @@ class DatabaseModel(Model, ABC):
             fitted = clone(self).fit(database)
             facts["distance_to_refit"] = {name: _distance(model, fitted, name) for name in database.relations}
             model = fitted
-        self.__dict__.update(model.__dict__, updated_=facts)  # at the end: what fails before has changed nothing
+        self.__dict__.update(model.__dict__, updated_=facts)  # last, so that a failure changes nothing
         return self
 
     @abstractmethod

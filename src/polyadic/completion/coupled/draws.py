@@ -151,7 +151,7 @@ class Chain:
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False
         try:
-            for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
+            for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
                     raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
@@ -161,7 +161,7 @@ class Chain:
                     self._keep(last)
                     seen(last)
         except KeyboardInterrupt:
-            self._rng.bit_generator.state = self._random  # the sweep that was cut off will be made anew
+            self._rng.bit_generator.state = self._random  # the interrupted sweep will be repeated
             self._solver = self._begin(self.last)
             if not self.made:
                 raise

@@ -162,8 +162,8 @@ def _draw_factor(
     threads: int,
 ) -> None:
     """Draw the prior of a factor given its rows, then the rows."""
-    stack, touch = state[0], coupled.touches[s]
-    out = coupled.moved(stack, s)
+    stack, own = state[0], coupled.factor_entries[s]
+    out = coupled.free_rows(stack, s)
     mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
     left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
     listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, alphas, strict=True)]
@@ -177,7 +177,7 @@ def _draw_factor(
         linear=precision @ mu,
         noise=rng.standard_normal(out.shape),
         out=out,
-        threads=1 if touch.alone else threads,
+        threads=1 if own.sequential else threads,
     )
 
 

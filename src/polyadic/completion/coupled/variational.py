@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective, curves
-from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel, Prediction
+from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel, Prediction
 from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RandomRows, row_moments, variational_rows
@@ -135,7 +135,7 @@ class VariationalFactorization(DatabaseModel):
     ) -> None:
         q = self.beliefs_
         if folded is not None:
-            q = self._improved(folded, extended(folded, q, sizes), FOLDING, self.tol)
+            q = self._improved(folded, extended(folded, q, sizes), MAX_FOLD_IN_SWEEPS, self.tol)
         if coupled is not None:
             q = self._improved(coupled, q, sweeps, 0.0)
         self._take(q)
@@ -313,7 +313,7 @@ def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[A
 def _improve_factor(
     coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
 ) -> None:
-    means, touch = q.means, coupled.touches[s]
+    means, own = q.means, coupled.factor_entries[s]
     left = [right - kappa * coupled.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
     listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, q.alphas, strict=True)]
     precision = np.diag(q.relevance[s])
@@ -322,9 +322,9 @@ def _improve_factor(
     variational_rows(
         coupled.equations(s, listed, left),
         RandomRows(means[0], q.covariances),
-        RandomRows(coupled.moved(means[0], s), coupled.moved(q.covariances, s)),
+        RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
         precision=precision,
-        threads=1 if touch.alone else threads,
+        threads=1 if own.sequential else threads,
     )
 
 
@@ -392,7 +392,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
         elif isinstance(term.loss, SoftplusPoisson):
             kappa = 0.25 + 0.17 * x
             total -= float(w @ (term.loss.value(x, mean) + 0.5 * kappa * (square - mean**2)))
-            total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # what the loss leaves out of the likelihood
+            total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # constants of the likelihood that the loss omits
         for d, part in enumerate(coupled.parts(t)):
             b, v, rho = q.means[1 + t][part], q.variances[t][part], q.bias_precisions[t][d]
             total += _gamma_bound(prior.shape + len(b) / 2, rho, prior, len(b)) - 0.5 * rho * float((b * b + v).sum())
