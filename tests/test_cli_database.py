@@ -77,16 +77,16 @@ def test_train_predict_similar(files, method):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('value = "stars"', 'valu = "stars"', "stars: there is no option 'valu'; there are biases, columns"),
+        ('value = "stars"', 'valu = "stars"', "stars: unknown option 'valu'; options are biases, columns"),
         ('table = "stars.csv"', "", "stars: table is missing"),
         ('table = "stars.csv"', 'table = "none.csv"', "none.csv cannot be read"),
         (
             'entities = ["user", "film"]',
             'entities = ["user", "movie"]',
-            "no column is headed 'movie'; there are film, stars, user",
+            "there is no column 'movie'; columns are film, stars, user",
         ),
         ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
-        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: 3 fields or more; got 2"),
+        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: expected at least 3 fields; got 2"),
         ("[entities]", "[entity]", "unknown section 'entity'; sections are .relations.NAME. and .entities."),
         ('film = "films.txt"', 'town = "films.txt"', "no relation has the entity type 'town'"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
@@ -112,8 +112,8 @@ def test_declarations_that_are_wrong_are_refused(files, before, after, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("u1,Film 1,good", "stars.csv, line 3: a value is a finite number; got 'good'"),
-        ("u1,Film 1", "stars.csv, line 3: 3 fields or more; got 2"),
+        ("u1,Film 1,good", "stars.csv, line 3: a value must be a finite number; got 'good'"),
+        ("u1,Film 1", "stars.csv, line 3: expected at least 3 fields; got 2"),
         ("u1,Film 99,3", "there is no film 'Film 99'"),
         ("u0,Film 0,1", "has several values"),
     ],

@@ -137,11 +137,12 @@ Side = Annotated[
     _model(help="Vectors of words, or of contexts.", show_default="rows"),
 ]
 CountExponent = Annotated[
-    float | None, _model(min=0.01, max=1, help="Power that counts are taken to first.", show_default="1")
+    float | None,
+    _model(min=0.01, max=1, help="Power to which counts are raised before the analysis.", show_default="1"),
 ]
 Residual = Annotated[
     Literal["ca", "gini", "g-test", "sgns", "glove"] | None,
-    _model(help="What is left of a table besides its margins.", show_default="ca"),
+    _model(help="Residual of the table against independence, by the name of a known method.", show_default="ca"),
 ]
 StopWeight = Annotated[
     float | None,
