@@ -88,7 +88,7 @@ def test_listed_before_unlisted(within):
 
 def test_what_cannot_be_ranked():
     """A matrix listed everywhere has no cell to be ranked below."""
-    with pytest.raises(InputError, match="every cell is listed"):
+    with pytest.raises(InputError, match="no row has both"):
         PairwiseRanking(1).fit(np.ones((2, 2)))
     half = np.array([[1.0, 1.0], [0.0, 0.0]])
     with pytest.raises(InputError, match="no row has both observed and unobserved cells"):
@@ -140,7 +140,7 @@ def test_unknown_values_do_not_count():
         clone(model).fit(2 * x)
     with pytest.raises(InputError, match="from 0 to inf"):
         GeneralizedPCA(1, family="poisson").fit(-x)
-    with pytest.raises(InputError, match="0 of shape"):
+    with pytest.raises(InputError, match="must have known values"):
         GeneralizedPCA(1).fit(np.full((2, 2), np.nan))
     for other in (csr_array(x), [["a", "b"]]):
         with pytest.raises(InputError, match="an array of numbers"):

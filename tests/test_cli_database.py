@@ -137,7 +137,7 @@ def test_questions_that_are_wrong_are_refused(files):
     run("train", files / "films.toml", "--out", out, "--method", "als", "--rank", "2")
     (files / "wanted.csv").write_text("film,user\nFilm 3,nobody\n")
     assert "there is no user 'nobody'" in run("predict", out, "stars", files / "wanted.csv", code=1)
-    assert "there is no relation 'likes'; there are stars, genres" in run(
+    assert "there is no relation 'likes'; relations are stars, genres" in run(
         "predict", out, "likes", files / "wanted.csv", code=1
     )
     assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)

@@ -615,7 +615,7 @@ def test_shared_kinds_help():
 def test_relations_that_do_not_fit_are_refused():
     """Kinds have one size, and no two things are related twice."""
     a = np.ones((3, 4))
-    with pytest.raises(InputError, match="of kind 'b'"):
+    with pytest.raises(InputError, match="type 'b' has 4 entities"):
         ConvexCollective().fit([Relation("a", "b", a), Relation("b", "c", a)])
     with pytest.raises(InputError, match="related twice"):
         ConvexCollective().fit([Relation("a", "b", a), Relation("b", "a", a.T)])

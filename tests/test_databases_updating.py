@@ -187,7 +187,7 @@ def test_friends_of_a_new_person():
         ({}, "data must be a non-empty mapping"),
         ({"stars": {}}, "there is no relation 'stars'"),
         ({"ratings": {"user": ["u1"], "film": ["f1"]}}, "there is no column 'stars'"),
-        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "users are named by text"),
+        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "names of user must be text"),
         ({"ratings": np.ones((3, 3))}, "value and weight_by need a frame"),
         ({"kinds": {"film": ["f1", "f1"], "kind": ["k1"]}}, "columns have different lengths"),
         ({"ratings": {"user": ["u1"], "film": ["f1"], "stars": [np.nan]}}, "a value is not finite"),
@@ -284,7 +284,7 @@ def test_what_cannot_be_explained():
     """A type that the relation does not name, and draws that were not kept."""
     ratings, kinds, _ = planted()
     model = CollectiveFactorization(1, max_iter=2, tol=0, seed=0).fit(relations(ratings, kinds))
-    with pytest.raises(InputError, match="ratings relates user, film; got 'kind'"):
+    with pytest.raises(InputError, match="ratings has no entity type 'kind'; its types are user, film"):
         model.explain("ratings", ("u1", "f1"), by="kind")
     with pytest.raises(InputError, match="there is no film 'f99'"):
         model.explain("ratings", ("u1", "f99"))

@@ -108,7 +108,7 @@ def test_what_goes_together_carries():
 def test_refusals(model):
     """Several rows at once, and columns that are not there."""
     model.fit(some_counts())
-    with pytest.raises(InputError, match="one row; got 2 rows"):
+    with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(some_counts()[:2], [0])
     with pytest.raises(InputError, match="column 20"):
         model.explain(some_counts()[:1], [20])

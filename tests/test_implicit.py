@@ -173,7 +173,7 @@ def test_faults(X, how, fault):
     model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
     with pytest.raises(InputError, match="got row 3"):
         model.recommend([3])
-    with pytest.raises(InputError, match=r"must be of shape \(3, 3\)"):
+    with pytest.raises(InputError, match=r"must have shape \(3, 3\)"):
         model.recommend([0], without=np.eye(2))
 
 

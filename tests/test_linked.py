@@ -127,7 +127,7 @@ def test_parabolas_lie_above_losses_and_touch_them(loss):
 
 def test_losses_without_a_parabola_are_refused():
     """With a sentence that names those that have one."""
-    with pytest.raises(InputError, match="one of the losses Squared, Logistic, SoftplusPoisson, Huber; got Poisson"):
+    with pytest.raises(InputError, match="loss must be one of Squared, Logistic, SoftplusPoisson, Huber; got Poisson"):
         parabola(Poisson(), np.ones(1), np.ones(1))
 
 

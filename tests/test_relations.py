@@ -413,7 +413,7 @@ def test_draws_are_averaged_on_the_way():
     assert parts.draws_ == []
     with pytest.raises(InputError, match="no samples are stored"):
         parts.predict("r", cells)
-    with pytest.raises(InputError, match="with n_samples=0 nothing would be left"):
+    with pytest.raises(InputError, match="with n_samples=0 nothing is stored"):
         BayesianFactorization(2, n_samples=0).fit(table)
     with pytest.raises(InputError, match="no cells of 's' were named"):
         whole.averages("s")

@@ -128,7 +128,7 @@ def test_what_was_fitted_to_stays(name):
     x = planted()
     model = copy.deepcopy(MODELS[name]).fit(x)
     for less in (x[:-1], x[:, :-1]):
-        with pytest.raises(InputError, match="all that the model was fitted to"):
+        with pytest.raises(InputError, match="at least the rows and columns of the fit"):
             copy.deepcopy(model).update(less)
 
 
