@@ -143,7 +143,7 @@ def test_unknown_values_do_not_count():
     with pytest.raises(InputError, match="must have known values"):
         GeneralizedPCA(1).fit(np.full((2, 2), np.nan))
     for other in (csr_array(x), [["a", "b"]]):
-        with pytest.raises(InputError, match="an array of numbers"):
+        with pytest.raises(InputError, match="a matrix of numbers"):
             GeneralizedPCA(1).fit(other)
 
 

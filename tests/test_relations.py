@@ -415,7 +415,7 @@ def test_draws_are_averaged_on_the_way():
         parts.predict("r", cells)
     with pytest.raises(InputError, match="with n_samples=0 nothing is stored"):
         BayesianFactorization(2, n_samples=0).fit(table)
-    with pytest.raises(InputError, match="no cells of 's' were named"):
+    with pytest.raises(InputError, match="no cells of 's' were passed to fit"):
         whole.averages("s")
 
 
