@@ -195,7 +195,7 @@ FAMILIES = {
     "counts": (ImplicitFactorization(seed=0, threads=1), crowds, {}),
     "strings": (HiddenMarkov(5, seed=0, max_iter=30), strings, {}),
     "pairs": (PairwiseRanking(seed=0, max_iter=20), crowds, {}),
-    "labels of cells": (LogisticFactorization(4, negatives=2, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
+    "labels of cells": (LogisticFactorization(4, n_negatives=2, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
     "truth values": (LogisticFactorization(4, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
     "marks": (LowRankTasks(4), lambda: MARKS[0], {"y": MARKS[1]}),
     "topics": (TextTopics(rank=3, min_count=1, stop_words=None, seed=0, threads=1), letters, {}),
@@ -225,7 +225,7 @@ def test_each_family_chooses(family, tmp_path):
 def test_zeros_that_are_listed_are_learned(negatives):
     """What is given back is a fit to everything, with zeros that are drawn beside those listed, or without."""
     x = np.where(np.random.default_rng(1).random((80, 60)) < 0.3, crowds(), np.nan)
-    model = LogisticFactorization(4, negatives=negatives, seed=0, threads=1, max_iter=5, tol=0)
+    model = LogisticFactorization(4, n_negatives=negatives, seed=0, threads=1, max_iter=5, tol=0)
     best = chosen(model, x, keep=["rank"])
     again = LogisticFactorization(**best.get_params()).fit(x)
     np.testing.assert_array_equal(best.row_factors_, again.row_factors_)

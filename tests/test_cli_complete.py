@@ -295,7 +295,7 @@ def test_cells_are_held_out():
     assert len(held.values) == round(0.2 * len(cells.values))
     together = np.sort(np.concatenate([part.rows * 30 + part.columns for part in (train, held)]))
     np.testing.assert_array_equal(together, cells.rows * 30 + cells.columns)
-    with pytest.raises(InputError, match="leaves none on one side"):
+    with pytest.raises(InputError, match="leaves no cells on one side"):
         split_cells(cells, 1e-9)
 
 

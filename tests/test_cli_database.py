@@ -77,18 +77,18 @@ def test_train_predict_similar(files, method):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('value = "stars"', 'valu = "stars"', "stars: there is no option 'valu'; there are biases, columns"),
+        ('value = "stars"', 'valu = "stars"', "stars: unknown option 'valu'; options are biases, columns"),
         ('table = "stars.csv"', "", "stars: table is missing"),
         ('table = "stars.csv"', 'table = "none.csv"', "none.csv cannot be read"),
         (
             'entities = ["user", "film"]',
             'entities = ["user", "movie"]',
-            "no column is headed 'movie'; there are film, stars, user",
+            "there is no column 'movie'; columns are film, stars, user",
         ),
         ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
-        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: 3 fields or more; got 2"),
-        ("[entities]", "[entity]", "there are .relations.NAME. and .entities.; got 'entity'"),
-        ('film = "films.txt"', 'town = "films.txt"', "no relation names the entity type 'town'"),
+        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: expected at least 3 fields; got 2"),
+        ("[entities]", "[entity]", "unknown section 'entity'; sections are .relations.NAME. and .entities."),
+        ('film = "films.txt"', 'town = "films.txt"', "no relation has the entity type 'town'"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
         ("columns = [1, 2]", f"columns = [1, {'9' * 5000}]", "films.toml cannot be read"),
         (
@@ -96,9 +96,9 @@ def test_train_predict_similar(files, method):
             "a." * 50_000 + "a = 1",
             "films.toml cannot be read: line 10 has more than 4,000 characters",
         ),
-        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities is a list; got 'user'"),
-        ("columns = [1, 2]", "columns = 5", "genres: columns is a list; got 5"),
-        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: places of columns begin with 1; got 0"),
+        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities must be a list; got 'user'"),
+        ("columns = [1, 2]", "columns = 5", "genres: columns must be a list; got 5"),
+        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: column positions start at 1; got 0"),
         ('value = "stars"', 'value = "stars"\nbiases = "no"', "stars: biases must be True or False; got 'no'"),
     ],
 )
@@ -112,8 +112,8 @@ def test_declarations_that_are_wrong_are_refused(files, before, after, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("u1,Film 1,good", "stars.csv, line 3: a value is a finite number; got 'good'"),
-        ("u1,Film 1", "stars.csv, line 3: 3 fields or more; got 2"),
+        ("u1,Film 1,good", "stars.csv, line 3: a value must be a finite number; got 'good'"),
+        ("u1,Film 1", "stars.csv, line 3: expected at least 3 fields; got 2"),
         ("u1,Film 99,3", "there is no film 'Film 99'"),
         ("u0,Film 0,1", "has several values"),
     ],
@@ -124,7 +124,7 @@ def test_tables_that_are_wrong_are_refused(files, line, message):
     with pytest.raises(InputError, match=message):
         read_database(files / "films.toml")
     (files / "stars.csv").write_text(",,\n")
-    with pytest.raises(InputError, match="no column is headed 'user'; there are none"):
+    with pytest.raises(InputError, match="there is no column 'user'; columns are none"):
         read_database(files / "films.toml")
     (files / "stars.csv").write_text("")
     with pytest.raises(InputError, match="is empty"):
@@ -137,7 +137,7 @@ def test_questions_that_are_wrong_are_refused(files):
     run("train", files / "films.toml", "--out", out, "--method", "als", "--rank", "2")
     (files / "wanted.csv").write_text("film,user\nFilm 3,nobody\n")
     assert "there is no user 'nobody'" in run("predict", out, "stars", files / "wanted.csv", code=1)
-    assert "there is no relation 'likes'; there are stars, genres" in run(
+    assert "there is no relation 'likes'; relations are stars, genres" in run(
         "predict", out, "likes", files / "wanted.csv", code=1
     )
     assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)
@@ -233,9 +233,9 @@ def test_new_films_and_reasons(files, method):
     ("cells", "message"),
     [
         ("stars", "give each relation once, as RELATION=TABLE; got 'stars'"),
-        ("moons=a.csv", "there is no relation 'moons'; there are stars, genres"),
+        ("moons=a.csv", "there is no relation 'moons'; relations are stars, genres"),
         ("stars=missing.csv", "missing.csv"),
-        ("stars=comma.csv", "got '3,5'; decimals stand behind a point here"),
+        ("stars=comma.csv", "got '3,5'; use a decimal point"),
     ],
 )
 def test_cells_that_cannot_be_added(files, cells, message):

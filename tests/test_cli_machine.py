@@ -113,8 +113,8 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("one\n")
     for options, message in (
-        (["--why", 2], "to which features do not add up"),
-        (["--why", 2, "--names", names], "names must be one for each of 5 features; got 1"),
+        (["--why", 2], "are not a sum of feature contributions"),
+        (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
         (["--names", names], "--names is for --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
@@ -210,13 +210,13 @@ def test_bad_lines_are_refused(tmp_path, text, message):
     [
         (["--ridge", 1], "--ridge is an option of --solver als or adagrad or sgd"),
         (["--solver", "als", "--draws", 9], "--draws is an option of --solver mcmc"),
-        (["--solver", "als", "--step", 1], "--step is an option of --solver adagrad or sgd"),
+        (["--solver", "als", "--learning-rate", 1], "--learning-rate is an option of --solver adagrad or sgd"),
         (["--task", "classification"], "labels of two classes"),
         (["--task", "ranking", "--solver", "als"], "is learned by --solver adagrad"),
         (["--loss", "huber"], "--loss is for --task regression"),
         (["--task", "classification", "--clip"], "--clip is for"),
         (["--solver", "als", "--loss", "poisson"], "needs a loss of bounded curvature"),
-        (["--solver", "sgd", "--loss", "poisson"], "is for counts"),
+        (["--solver", "sgd", "--loss", "poisson"], "needs targets of at least 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):
@@ -240,8 +240,8 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
     """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
-    from polyadic.supervised import gibbs_machines as machine_draws
-    from polyadic.supervised import machine_descent as machines
+    from polyadic.supervised import fm_coordinate_descent as machines
+    from polyadic.supervised import fm_gibbs as machine_draws
 
     original = machine_draws.anova_sweep
     for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):

@@ -322,7 +322,7 @@ def test_path_is_that_of_single_fits():
     for fit in penalty_path(model, known, [4.0, 2.0, 1.0]):
         alone = TraceNormCompletion(fit.penalty, tol=1e-7).fit(known)
         np.testing.assert_allclose(fit.matrix_.toarray(), alone.matrix_.toarray(), atol=1e-3)
-    with pytest.raises(InputError, match="falling penalties"):
+    with pytest.raises(InputError, match="penalties must be decreasing"):
         next(penalty_path(model, known, [1.0, 2.0]))
 
 
@@ -438,7 +438,7 @@ def test_rows_of_nothing_have_no_factors():
         model = TraceNormCompletion(**how).fit(x)
         assert model.transform(x[:2]).shape == (2, 0)
         assert model.predict([5], [4]) == pytest.approx(3.0)
-    with pytest.raises(InputError, match="no penalty to choose"):
+    with pytest.raises(InputError, match="no penalty to select"):
         choose_penalty(TraceNormCompletion(), x)
 
 
@@ -545,9 +545,9 @@ def test_planted_rank_and_outliers_are_found(share):
     seen = ~np.isnan(known)
     np.testing.assert_allclose(model.outliers_.toarray()[seen], S[seen], atol=1e-3)
     assert 0 <= model.gap_ <= 1e-7 * model.history_[-1] * (1 + 1e-6)
-    with pytest.raises(InputError, match="all known cells are zero"):
+    with pytest.raises(InputError, match="all observed cells are zero"):
         RobustPCA().fit(np.zeros((3, 3)))
-    with pytest.raises(InputError, match="1,000,000 x 1,000,000 would be kept"):
+    with pytest.raises(InputError, match="1,000,000 x 1,000,000 would be decomposed"):
         RobustPCA().fit(csr_array(([1.0], ([0], [0])), shape=(10**6, 10**6)))
 
 
@@ -615,7 +615,7 @@ def test_shared_kinds_help():
 def test_relations_that_do_not_fit_are_refused():
     """Kinds have one size, and no two things are related twice."""
     a = np.ones((3, 4))
-    with pytest.raises(InputError, match="of kind 'b'"):
+    with pytest.raises(InputError, match="type 'b' has 4 entities"):
         ConvexCollective().fit([Relation("a", "b", a), Relation("b", "c", a)])
     with pytest.raises(InputError, match="related twice"):
         ConvexCollective().fit([Relation("a", "b", a), Relation("b", "a", a.T)])

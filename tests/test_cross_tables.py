@@ -114,9 +114,9 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
     ("rows", "options", "message"),
     [
         ([("eye", "hair"), ("blue", "fair")], {}, "'hair' must hold counts.*got 'fair'"),
-        ([("eye", "hair"), ("blue", -1)], {}, "must hold counts, numbers of at least 0; got '-1'"),
+        ([("eye", "hair"), ("blue", -1)], {}, "must hold counts .numbers of at least 0.; got '-1'"),
         ([("eye", "hair"), ("blue", "nan")], {}, "must hold counts"),
-        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: 'blue' names row 2 already"),
+        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: the label 'blue' is already used in row 2"),
         ([("eye", "n"), ("blue", 1, 2)], {}, "3 cells below 2 names"),
         ([("eye", "eye"), ("blue", 1)], {}, "'eye' stands twice"),
         ([("eye", "n")], {}, "has no cells"),
@@ -135,9 +135,9 @@ def test_tables_that_are_none(rows, options, message, tmp_path):
 
 def test_corpora_without_fields(tmp_path):
     corpus = Corpus.build(["a rose", "a sea"], min_count=1)
-    with pytest.raises(InputError, match="rows must be a field"):
+    with pytest.raises(InputError, match="rows must be a document field"):
         cross_table(corpus)
-    with pytest.raises(InputError, match=r"rows must be a field.* got 'who'"):
+    with pytest.raises(InputError, match=r"rows must be a document field.* got 'who'"):
         cross_table(corpus, rows="who")
     with pytest.raises(InputError, match="counts is for files"):
         cross_table(corpus, counts="n")
@@ -173,12 +173,12 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
     corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text")
     for source, options, fault in (
-        (fisher, {"words": 3}, "^words is for a corpus"),
+        (fisher, {"words": 3}, "^words needs a corpus"),
         (corpus, {"rows": "year", "counts": "n"}, "^counts is for files"),
         (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding is for files"),
-        (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words is for a field against words"),
-        (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a field .* 'year'; got 'zz'"),
-        (corpus, {}, "^rows must be a field .* 'year'$"),
+        (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words and columns are mutually exclusive"),
+        (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a document field .* 'year'; got 'zz'"),
+        (corpus, {}, "^rows must be a document field .* 'year'$"),
     ):
         with pytest.raises(InputError, match=fault):
             cross_table(source, **options)
@@ -228,7 +228,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
 
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
-    result = run("table", fisher, "--rank", 1, "--why", "dark", "black", "--json")
+    result = run("table", fisher, "--n-components", 1, "--why", "dark", "black", "--json")
     cell = json.loads(result.output)["why"]
     N = np.array(FISHER)
     assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)

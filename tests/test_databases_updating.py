@@ -184,12 +184,12 @@ def test_friends_of_a_new_person():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "name the relations whose cells are given"),
+        ({}, "data must be a non-empty mapping"),
         ({"stars": {}}, "there is no relation 'stars'"),
         ({"ratings": {"user": ["u1"], "film": ["f1"]}}, "there is no column 'stars'"),
-        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "users are named by text"),
-        ({"ratings": np.ones((3, 3))}, "value and weight_by name columns of a frame"),
-        ({"kinds": {"film": ["f1", "f1"], "kind": ["k1"]}}, "columns are of different lengths"),
+        ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "names of user must be text"),
+        ({"ratings": np.ones((3, 3))}, "value and weight_by need a frame"),
+        ({"kinds": {"film": ["f1", "f1"], "kind": ["k1"]}}, "columns have different lengths"),
         ({"ratings": {"user": ["u1"], "film": ["f1"], "stars": [np.nan]}}, "a value is not finite"),
     ],
 )
@@ -207,9 +207,9 @@ def test_what_cannot_be_learnt_changes_nothing(data, message):
 def test_numbers_and_names_are_not_mixed():
     """Names where tables number, and tables that number fewer."""
     model = CollectiveFactorization(1, seed=0).fit({"r": Relation(np.arange(12.0).reshape(4, 3), ("a", "b"))})
-    with pytest.raises(InputError, match="as are numbered from 0; number new ones too, from 4 on"):
+    with pytest.raises(InputError, match="entities of type a are numbered; number new ones, too, from 4"):
         model.update({"r": {"a": ["x"], "b": [0]}})
-    with pytest.raises(InputError, match="there are 4 as; tables that number fewer do not fit"):
+    with pytest.raises(InputError, match="new tables must have at least 4 entities of type a"):
         model.update({"r": np.ones((3, 3))})
 
 
@@ -284,11 +284,11 @@ def test_what_cannot_be_explained():
     """A type that the relation does not name, and draws that were not kept."""
     ratings, kinds, _ = planted()
     model = CollectiveFactorization(1, max_iter=2, tol=0, seed=0).fit(relations(ratings, kinds))
-    with pytest.raises(InputError, match="ratings relates user, film; got 'kind'"):
+    with pytest.raises(InputError, match="ratings has no entity type 'kind'; its types are user, film"):
         model.explain("ratings", ("u1", "f1"), by="kind")
     with pytest.raises(InputError, match="there is no film 'f99'"):
         model.explain("ratings", ("u1", "f99"))
-    draws = BayesianFactorization(1, burn_in=1, draws=2, kept=0, seed=0)
+    draws = BayesianFactorization(1, burn_in=1, draws=2, n_samples=0, seed=0)
     draws.fit(relations(ratings, kinds), at={"ratings": [("u1", "f1")]})
-    with pytest.raises(InputError, match="no draw was kept"):
+    with pytest.raises(InputError, match="no samples are stored"):
         draws.explain("ratings", ("u1", "f1"))

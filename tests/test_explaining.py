@@ -108,7 +108,7 @@ def test_what_goes_together_carries():
 def test_refusals(model):
     """Several rows at once, and columns that are not there."""
     model.fit(some_counts())
-    with pytest.raises(InputError, match="one row; got 2 rows"):
+    with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(some_counts()[:2], [0])
     with pytest.raises(InputError, match="column 20"):
         model.explain(some_counts()[:1], [20])
@@ -300,11 +300,11 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     """And rows that cannot: each in a sentence."""
     X, y = some_rows(), np.arange(40) % 2
     model = FactorizationMachine(2, order=4, max_iter=2, seed=0).fit(X, y)
-    with pytest.raises(InputError, match="one row; got 2 rows"):
+    with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(X[:2])
-    with pytest.raises(InputError, match="names must be one for each of 6 features; got 2"):
+    with pytest.raises(InputError, match="names must have one name for each of 6 features; got 2"):
         model.explain(X[:1], "ab")
-    with pytest.raises(InputError, match="means of probabilities over draws, to which features do not add up"):
+    with pytest.raises(InputError, match="averages probabilities over samples"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
     clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
     with pytest.raises(InputError, match="set clip=False"):
@@ -318,12 +318,12 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
 # ---- cells of tables of counts
 
 
-@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"temper": 0.5}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"count_exponent": 0.5}], ids=str)
 def test_axes_add_up_to_the_cell(settings):
     """All axes and the base, which is what independence would have, are the count by what the margins expect."""
     x = some_counts(rows=7, columns=5)
     model = CorrespondenceAnalysis(4, **settings).fit(x)
-    x = x ** settings.get("temper", 1)
+    x = x ** settings.get("count_exponent", 1)
     times = x * x.sum() / np.outer(x.sum(axis=1), x.sum(axis=0))
     for i, j in np.ndindex(x.shape):
         why = model.explain(i, j)
@@ -360,7 +360,7 @@ def test_cells_that_are_not_there():
     model = CorrespondenceAnalysis(2).fit(x)
     assert model.explain(6, 0).value == 1
     assert 6 not in dict(model.nearest(0, n=99))
-    with pytest.raises(InputError, match="no row 7; they go from 0 to 6"):
+    with pytest.raises(InputError, match="no row 7; indices are 0 to 6"):
         model.explain(7, 0)
     model.column_labels_ = tuple("abcde")
     assert model.explain(0, "b") == CorrespondenceAnalysis(2).fit(x).explain(0, 1)

@@ -98,7 +98,7 @@ def test_who_may_ask(shelf, path, headers, status):
         ("lines", "words is missing"),
         ("topics?relevance=nan", "relevance must be a finite number from 0 to 1"),
         ("phrase?words=bank", "two different words"),
-        ("table?rows=year", "rows must be a field"),
+        ("table?rows=year", "rows must be a document field"),
         ("document?number=9999", "no document 9999"),
     ],
 )

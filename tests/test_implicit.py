@@ -160,7 +160,7 @@ def test_groups_are_found():
     ("X", "how", "fault"),
     [
         (np.array([[1.0, -1.0]]), {}, "at least 0; got -1"),
-        (np.zeros((2, 2)), {}, "no value is above 0"),
+        (np.zeros((2, 2)), {}, "at least one value must be above 0"),
         (np.eye(2), {"zero_weight": 0}, "zero_weight must be"),
         (np.eye(2), {"steps": 0}, "steps must be"),
         (np.eye(2), {"ridge": 0}, "ridge must be"),
@@ -173,7 +173,7 @@ def test_faults(X, how, fault):
     model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
     with pytest.raises(InputError, match="got row 3"):
         model.recommend([3])
-    with pytest.raises(InputError, match=r"must be of shape \(3, 3\)"):
+    with pytest.raises(InputError, match=r"must have shape \(3, 3\)"):
         model.recommend([0], without=np.eye(2))
 
 

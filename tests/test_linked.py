@@ -1,4 +1,4 @@
-"""Solvers of linked tables: point estimates, draws and variational distributions of shared factors."""
+"""Solvers of coupled tables: point estimates, draws and variational distributions of shared factors."""
 
 from importlib import import_module
 
@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from polyadic import CP, Entries, InputError, Objective, Squared, Term
 from polyadic.completion.coupled.coordinate_descent import collective, parabola
-from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.draws import Average, Chain
 from polyadic.completion.coupled.gibbs import Draw, Priors, gibbs
 from polyadic.completion.coupled.variational import Beliefs, GammaPrior, beliefs, variational
@@ -42,7 +42,7 @@ def table(slots, loss, *, seed, share=0.5, weighted=False, zero_weight=0.0, weig
 
 
 def many(*extra):
-    """Tables of all kinds, linked."""
+    """Tables of all kinds, coupled."""
     terms = [
         table((0, 1), Squared(), seed=0, weighted=True),
         table((1, 2), Logistic(), seed=1),
@@ -52,7 +52,7 @@ def many(*extra):
         *extra,
     ]
     biased = [len(set(t.slots)) == len(t.slots) and not t.zero_weight for t in terms]
-    return Linked(terms, SIZES, biased=biased)
+    return CoupledTables(terms, SIZES, biased=biased)
 
 
 # ---- kernels
@@ -127,7 +127,7 @@ def test_parabolas_lie_above_losses_and_touch_them(loss):
 
 def test_losses_without_a_parabola_are_refused():
     """With a sentence that names those that have one."""
-    with pytest.raises(InputError, match="one of the losses Squared, Logistic, SoftplusPoisson, Huber; got Poisson"):
+    with pytest.raises(InputError, match="loss must be one of Squared, Logistic, SoftplusPoisson, Huber; got Poisson"):
         parabola(Poisson(), np.ones(1), np.ones(1))
 
 
@@ -136,10 +136,10 @@ def test_losses_without_a_parabola_are_refused():
 
 def test_sweeps_never_raise_the_objective():
     """With all kinds of tables, biases, weighted zeros; and threads do not matter."""
-    linked = many(table((1, 2), SoftplusPoisson(), seed=6), table((0, 2), Huber(0.5), seed=7))
-    start = linked.start(3, np.random.default_rng(0), scale=0.5)
+    coupled = many(table((1, 2), SoftplusPoisson(), seed=6), table((0, 2), Huber(0.5), seed=7))
+    start = coupled.start(3, np.random.default_rng(0), scale=0.5)
     results = [
-        run(collective(linked, start, ridges=[0.1, 0.2, 0.3], bias_ridge=0.2, threads=t), max_iter=40) for t in (1, 2)
+        run(collective(coupled, start, ridges=[0.1, 0.2, 0.3], bias_ridge=0.2, threads=t), max_iter=40) for t in (1, 2)
     ]
     history = np.array(results[0].history)
     assert (np.diff(history) <= 1e-10 * history[0]).all()
@@ -154,10 +154,10 @@ def test_point_estimates_are_stationary():
         table((0, 1, 2), Squared(), seed=3, share=0.2),
         table((0, 2), Squared(), seed=4, zero_weight=0.3),
     ]
-    linked = Linked(terms, SIZES, biased=[False] * 4)
-    start = linked.start(2, np.random.default_rng(0), scale=0.5)
+    coupled = CoupledTables(terms, SIZES, biased=[False] * 4)
+    start = coupled.start(2, np.random.default_rng(0), scale=0.5)
     ridges = [0.5, 0.6, 0.7]
-    state = run(collective(linked, start, ridges=ridges, bias_ridge=1, threads=1), max_iter=400, tol=0).factors
+    state = run(collective(coupled, start, ridges=ridges, bias_ridge=1, threads=1), max_iter=400, tol=0).factors
     shifted = []
     for t, term in enumerate(terms):  # a squared or logistic table with an intercept is one with other values
         if term.zero_weight or isinstance(term.loss, Logistic):
@@ -168,11 +168,11 @@ def test_point_estimates_are_stationary():
             shifted.append(
                 Term(Entries(x.indices, values, x.shape, x.weights, unlisted="missing"), CP(), Squared(), term.slots)
             )
-    factors = [linked.factor(state[0], s) for s in range(3)]
+    factors = [coupled.factor(state[0], s) for s in range(3)]
     squared = [term for term in shifted if not isinstance(term.loss, Logistic)]
     _, gradient = Objective(squared, [L2(r) for r in ridges]).value_and_gradient(factors)
     logistic = terms[1]
-    m = linked.products(state[0], 1, 1) + state[2][0]
+    m = coupled.products(state[0], 1, 1) + state[2][0]
     d = 2.0 * (expit(m) - logistic.entries.values)
     np.add.at(gradient[1], logistic.entries.indices[:, 0], d[:, None] * factors[2][logistic.entries.indices[:, 1]])
     np.add.at(gradient[2], logistic.entries.indices[:, 1], d[:, None] * factors[1][logistic.entries.indices[:, 0]])
@@ -182,10 +182,10 @@ def test_point_estimates_are_stationary():
 def test_agrees_with_quasi_newton():
     """A matrix and weighted zeros: both solvers reach one objective."""
     terms = [table((0, 1), Squared(), seed=5, zero_weight=1.0)]
-    linked = Linked(terms, SIZES[:2], biased=[False])
-    start = linked.start(3, np.random.default_rng(0), scale=0.5)
-    ours = run(collective(linked, start, ridges=[0.1, 0.1], bias_ridge=1, threads=1), max_iter=500, tol=0)
-    factors = [linked.factor(start[0], s).copy() for s in range(2)]
+    coupled = CoupledTables(terms, SIZES[:2], biased=[False])
+    start = coupled.start(3, np.random.default_rng(0), scale=0.5)
+    ours = run(collective(coupled, start, ridges=[0.1, 0.1], bias_ridge=1, threads=1), max_iter=500, tol=0)
+    factors = [coupled.factor(start[0], s).copy() for s in range(2)]
     theirs = run(quasi_newton(Objective(terms, [L2(0.1), L2(0.1)]), factors), max_iter=500, tol=0)
     assert ours.history[0] == pytest.approx(theirs.history[0])
     assert ours.history[-1] == pytest.approx(theirs.history[-1], rel=1e-4)
@@ -193,19 +193,19 @@ def test_agrees_with_quasi_newton():
 
 def test_tables_that_do_not_fit_are_refused():
     """One sentence each."""
-    with pytest.raises(InputError, match="relates a row with itself"):
-        Linked(
+    with pytest.raises(InputError, match="relates a row to itself"):
+        CoupledTables(
             [Term(Entries(np.array([[1, 1]]), np.ones(1), (12, 12)), CP(), Squared(), (0, 0))], SIZES, biased=[False]
         )
     with pytest.raises(InputError, match="sample zeros instead"):
-        Linked([table((0, 1), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="has no biases"):
-        Linked([table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="do not fit factors of"):
-        Linked([table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
+        CoupledTables([table((0, 1), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[True])
+    with pytest.raises(InputError, match="must not have biases"):
+        CoupledTables([table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
+    with pytest.raises(InputError, match="do not match factors with"):
+        CoupledTables([table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
     symmetric = Entries.collect([[0, 1]], [1.0], 12)
-    with pytest.raises(InputError, match="symmetric entries stand for several cells"):
-        Linked([Term(symmetric, CP(), Squared(), (0, 0))], SIZES, biased=[False])
+    with pytest.raises(InputError, match="entries must not be symmetric"):
+        CoupledTables([Term(symmetric, CP(), Squared(), (0, 0))], SIZES, biased=[False])
 
 
 # ---- draws
@@ -226,17 +226,17 @@ def test_the_chain_leaves_the_joint_distribution_alone():
         cells = np.argwhere(np.ones(shape))
         cells = cells[cells[:, 0] > cells[:, 1]] if names == (0, 0) else cells
         terms.append(Term(Entries(cells, np.zeros(len(cells)), shape, unlisted="missing"), CP(), loss, names))
-    linked = Linked(terms, sizes, biased=[True, False, False, False])
-    chain = gibbs(linked, Draw(linked.start(1, rng, scale=1), np.full(4, 1.5)), priors=priors, rng=rng, threads=1)
+    coupled = CoupledTables(terms, sizes, biased=[True, False, False, False])
+    chain = gibbs(coupled, Draw(coupled.start(1, rng, scale=1), np.full(4, 1.5)), priors=priors, rng=rng, threads=1)
     kept = []
     for sweep in range(12_000):
         draw = next(chain)
         for t, loss in enumerate(losses):
-            m = linked.products(draw.state[0], t, 1) + linked.biases(draw.state[1 + t], t)
+            m = coupled.products(draw.state[0], t, 1) + coupled.biases(draw.state[1 + t], t)
             if isinstance(loss, Logistic):
-                linked.values[t] = (rng.random(len(m)) < expit(m)).astype(float)
+                coupled.values[t] = (rng.random(len(m)) < expit(m)).astype(float)
             else:
-                linked.values[t] = m + rng.standard_normal(len(m)) / np.sqrt(draw.alphas[t])
+                coupled.values[t] = m + rng.standard_normal(len(m)) / np.sqrt(draw.alphas[t])
         if sweep % 12 == 0:
             kept.append([*draw.alphas, *(offsets[0] for offsets in draw.state[1:]), draw.state[1][1]])
     columns = np.array(kept).T
@@ -263,12 +263,12 @@ def test_draws_have_the_moments_of_a_conjugate_posterior():
 
 def test_chains_go_on_as_if_they_had_not_stopped():
     """And keep no more draws than they may; averages are those of all draws."""
-    linked = many()
+    coupled = many()
 
     def chain(kept):
         rng = np.random.default_rng(3)
-        start = Draw(linked.start(2, rng, scale=0.1), np.ones(5))
-        return Chain(linked, start, rng, priors=Priors(), kept=kept, threads=2)
+        start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
+        return Chain(coupled, start, rng, priors=Priors(), n_samples=kept, threads=2)
 
     whole, parts, seen, average = chain(1000), chain(5), [], Average()
     whole.run(20, burn_in=3, seen=seen.append)
@@ -298,19 +298,19 @@ def interrupted(monkeypatch, module, call):
 
 def test_chains_go_on_after_ctrl_c(monkeypatch):
     """With the draws that there would have been."""
-    linked = many()
+    coupled = many()
 
     def chain():
         rng = np.random.default_rng(3)
-        start = Draw(linked.start(2, rng, scale=0.1), np.ones(5))
-        return Chain(linked, start, rng, priors=Priors(), kept=9, threads=1)
+        start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
+        return Chain(coupled, start, rng, priors=Priors(), n_samples=9, threads=1)
 
     whole, cut = chain(), chain()
     whole.run(8, seen=lambda _: None)
     interrupted(monkeypatch, "gibbs", 11)  # the second of three factors, in the fourth sweep
     cut.run(8, seen=lambda _: None)
     assert (cut.interrupted, cut.made) == (True, 3)
-    again = Chain.of(linked, cut.memory(), priors=Priors(), kept=9, threads=1)
+    again = Chain.of(coupled, cut.memory(), priors=Priors(), n_samples=9, threads=1)
     for one in (cut, again):
         one.run(5, seen=lambda _: None)
         assert not one.interrupted
@@ -328,36 +328,36 @@ def test_priors_are_checked():
 
 def test_draws_are_refused_for_other_losses():
     """Counts have none, and truth values no weights."""
-    linked = Linked([table((0, 1), SoftplusPoisson(), seed=0)], SIZES, biased=[True])
-    start = Draw(linked.start(2, np.random.default_rng(0), scale=1), np.ones(1))
-    with pytest.raises(InputError, match="got SoftplusPoisson, which the variational method can treat"):
-        next(gibbs(linked, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
-    linked = Linked([table((0, 1), Logistic(), seed=0, weighted=True)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="count once each"):
-        next(gibbs(linked, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
+    coupled = CoupledTables([table((0, 1), SoftplusPoisson(), seed=0)], SIZES, biased=[True])
+    start = Draw(coupled.start(2, np.random.default_rng(0), scale=1), np.ones(1))
+    with pytest.raises(InputError, match=r"got SoftplusPoisson\. Variational Bayes also supports counts"):
+        next(gibbs(coupled, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
+    coupled = CoupledTables([table((0, 1), Logistic(), seed=0, weighted=True)], SIZES, biased=[True])
+    with pytest.raises(InputError, match="weights of logistic losses must be 1"):
+        next(gibbs(coupled, start, priors=Priors(), rng=np.random.default_rng(0), threads=1))
 
 
 # ---- variational distributions
 
 
-def fitted(linked, *, rank=3, sweeps=200):
+def fitted(coupled, *, rank=3, sweeps=200):
     prior = GammaPrior()
-    start = beliefs(linked, rank, np.random.default_rng(0), prior=prior, threads=1)
-    return run(variational(linked, start, prior=prior, threads=2), max_iter=sweeps, tol=0)
+    start = beliefs(coupled, rank, np.random.default_rng(0), prior=prior, threads=1)
+    return run(variational(coupled, start, prior=prior, threads=2), max_iter=sweeps, tol=0)
 
 
-def bound(linked, q):
-    return -next(variational(linked, q, prior=GammaPrior(), threads=1)).objective
+def bound(coupled, q):
+    return -next(variational(coupled, q, prior=GammaPrior(), threads=1)).objective
 
 
 @pytest.fixture(scope="module")
-def linked():
+def coupled():
     return many(table((1, 2), SoftplusPoisson(), seed=6))
 
 
 @pytest.fixture(scope="module")
-def distribution(linked):
-    return fitted(linked, sweeps=150)
+def distribution(coupled):
+    return fitted(coupled, sweeps=150)
 
 
 def test_the_bound_never_falls(distribution):
@@ -366,17 +366,17 @@ def test_the_bound_never_falls(distribution):
     assert (np.diff(history) <= 1e-9 * np.abs(history[0])).all()
 
 
-def test_nothing_near_has_a_higher_bound(linked, distribution):
+def test_nothing_near_has_a_higher_bound(coupled, distribution):
     """After the last sweep, moving any part of the distribution a little lowers the bound."""
     arrays = distribution.factors
     rng = np.random.default_rng(1)
-    best = bound(linked, Beliefs.of(arrays, len(linked.terms), 3))
+    best = bound(coupled, Beliefs.of(arrays, len(coupled.terms), 3))
     for number, array in enumerate(arrays):
-        zeros = 1 <= number <= len(linked.terms) and linked.zeros[number - 1]
+        zeros = 1 <= number <= len(coupled.terms) and coupled.zeros[number - 1]
         if not array.size or zeros:  # a table of weighted zeros has no intercept
             continue
         for _ in range(3):
-            q = Beliefs.of([one.copy() for one in arrays], len(linked.terms), 3)
+            q = Beliefs.of([one.copy() for one in arrays], len(coupled.terms), 3)
             moved = q.arrays()
             change = 0.02 * rng.standard_normal(array.shape) * (np.abs(array) if number > 6 else 0.1)
             if array.ndim == 2:
@@ -384,18 +384,18 @@ def test_nothing_near_has_a_higher_bound(linked, distribution):
             if array.ndim == 3:
                 change = np.einsum("n,nrs->nrs", 0.05 * rng.standard_normal(len(array)), array)
             moved[number] = array + change
-            assert bound(linked, Beliefs.of(moved, len(linked.terms), 3)) <= best + 1e-6 * abs(best)
+            assert bound(coupled, Beliefs.of(moved, len(coupled.terms), 3)) <= best + 1e-6 * abs(best)
 
 
 def test_the_bound_lies_below_the_evidence():
     """One row, one column, one observation, precisions almost known: the integral is done on a grid."""
     x = 1.3
     prior = GammaPrior(1e6, 1e6)  # precisions of 1, to a thousandth
-    linked = Linked(
+    coupled = CoupledTables(
         [Term(Entries(np.array([[0, 0]]), np.array([x]), (1, 1)), CP(), Squared(), (0, 1))], (1, 1), biased=[False]
     )
-    start = beliefs(linked, 1, np.random.default_rng(0), prior=prior, threads=1)
-    result = run(variational(linked, start, prior=prior, threads=1), max_iter=500, tol=0)
+    start = beliefs(coupled, 1, np.random.default_rng(0), prior=prior, threads=1)
+    result = run(variational(coupled, start, prior=prior, threads=1), max_iter=500, tol=0)
     grid = np.linspace(-8, 8, 801)
     u, v = np.meshgrid(grid, grid)
     o = result.factors[1][0]  # a point, so part of the model
@@ -407,13 +407,13 @@ def test_the_bound_lies_below_the_evidence():
 def test_the_bound_lies_below_the_evidence_of_counts():
     """One cell that was counted: the likelihood is a probability, log x! included."""
     x, prior = 5.0, GammaPrior(1e6, 1e6)
-    linked = Linked(
+    coupled = CoupledTables(
         [Term(Entries(np.array([[0, 0]]), np.array([x]), (1, 1)), CP(), SoftplusPoisson(), (0, 1))],
         (1, 1),
         biased=[False],
     )
-    start = beliefs(linked, 1, np.random.default_rng(0), prior=prior, threads=1)
-    result = run(variational(linked, start, prior=prior, threads=1), max_iter=500, tol=0)
+    start = beliefs(coupled, 1, np.random.default_rng(0), prior=prior, threads=1)
+    result = run(variational(coupled, start, prior=prior, threads=1), max_iter=500, tol=0)
     grid = np.linspace(-8, 8, 801)
     u, v = np.meshgrid(grid, grid)
     counted = stats.poisson.pmf(x, np.logaddexp(0, result.factors[1][0] + u * v))
@@ -434,12 +434,12 @@ def test_components_that_are_not_needed_vanish():
     x = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 40)) + 0.3 * rng.standard_normal((60, 40))
     cells = np.argwhere(rng.random(x.shape) < 0.4)
     entries = Entries(cells, x[tuple(cells.T)], x.shape, unlisted="missing")
-    linked = Linked([Term(entries, CP(), Squared(), (0, 1))], x.shape, biased=[False])
-    q = Beliefs.of(fitted(linked, rank=5, sweeps=200).factors, 1, 2)
-    squares = np.sort(np.prod([(linked.factor(q.means[0], s) ** 2).sum(axis=0) for s in (0, 1)], axis=0))
+    coupled = CoupledTables([Term(entries, CP(), Squared(), (0, 1))], x.shape, biased=[False])
+    q = Beliefs.of(fitted(coupled, rank=5, sweeps=200).factors, 1, 2)
+    squares = np.sort(np.prod([(coupled.factor(q.means[0], s) ** 2).sum(axis=0) for s in (0, 1)], axis=0))
     assert (squares[:3] < 0.01 * squares[3]).all()
     assert q.alphas[0] ** -0.5 == pytest.approx(0.3, rel=0.1)
-    left = x - linked.factor(q.means[0], 0) @ linked.factor(q.means[0], 1).T - q.means[1][0]
+    left = x - coupled.factor(q.means[0], 0) @ coupled.factor(q.means[0], 1).T - q.means[1][0]
     hidden = np.ones(x.shape, bool)
     hidden[tuple(cells.T)] = False
     assert np.sqrt(np.mean(left[hidden] ** 2)) < 0.4
@@ -453,8 +453,8 @@ def test_truth_values_of_a_planted_matrix():
     seen = rng.random(m.shape) < 0.5
     cells = np.argwhere(seen)
     entries = Entries(cells, x[seen], m.shape, unlisted="missing")
-    linked = Linked([Term(entries, CP(), Logistic(), (0, 1))], m.shape, biased=[False])
-    q = Beliefs.of(fitted(linked, rank=3, sweeps=60).factors, 1, 2)
-    found = linked.factor(q.means[0], 0) @ linked.factor(q.means[0], 1).T + q.means[1][0]
+    coupled = CoupledTables([Term(entries, CP(), Logistic(), (0, 1))], m.shape, biased=[False])
+    q = Beliefs.of(fitted(coupled, rank=3, sweeps=60).factors, 1, 2)
+    found = coupled.factor(q.means[0], 0) @ coupled.factor(q.means[0], 1).T + q.means[1][0]
     truth = np.mean((m > 0)[~seen] == x[~seen])
     assert np.mean((found > 0)[~seen] == x[~seen]) > truth - 0.04

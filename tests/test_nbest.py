@@ -76,7 +76,7 @@ def test_unknown_features(tmp_path):
         (groups,) = lists
         assert groups.features.shape == (2, 1)
         assert lists.ignored == 3
-    with pytest.raises(InputError, match="line 1: feature 'x' is not known"):
+    with pytest.raises(InputError, match="line 1: unknown feature 'x'"):
         list(NBestLists(path, names=["a"], unknown="error"))
     path.unlink()
     assert len(list(lists)) == 1  # it is not read again
@@ -85,7 +85,7 @@ def test_unknown_features(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "no JSON"),
+        ("{", "invalid JSON"),
         ("[]", "expected"),
         ('{"candidates": []}', "at least one"),
         ('{"candidates": [3]}', "expected"),
@@ -97,11 +97,11 @@ def test_unknown_features(tmp_path):
         ('{"candidates": [{"cost": 1' + "0" * 400 + "}]}", "cost must be a finite"),
         ('{"candidates": [{"cost": true}]}', "cost must be"),
         ('{"candidates": [{"cost": 0, "text": "\\ud800"}]}', "surrogate"),
-        ('{"candidates": [{"cost": 0, "score": 1, "features": ["(score)"]}]}', "a score, and the feature"),
+        ('{"candidates": [{"cost": 0, "score": 1, "features": ["(score)"]}]}', "both a score and a feature"),
         ('{"candidates": [{"cost": 0, "features": {"a": Infinity}}]}', "feature 'a' must be a finite"),
-        ('{"candidates": [{"cost": 0, "features": [1]}]}', "must be names"),
-        ('{"candidates": [{"cost": 0, "features": 5}]}', "names or a dict"),
-        ('{"candidates": [{"cost": 0, "score": 1}, {"cost": 0}]}', "some candidates have a score"),
+        ('{"candidates": [{"cost": 0, "features": [1]}]}', "must be strings"),
+        ('{"candidates": [{"cost": 0, "features": 5}]}', "list of names or an object"),
+        ('{"candidates": [{"cost": 0, "score": 1}, {"cost": 0}]}', "for all candidates of a list or for none"),
         ("[" * 100_000, "recursion|JSON"),
     ],
 )
@@ -119,7 +119,7 @@ def test_files_that_are_no_lists(tmp_path):
         NBestLists(tmp_path / "none.jsonl")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
-    with pytest.raises(InputError, match="has no lists"):
+    with pytest.raises(InputError, match="has no candidate lists"):
         NBestLists(empty)
     empty.write_text('{"candidates": [{"features": ["a"]}]}')
     assert next(iter(NBestLists(empty, costs=False))).costs.tolist() == [0]
@@ -240,7 +240,7 @@ def test_refused(files):
     write_nbest(new, [{"candidates": [candidate(0, ["new"]), candidate(1, ["newer"])]}])
     assert json.loads(rerank("evaluate", out, new, "--json"))["unknown_features"] == 2
     assert "occurred 2 times" in rerank("apply", out, new)
-    assert "line 1: feature 'new' is not known" in rerank("evaluate", out, new, "--unknown", "error", code=1)
+    assert "line 1: unknown feature 'new'" in rerank("evaluate", out, new, "--unknown", "error", code=1)
     new.write_text('{"candidates": [{"features": ["f1"]}]}')
     assert json.loads(rerank("apply", out, new))["chosen"] == 0
     assert "cost is missing" in rerank("evaluate", out, new, code=1)

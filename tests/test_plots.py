@@ -132,7 +132,7 @@ def test_labels_of_a_data_frame():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame([[3, 1, 0], [1, 2, 2], [0, 1, 4]], index=["x", "y", "z"], columns=["a", "b", "c"])
     for data, labels in ((table, {*"xyzabc"}), (table.to_numpy(), {*"123"})):
-        model = CorrespondenceAnalysis(rank=2).fit(data)
+        model = CorrespondenceAnalysis(n_components=2).fit(data)
         assert {text.get_text() for text in plots.biplot(model).texts} <= labels
         assert {label.get_text() for label in plots.contributions(model).get_yticklabels()} <= labels
         assert model.row_labels_ == (("x", "y", "z") if data is table else None)

@@ -112,7 +112,7 @@ def test_the_planted_rank_is_found():
 
 def test_something_to_choose_from():
     """An empty list of ranks or ridges is refused."""
-    with pytest.raises(InputError, match="at least one rank"):
+    with pytest.raises(InputError, match="must not be empty"):
         ReducedRankRegressionCV(ranks=[]).fit(*problem())
 
 
@@ -214,22 +214,22 @@ def test_tasks_refuse():
     """What does not fit is named."""
     X, Y = problem(10, 4, 3)
     for targets, fault in (
-        (Y[:5], "a row for each of 10"),
-        (Y[:, 0], "a row for each of 10"),
-        (np.full_like(Y, np.nan), "some must be known"),
+        (Y[:5], "targets must have 10 rows"),
+        (Y[:, 0], "targets must have 10 rows"),
+        (np.full_like(Y, np.nan), "one must be known"),
         (np.where(Y > 0, np.inf, Y), "must be finite"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankTasks(2).fit(X, targets)
-    with pytest.raises(InputError, match="truth values are from 0 to 1"):
+    with pytest.raises(InputError, match="must be from 0 to 1"):
         LowRankTasks(2, loss="logistic").fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
         LowRankTasks(2).fit(np.full((10, 4), np.nan), Y)
     model = LowRankTasks(2).fit(X, Y)
     for tasks in ([0, 1], np.full(10, 3), np.full(10, -1), np.zeros(10)):
-        with pytest.raises(InputError, match="tasks are one whole number"):
+        with pytest.raises(InputError, match="tasks must have one index"):
             model.predict_tasks(X, tasks)
-    with pytest.raises(InputError, match="logistic loss alone"):
+    with pytest.raises(InputError, match="predict_proba requires"):
         model.predict_proba(X)
     with pytest.raises(InputError, match="targets must be of shape"):
         model.score(X, Y[:, :2])

@@ -54,10 +54,10 @@ def test_kinds_of_data_say_the_same():
     found = []
     for relation in kinds:
         database = Database({"r": relation})
-        linked = database.linked(np.random.default_rng(0))
+        coupled = database.coupled(np.random.default_rng(0))
         assert database.sizes == {"a": 2, "b": 3}
         (centre, scale), t = database.units["r"], 0
-        found.append((linked.indices[t].tolist(), (centre + scale * np.asarray(linked.values)[t]).round(9).tolist()))
+        found.append((coupled.indices[t].tolist(), (centre + scale * np.asarray(coupled.values)[t]).round(9).tolist()))
     assert all(one == found[0] for one in found)
     assert found[0][1] == [1.0, 2.0, 3.0]
 
@@ -81,53 +81,59 @@ def test_entities_are_found_across_tables():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (dict, "a database needs relations by name"),
+        (dict, "relations must be a non-empty mapping"),
         (lambda: {"r": likes(stars=["5", "good", "4", "2"])}, "r: column 'stars' must hold numbers; got 'good'"),
         (lambda: {"r": likes(stars=[5, np.inf, 4, 2])}, "r: a value is not finite; leave unknown cells out"),
         (
             lambda: {"r": likes(user=["ann", None, "bob", "cid"])},
-            "column 'user' must name entities by text or whole numbers",
+            "column 'user' must hold text or whole numbers",
         ),
-        (lambda: {"r": likes(user=["ann", "bob"])}, "r: columns are of different lengths"),
-        (lambda: {"r": Relation(LIKES, ("user", "movie"))}, "there is no column 'movie'; there are user, film, stars"),
+        (lambda: {"r": likes(user=["ann", "bob"])}, "r: columns have different lengths"),
+        (
+            lambda: {"r": Relation(LIKES, ("user", "movie"))},
+            "there is no column 'movie'; columns are user, film, stars",
+        ),
         (
             lambda: {"r": Relation(LIKES, ("user", "film"), value="stars", loss="logistic")},
-            "r: a logistic loss takes 0 and 1; got 5",
+            "r: values of a logistic loss must be 0 or 1; got 5",
         ),
         (
             lambda: {"r": Relation({"a": [1], "b": [2], "x": [1.5]}, ("a", "b"), value="x", loss="poisson")},
-            "takes counts; got 1.5",
+            "must be counts; got 1.5",
         ),
         (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: the cell \('ann', 'Jaws'\) has several values"),
         (
             lambda: {"r": likes(), "s": Relation(np.eye(3), ("user", "town"))},
-            "users are numbered in 's' and named in 'r'",
+            "entities of type user are numbered in 's' but named in 'r'",
         ),
         (
             lambda: {"r": likes(), "s": likes(user=[1, 2, 3, 4])},
-            "users are named by text in one table and by numbers in another",
+            "entities of type user are named by text in one table and by numbers in another",
         ),
         (
             lambda: {"r": Relation(np.eye(3), ("a", "b")), "s": Relation(np.eye(4), ("a", "c"))},
-            "a: tables number different amounts",
+            "a: tables have different numbers of entities",
         ),
-        (lambda: {"r": Relation(np.eye(3), ("a", "a"))}, "r: a cell relates a a with itself; leave such cells out"),
-        (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "r: data of 2 modes does not fit 3 entities"),
-        (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: no cell is known"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "a"))}, "r: a cell relates a a to itself; leave such cells out"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "r: data has 2 modes, but 3 entity types"),
+        (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: no cell is observed"),
         (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a frame, a sparse matrix"),
-        (lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))}, "r: entities share a type, so name their columns"),
-        (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must name entities by text or whole"),
-        (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must name entities by text or whole"),
-        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by name columns of a frame"),
+        (
+            lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
+            "r: two entities have the same type; name their columns",
+        ),
+        (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must hold text or whole"),
+        (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must hold text or whole"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by need a frame"),
         (
             lambda: {"r": Relation({**LIKES, "w": [0] * 4}, ("user", "film"), value="stars", weight_by="w")},
-            "r: every weight is zero",
+            "r: all weights are zero",
         ),
         (
             lambda: {"r": Relation({"a": [1, 1], "b": [2, 2], "w": [1, 9]}, ("a", "b"), weight_by="w")},
             r"r: the cell \('1', '2'\) has several weights",
         ),
-        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: every truth value is 1; unlisted="),
+        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: all values are 1; use unlisted="),
     ],
 )
 def test_data_that_contradicts_itself_is_refused(make, message):
@@ -151,7 +157,7 @@ def test_names_of_any_kind():
         database = Database({"r": Relation(asked, ("user", "film"), value="stars")})
         assert database.names["user"].tolist() == [3, 7, 9]
         assert database.locate("r", asked)[:, 0].tolist() == [0, 0, 2, 1]
-    with pytest.raises(InputError, match="user: names are a list of text or of whole numbers"):
+    with pytest.raises(InputError, match="user: names must be text or whole numbers"):
         Database({"r": likes()}, entities={"user": [*people, np.nan]})
 
 
@@ -173,34 +179,34 @@ def test_relations_that_make_no_sense_are_refused():
     """Before data is read."""
     with pytest.raises(InputError, match="entities must be a sequence, each text; got 'user'"):
         Relation(LIKES, "user")
-    with pytest.raises(InputError, match="entities must name the type along each of two modes"):
+    with pytest.raises(InputError, match="entities must name the entity types of at least two modes"):
         Relation(LIKES, ("user",))
     with pytest.raises(InputError, match="loss must be one of 'squared', 'logistic', 'poisson', 'huber'; got 'hinge'"):
         Relation(LIKES, ("user", "film"), loss="hinge")
-    with pytest.raises(InputError, match="no relation names the entity type 'town'; there are user, film"):
+    with pytest.raises(InputError, match="no relation has the entity type 'town'; types are user, film"):
         Database({"r": likes()}, entities={"town": ["Rome"]})
     with pytest.raises(InputError, match="there is no user 'bob'"):
         Database({"r": likes()}, entities={"user": ["ann", "cid"]})
     database = Database({"r": likes()})
     for cells, message in (
         ([("ann", "Psycho")], "there is no film 'Psycho'"),
-        ([("ann",)], "r: a cell names 2 entities"),
+        ([("ann",)], "r: each cell must have 2 entities"),
         ([(1, "Up")], "users are named by text; got 1"),
         ([("ann", np.nan)], "films are named by text or whole numbers, none of them missing"),
-        (("ann", 1), "r: a cell names 2 entities"),
-        ({"user": ["ann"]}, "r: there is no column 'film'; there are user"),
-        ({"user": ["ann"], "film": ["Up", "M"]}, "r: columns are of different lengths"),
+        (("ann", 1), "r: each cell must have 2 entities"),
+        ({"user": ["ann"]}, "r: there is no column 'film'; columns are user"),
+        ({"user": ["ann"], "film": ["Up", "M"]}, "r: columns have different lengths"),
     ):
         with pytest.raises(InputError, match=message):
             database.locate("r", cells)
-    with pytest.raises(InputError, match="there is no relation 'rates'; there are r"):
+    with pytest.raises(InputError, match="there is no relation 'rates'; relations are r"):
         database.locate("rates", [])
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
     with pytest.raises(InputError, match="bs are numbered from 0 to 2; got 0 to 3"):
         numbered.locate("r", [(0, 0), (0, 3)])
     with pytest.raises(InputError, match="as are numbered from 0 to 2; got 'x'"):
         numbered.locate("r", [("x", 0)])
-    with pytest.raises(InputError, match="r: a cell names 2 entities"):
+    with pytest.raises(InputError, match="r: each cell must have 2 entities"):
         numbered.locate("r", (0, 1))
     with pytest.raises(InputError, match="biases must be True or False; got 'no'"):
         Relation(LIKES, ("user", "film"), biases="no")
@@ -219,8 +225,8 @@ def test_a_type_named_twice_has_unordered_cells():
     """(a, b) and (b, a) are one cell; contradictions are found."""
     friends = {"one": ["ann", "bob", "ann"], "other": ["bob", "ann", "cid"], "x": [1, 1, 0]}
     relation = Relation(friends, ("user", "user"), columns=("one", "other"), value="x", loss="logistic")
-    linked = Database({"friends": relation}).linked(np.random.default_rng(0))
-    assert linked.indices[0].tolist() == [[1, 0], [2, 0]]
+    coupled = Database({"friends": relation}).coupled(np.random.default_rng(0))
+    assert coupled.indices[0].tolist() == [[1, 0], [2, 0]]
     model = CollectiveFactorization(2, seed=0).fit({"friends": relation})
     assert model.predict("friends", [("ann", "bob")]) == model.predict("friends", [("bob", "ann")])
     with pytest.raises(InputError, match="has several values"):
@@ -238,7 +244,7 @@ def test_drawn_zeros_are_unlisted_cells():
             cells = cells[cells[:, 0] > cells[:, 1]]
         cells = cells[(cells < shape).all(axis=1)]
         listed = Entries(cells, np.ones(len(cells)), shape)
-        both = with_negatives(listed, Relation(np.eye(2), entities, negatives=3), rng)
+        both = with_negatives(listed, Relation(np.eye(2), entities, n_negatives=3), rng)
         new = both.indices[len(cells) :]
         assert both.squares() == len(cells)
         assert len(cells) < len(new) <= 3 * len(cells)
@@ -360,7 +366,7 @@ def test_tensors_and_truth_values(model):
     fitted = (
         clone(model)
         .set_params(rank=2)
-        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", negatives=3)})
+        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", n_negatives=3)})
     )
     others = np.argwhere(m <= np.quantile(m, 0.8))
     positive_scores, other_scores = fitted.predict("says", held), fitted.predict("says", others)
@@ -379,7 +385,7 @@ def test_counts():
         found = model.fit(table).predict("r", np.argwhere(hidden))
         assert (found > 0).all()
         assert np.corrcoef(found, np.logaddexp(0, m)[hidden])[0, 1] > 0.8
-    with pytest.raises(InputError, match="draws are made for squared and logistic losses"):
+    with pytest.raises(InputError, match="Gibbs sampling needs squared or logistic losses"):
         BayesianFactorization(2).fit(table)
 
 
@@ -402,14 +408,14 @@ def test_draws_are_averaged_on_the_way():
     kept = whole.predict_distribution("r", cells)
     np.testing.assert_allclose(whole.averages("r").mean, kept.mean, rtol=1e-5)
     np.testing.assert_allclose(whole.averages("r").std, kept.std, rtol=1e-4)
-    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells}).more(7)
+    parts = BayesianFactorization(2, burn_in=3, draws=5, n_samples=0, seed=1).fit(table, at={"r": cells}).more(7)
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
-    with pytest.raises(InputError, match="no draw was kept"):
+    with pytest.raises(InputError, match="no samples are stored"):
         parts.predict("r", cells)
-    with pytest.raises(InputError, match="with kept=0 nothing would be left"):
-        BayesianFactorization(2, kept=0).fit(table)
-    with pytest.raises(InputError, match="no cells of 's' were named"):
+    with pytest.raises(InputError, match="with n_samples=0 nothing is stored"):
+        BayesianFactorization(2, n_samples=0).fit(table)
+    with pytest.raises(InputError, match="no cells of 's' were passed to fit"):
         whole.averages("s")
 
 
@@ -440,12 +446,12 @@ def test_similar_entities():
 def test_parameters_are_checked():
     """By name."""
     table = {"r": likes()}
-    with pytest.raises(InputError, match="ridge: there is no entity type 'town'; there are user, film"):
+    with pytest.raises(InputError, match="ridge has an unknown entity type 'town'; types are user, film"):
         CollectiveFactorization(2, ridge={"town": 1.0}).fit(table)
-    with pytest.raises(InputError, match="ridge: there is no number for 'film'"):
+    with pytest.raises(InputError, match="ridge has no value for entity type 'film'"):
         CollectiveFactorization(2, ridge={"user": 1.0}).fit(table)
     zeros = {"r": Relation(np.eye(4), ("a", "b"), unlisted="zero")}
-    with pytest.raises(InputError, match="count_power must be 0 where zeros are weighted"):
+    with pytest.raises(InputError, match="count_power must be 0 if zeros are weighted"):
         CollectiveFactorization(2, count_power=1.0).fit(zeros)
 
 
@@ -479,8 +485,8 @@ def test_loaded_chains_go_on(tmp_path):
         "ratings": Relation(known, ("user", "film")),
         "signs": Relation(coo_array(signs), ("film", "sign"), loss="logistic", unlisted="zero"),
     }
-    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=6, seed=1).fit(tables)
-    BayesianFactorization(2, burn_in=3, draws=5, kept=6, seed=1).fit(tables).save(tmp_path / "m")
+    whole = BayesianFactorization(2, burn_in=3, draws=12, n_samples=6, seed=1).fit(tables)
+    BayesianFactorization(2, burn_in=3, draws=5, n_samples=6, seed=1).fit(tables).save(tmp_path / "m")
     loaded = load(tmp_path / "m").more(7)
     np.testing.assert_array_equal(loaded.predict("ratings", [(1, 2)]), whole.predict("ratings", [(1, 2)]))
     assert loaded.noise_ == pytest.approx(whole.noise_)
@@ -490,8 +496,8 @@ def test_loaded_averages_go_on(tmp_path):
     """Without any draw kept too."""
     _, known, _, _ = planted()
     table, cells = {"r": Relation(known, ("user", "film"))}, np.argwhere(np.isnan(known))[:40]
-    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=0, seed=1).fit(table, at={"r": cells})
-    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells})
+    whole = BayesianFactorization(2, burn_in=3, draws=12, n_samples=0, seed=1).fit(table, at={"r": cells})
+    parts = BayesianFactorization(2, burn_in=3, draws=5, n_samples=0, seed=1).fit(table, at={"r": cells})
     parts.save(tmp_path / "m")
     loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.averages("r").std, parts.averages("r").std)

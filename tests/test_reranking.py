@@ -178,7 +178,7 @@ def test_features_beyond_those_learned(lists):
     more = csr_array(np.pad(test.features.toarray(), ((0, 0), (0, 2)), constant_values=1))
     wide = Groups(more, test.costs, test.starts)
     np.testing.assert_allclose(model.decision_function(wide), model.decision_function(test))
-    with pytest.raises(InputError, match="feature 401 was not learned"):
+    with pytest.raises(InputError, match="feature 401 was not seen in fit"):
         model.rerank(wide, unknown="error")
     blank = Groups(
         csr_array((more.data, more.indices, more.indptr), shape=(len(test.costs), 410)), test.costs, test.starts
@@ -191,13 +191,13 @@ def test_features_beyond_those_learned(lists):
 @pytest.mark.parametrize(
     ("X", "y", "words"),
     [
-        (np.eye(3), None, "give Groups"),
-        (iter([planted(0, lists=2)]), None, "iterator ends"),
+        (np.eye(3), None, "must be Groups"),
+        (iter([planted(0, lists=2)]), None, "instead of an iterator"),
         ([np.eye(3)], None, "blocks must be Groups"),
         ([], None, "no features"),
-        (3, None, "give Groups"),
+        (3, None, "must be Groups"),
         (np.eye(3), [1, 1, 1], "two classes"),
-        (np.eye(3), [1, 2], "3 rows and labels"),
+        (np.eye(3), [1, 2], "one per row"),
         ([["a"]], ["b"], "two classes|table of numbers"),
         (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
         (Groups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "no lists"),
@@ -212,11 +212,11 @@ def test_what_cannot_be_learned_from(X, y, words):
 @pytest.mark.parametrize(
     ("X", "y", "validation", "words"),
     [
-        (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "validation has 3 features; 4 are"),
+        (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "must have the 4 features of the training data; got 3"),
         (np.eye(4), [0, 1, 0, 1], planted(0, lists=2), "a pair of rows"),
         (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be Groups; got ndarray"),
-        (planted(0, lists=2), None, iter([planted(0, lists=2)]), "iterator ends"),
-        (planted(0, lists=2), None, 3, "give Groups"),
+        (planted(0, lists=2), None, iter([planted(0, lists=2)]), "instead of an iterator"),
+        (planted(0, lists=2), None, 3, "must be Groups"),
         (planted(0, lists=2), None, planted(0, lists=2).only([]), "no groups"),
     ],
 )
@@ -267,10 +267,10 @@ def test_groups_are_of_one_form(lists):
 def test_what_a_model_cannot_be_asked(lists):
     """A model of lists has no classes; rows must have the features learned."""
     model = RankingPerceptron().fit(lists[0])
-    with pytest.raises(InputError, match="give Groups"):
+    with pytest.raises(InputError, match="pass Groups"):
         model.predict(np.eye(400))
     classes = RankingPerceptron().fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(InputError, match="rows have 3 features; 4 were"):
+    with pytest.raises(InputError, match="must have the 4 features of the fit; got 3"):
         classes.predict(np.eye(3))
     with pytest.raises(InputError, match="no groups"):
         MIRA().fit(lists[0], validation=[])

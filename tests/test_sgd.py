@@ -171,7 +171,7 @@ def test_descent_ends_at_the_singular_value_decomposition():
     x = centred()
     left, sizes, right = np.linalg.svd(x, full_matrices=False)
     how = {"ridge": 1e-9, "bias_ridge": 1e-9, "max_iter": 1500, "tol": 0, "seed": 0}
-    model = StochasticMatrixFactorization(3, step=0.02, decay=0.05, **how).fit(x)
+    model = StochasticMatrixFactorization(3, learning_rate=0.02, decay=0.05, **how).fit(x)
     best = (sizes[3:] ** 2).sum()
     assert best <= model.history_[-1] < 1.001 * best
     for F, wanted in ((model.row_factors_, left[:, :3]), (model.column_factors_, right[:3].T)):
@@ -191,7 +191,7 @@ def test_the_objective_is_that_of_alternating_least_squares():
     x = np.where(rng.random((40, 30)) < 0.6, centred() + 0.3 * rng.standard_normal((40, 30)) + 2, np.nan)
     shared = {"ridge": 1.0, "bias_ridge": 0.4, "seed": 0}
     exact = MatrixFactorization(2, count_power=1, max_iter=500, tol=1e-8, **shared).fit(x)
-    model = StochasticMatrixFactorization(2, step=0.02, decay=0.03, max_iter=2000, tol=0, **shared).fit(x)
+    model = StochasticMatrixFactorization(2, learning_rate=0.02, decay=0.03, max_iter=2000, tol=0, **shared).fit(x)
     assert model.history_[-1] == pytest.approx(exact.history_[-1], rel=0.005)
     i, j = np.nonzero(np.isnan(x))
     difference = model.predict(i, j) - exact.predict(i, j)
@@ -220,5 +220,5 @@ def test_guards():
         sgd_cells(at[:1], at[:1], np.ones(1), U=U, V=V, step=0.1, ridges=np.zeros(2))
     with pytest.raises(ValueError, match="rows below 1"):
         absent_columns(np.array([0, 1]), np.array([0]), np.array([1]), number=2, rng=np.random.default_rng())
-    with pytest.raises(InputError, match="take a shorter one"):
-        StochasticMatrixFactorization(1, step=10).fit(centred())
+    with pytest.raises(InputError, match="learning_rate must be lower"):
+        StochasticMatrixFactorization(1, learning_rate=10).fit(centred())

@@ -45,7 +45,7 @@ def test_vectors_are_coordinates(corpus):
         np.testing.assert_allclose(found.vectors_, plain.coordinates(side), atol=1e-5)
     pairs = count(corpus, order=2, width=2).entries
     rows, columns = (
-        CorrespondenceVectors(3, side=side, temper=0.5).fit(pairs).vectors_ for side in ("rows", "columns")
+        CorrespondenceVectors(3, side=side, count_exponent=0.5).fit(pairs).vectors_ for side in ("rows", "columns")
     )
     np.testing.assert_allclose(rows @ rows.T, columns @ columns.T, atol=1e-4)
     neighbours = CorrespondenceVectors(5).fit(pairs).embedding(corpus.vocabulary.words).neighbours("moon", top=4)
@@ -86,7 +86,7 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "case": "g-test"}, "kernels of case 'ca'"),
+        ({"stop_weight": 1, "residual": "g-test"}, "need residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         ({"stop_weight": 1, "stop_words": {"the"}}, "needs the 19 words of the table; got 0"),
         ({"score_weight": 2}, "no effect without scores"),
@@ -103,7 +103,7 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
     table = contexts(corpus, positional=True)
     words = corpus.vocabulary.words
     assert len(CorrespondenceVectors(3).fit(table).embedding(words)) == len(words)
-    with pytest.raises(InputError, match="76 columns are places of words, not 19 words"):
+    with pytest.raises(InputError, match=r"number of vectors, 76 \(columns\); got 19"):
         CorrespondenceVectors(3, side="columns").fit(table).embedding(words)
 
 
@@ -124,9 +124,9 @@ def experiments(*arguments):
         ["--method", "ca"],
         ["--method", "root-ca", "--contexts", "left", "--side", "columns"],
         ["--method", "g-test", "--window", "centred"],
-        ["--method", "kca", "--case", "sgns", "--power", "1", "--shift", "2", "--smoothing", "0.75"],
+        ["--method", "kca", "--residual", "sgns", "--power", "1", "--shift", "2", "--smoothing", "0.75"],
         ["--method", "kca", "--stop-weight", "-0.5"],
-        ["--method", "ca", "--positional", "--temper", "0.5"],
+        ["--method", "ca", "--positional", "--count-exponent", "0.5"],
     ],
 )
 def test_train(options, corpus, tmp_path):
@@ -166,15 +166,21 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
             ["--method", "ca", "--contexts", "left", "--window", "chunk"],
             "--window has no effect on contexts of one side",
         ),
-        (["--method", "ca", "--shift", "5"], "--shift and --smoothing are options of case 'sgns'; got case 'ca'"),
-        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores are kernels of case 'ca'"),
+        (
+            ["--method", "ca", "--shift", "5"],
+            "--shift and --smoothing need --residual sgns; got --residual ca",
+        ),
+        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores need --residual ca"),
         (["--method", "kca", "--stop-weight", "-1"], "--stop-weight must be a finite number greater than -1; got -1.0"),
-        (["--method", "kca", "--shift", "5"], "--shift and --smoothing are options of case 'sgns'; got case 'ca'"),
-        (["--method", "kca", "--case", "sgns", "--weights", "log"], "--weights has no effect"),
+        (
+            ["--method", "kca", "--shift", "5"],
+            "--shift and --smoothing need --residual sgns; got --residual ca",
+        ),
+        (["--method", "kca", "--residual", "sgns", "--weights", "log"], "--weights has no effect"),
         (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),
         (["--method", "ca", "--order", "3"], "ca takes order 2; got 3"),
         (["--method", "kca", "--score-weight", "7"], "--score-weight has no effect without scores"),
-        (["--method", "kca", "--case", "sgns", "--shift", "0.5"], "--shift must be"),
+        (["--method", "kca", "--residual", "sgns", "--shift", "0.5"], "--shift must be"),
         (["--method", "ca", "--positional", "--side", "columns"], "would give vectors to places"),
         (["--method", "ca", "--contexts", "left", "--keep", "kept"], "--keep has nothing to keep"),
     ],

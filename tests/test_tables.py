@@ -194,9 +194,9 @@ def test_supplementary_points(power):
 
 
 def test_tempered_counts_are_the_analysis_of_their_roots():
-    """``temper`` takes counts to a power before anything else, also those of supplementary rows."""
+    """``count_exponent`` takes counts to a power before anything else, also those of supplementary rows."""
     N = some_table()
-    a, b = CorrespondenceAnalysis(3, temper=0.5).fit(N), CorrespondenceAnalysis(3).fit(np.sqrt(N))
+    a, b = CorrespondenceAnalysis(3, count_exponent=0.5).fit(N), CorrespondenceAnalysis(3).fit(np.sqrt(N))
     assert a.row_coordinates_ == pytest.approx(b.row_coordinates_)
     assert a.transform(N) == pytest.approx(a.row_coordinates_, abs=1e-9)
 
@@ -270,7 +270,7 @@ def test_tables_that_cannot_be_analysed(table, fault):
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.eye(4)), "zero on the diagonal"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.ones((3, 3))), "of 4 words"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=-9 * (1 - np.eye(4))), "negative"),
-        (KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})), "of 1 words"),
+        (KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})), "kernel has size 1"),
     ],
 )
 def test_parameters_that_do_not_fit(model, fault):
@@ -343,7 +343,7 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
     ("call", "fault"),
     [
         (lambda: gini_index([]), "at least one"),
-        (lambda: contingency_table(["a"], ["b", "c"]), "as many"),
+        (lambda: contingency_table(["a"], ["b", "c"]), "same number"),
         (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
         (lambda: categorical_covariance(-FISHER), "no negative"),
         (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),
@@ -618,7 +618,7 @@ def test_stored_zeros_and_repeated_cells():
     expected = case.fit(N).singular_values_
     assert case.fit(zeros).singular_values_ == pytest.approx(expected)
     repeated = csr_array((np.ones(N.sum()), (np.repeat(i, N[i, j]), np.repeat(j, N[i, j]))), N.shape)
-    model = CorrespondenceAnalysis(2, temper=0.5).fit(N)
+    model = CorrespondenceAnalysis(2, count_exponent=0.5).fit(N)
     assert model.transform_columns(repeated) == pytest.approx(model.column_coordinates_, abs=1e-9)
 
 

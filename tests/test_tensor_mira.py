@@ -18,13 +18,13 @@ from polyadic.ranking import kernels as loops
 from polyadic.ranking.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
 from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
 from polyadic.ranking.tensor_mira import (
-    by_components,
-    by_signs,
+    greedy_factors,
     guided_order,
     mapped,
     mapped_spectrum,
     mode_sizes,
     places,
+    random_sign_factors,
     tensor_norm,
 )
 from strategies import tries
@@ -123,7 +123,7 @@ def test_settings_of_the_paper_are_its_algorithm():
     v = perceptron_twin(groups, 1)[0]
     sizes = mode_sizes(24, 2)
     assert np.array_equal(model.place_, places("guided", 24, sizes, v=v))
-    start = by_signs(sizes, 2, np.random.default_rng(3).spawn(1)[0])
+    start = random_sign_factors(sizes, 2, np.random.default_rng(3).spawn(1)[0])
     slow = TensorTwin(start, model.place_, C=0.02, updates="fixed", cap="scaled", augmented=False)
     slow.learn(groups, [range(4)] * 60)
     for mine, theirs in zip(model.factors_, slow.factors, strict=True):
@@ -138,7 +138,9 @@ def learner(groups, *, D=2, H=2, seed=0, **how):
     V = groups.features.shape[1]
     rng = np.random.default_rng(seed)
     place = places("random", V, SIZES[D], seed=seed)
-    start = [w * rng.uniform(0.5, 1.5, w.shape) for w in by_signs(SIZES[D], H, rng)]  # no two scores are equal
+    start = [
+        w * rng.uniform(0.5, 1.5, w.shape) for w in random_sign_factors(SIZES[D], H, rng)
+    ]  # no two scores are equal
     return Multilinear(start, place, rng=rng, **{"C": 0.1, "averaged": False} | how), start, place
 
 
@@ -380,7 +382,7 @@ def test_features_in_another_order(mapping):
     def weights(lists, surrogate):
         sizes = mode_sizes(24, 2)
         place = places(mapping, 24, sizes, v=surrogate)
-        start = by_signs(sizes, 2, np.random.default_rng(0))
+        start = random_sign_factors(sizes, 2, np.random.default_rng(0))
         model = Multilinear(start, place, C=0.1, rng=np.random.default_rng(0))
         return run(passive_aggressive([lists], model), max_iter=3).factors[0]
 
@@ -437,7 +439,9 @@ def test_means_take_little_room(D):
     """Adding up the tensors of 3,000 lists takes little beside a dozen vectors of weights, of any order."""
     V = 1_000_000
     sizes = mode_sizes(V, D)
-    model = Multilinear(by_signs(sizes, 3, np.random.default_rng(0)), np.arange(V), C=0.1, rng=np.random.default_rng(0))
+    model = Multilinear(
+        random_sign_factors(sizes, 3, np.random.default_rng(0)), np.arange(V), C=0.1, rng=np.random.default_rng(0)
+    )
     start = weights_by(model.parts(model.F), np.arange(V))
     tracemalloc.start()
     while model.before < 3000:
@@ -462,18 +466,18 @@ def test_cells_are_sums_of_products(D):
 def test_starts_have_unit_norm(sizes):
     """Random signs are of one size in a mode, the tensor has norm 1; of a matrix components are singular vectors."""
     rng = np.random.default_rng(0)
-    start = by_signs(sizes, 3, rng)
+    start = random_sign_factors(sizes, 3, rng)
     assert np.linalg.norm(dense_tensor(start)) == pytest.approx(1)
     assert tensor_norm(start) == pytest.approx(1)
     assert all(np.ptp(np.abs(w)) < 1e-12 for w in start)
     T = rng.standard_normal(sizes)
-    found = dense_tensor(by_components(T, 2, rng))
+    found = dense_tensor(greedy_factors(T, 2, rng))
     assert np.linalg.norm(found) == pytest.approx(1)
     if len(sizes) == 2:
         U, s, Vt = np.linalg.svd(T)
         best = (U[:, :2] * s[:2]) @ Vt[:2]
         np.testing.assert_allclose(found, best / np.linalg.norm(best), atol=1e-2)
-    assert np.isfinite(dense_tensor(by_components(np.zeros(sizes), 2, rng))).all()
+    assert np.isfinite(dense_tensor(greedy_factors(np.zeros(sizes), 2, rng))).all()
 
 
 @pytest.mark.parametrize("updates", ["fixed", "rotated", "random", "joint"])

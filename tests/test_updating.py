@@ -21,7 +21,7 @@ from polyadic import (
     complete,
     load,
 )
-from polyadic.completion.cells import Cells, cells_of
+from polyadic.completion.cells import ObservedEntries, cells_of
 from polyadic.completion.named_cells import joined, named_cells, read_cells
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
@@ -128,7 +128,7 @@ def test_what_was_fitted_to_stays(name):
     x = planted()
     model = copy.deepcopy(MODELS[name]).fit(x)
     for less in (x[:-1], x[:, :-1]):
-        with pytest.raises(InputError, match="all that the model was fitted to"):
+        with pytest.raises(InputError, match="at least the rows and columns of the fit"):
             copy.deepcopy(model).update(less)
 
 
@@ -207,7 +207,7 @@ def test_intervals_cover_as_they_say():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["als", "bayesian", "trace-norm"])
 def test_other_cells_lie_within(method):
-    """Cells that nothing has seen lie within their intervals about as often as is said."""
+    """ObservedEntries that nothing has seen lie within their intervals about as often as is said."""
     rng = np.random.default_rng(1)
     x = 3 + rng.standard_normal((100, 1)) + np.outer(rng.standard_normal(100), rng.standard_normal(60))
     x += 0.5 * rng.standard_normal(x.shape)
@@ -394,7 +394,7 @@ def test_lines_that_do_not_fit():
         TableCompletion("trace-norm", ridge=1.0).fit([("a", "x", 1), ("a", "y", 2)]).update([("b", "x", 1)], sweeps=1)
     with pytest.raises(InputError, match="sweeps must be"):
         model.update([("b", "x", 1)], sweeps=-1)
-    assert isinstance(model.known_, Cells)
+    assert isinstance(model.known_, ObservedEntries)
 
 
 def test_the_latest_are_held_out(tmp_path):

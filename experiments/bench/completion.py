@@ -38,7 +38,7 @@ from scipy import sparse
 
 from experiments.data.ratings import citeulike, lastfm, movielens, movielens_fold
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import Cells, cells_of, positive_cells, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, positive_cells, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.logistic import LogisticFactorization
@@ -108,7 +108,7 @@ def named(model, x, rows) -> np.ndarray:
     return model.recommend(rows, sparse.csr_matrix(x)[rows], N=20)[0]
 
 
-def quality(model, train: Cells, held: Cells) -> tuple[float, float]:
+def quality(model, train: ObservedEntries, held: ObservedEntries) -> tuple[float, float]:
     found = recommendation(named(model, matrix(train).tocsr(), np.arange(train.shape[0])), held.rows, held.columns)
     return float(np.nanmean(found.recall)), float(np.nanmean(found.ndcg))
 
@@ -144,7 +144,7 @@ def judge(x, fits, options: argparse.Namespace) -> None:
     for rank in options.ranks:
         for who, fit in fits.items():
 
-            def fitted(cells: Cells, ridge: float, *, fit=fit, rank=rank):
+            def fitted(cells: ObservedEntries, ridge: float, *, fit=fit, rank=rank):
                 return fit(matrix(cells).tocsr(), rank, ridge, threads=options.threads, passes=15)
 
             best = max(RIDGES, key=lambda ridge: quality(fitted(train, ridge), train, held)[1])
@@ -165,7 +165,7 @@ def steppers() -> dict:
         ),
         "polyadic labels": (
             lambda x, rank, threads, **how: LogisticFactorization(
-                rank, negatives=10, seed=0, threads=threads, tol=0, **how
+                rank, n_negatives=10, seed=0, threads=threads, tol=0, **how
             ).fit(x),
             {"ridge": (0.3, 1.0, 3.0, 10.0), "max_iter": (10, 30)},
         ),
@@ -229,7 +229,7 @@ def steps(options: argparse.Namespace) -> None:
 # ---- ratings
 
 
-def matrix(cells: Cells) -> sparse.coo_matrix:
+def matrix(cells: ObservedEntries) -> sparse.coo_matrix:
     return sparse.coo_matrix((cells.values, (cells.rows, cells.columns)), shape=cells.shape)
 
 
@@ -239,7 +239,7 @@ class Surprise:
     def __init__(self, model) -> None:
         self.model = model
 
-    def fit(self, cells: Cells):
+    def fit(self, cells: ObservedEntries):
         import pandas as pd
         from surprise import Dataset, Reader
 
@@ -258,7 +258,7 @@ class Cmfrec:
     def __init__(self, **how) -> None:
         self.how = how
 
-    def fit(self, cells: Cells):
+    def fit(self, cells: ObservedEntries):
         from cmfrec import CMF
 
         self.model = CMF(method="als", nthreads=1, verbose=False, random_state=0, **self.how).fit(matrix(cells))
@@ -274,7 +274,7 @@ class Smurff:
     def __init__(self, rank: int, burn_in: int, draws: int) -> None:
         self.rank, self.burn_in, self.draws = rank, burn_in, draws
 
-    def errors(self, train: Cells, test: Cells) -> float:
+    def errors(self, train: ObservedEntries, test: ObservedEntries) -> float:
         import smurff
 
         how = {"num_latent": self.rank, "burnin": self.burn_in, "nsamples": self.draws}
@@ -286,7 +286,7 @@ class Smurff:
         return float(np.sqrt(np.mean([(one.pred_avg - one.val) ** 2 for one in found])))
 
 
-def chosen_among(make, values, train: Cells):
+def chosen_among(make, values, train: ObservedEntries):
     """Choose a setting of another library as ours are chosen."""
     kept, held = split_cells(train, 0.1, seed=1)
     best = min(values, key=lambda value: rmse(make(value).fit(kept), held))

@@ -25,8 +25,8 @@ from itertools import pairwise
 from scipy import sparse
 
 from experiments.predictors.machines import Ratings, ratings, rmse
-from polyadic.supervised.gibbs_machines import BayesianFactorizationMachine
-from polyadic.supervised.machines import FactorizationMachine
+from polyadic.supervised.factorization_machines import FactorizationMachine
+from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine
 
 BURN_IN, DRAWS = 20, 100
 

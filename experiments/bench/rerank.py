@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from polyadic import Groups
 from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive
-from polyadic.ranking.tensor_mira import by_signs, mode_sizes, places
+from polyadic.ranking.tensor_mira import mode_sizes, places, random_sign_factors
 
 
 def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> Groups:
@@ -74,7 +74,9 @@ def tensor(V: int, D: int, H: int, updates: str) -> Multilinear:
     """Give a learner in random cells, which are hardest on the cache."""
     sizes = mode_sizes(V, D)
     rng = np.random.default_rng(0)
-    return Multilinear(by_signs(sizes, H, rng), places("random", V, sizes, seed=0), C=0.1, updates=updates, rng=rng)
+    return Multilinear(
+        random_sign_factors(sizes, H, rng), places("random", V, sizes, seed=0), C=0.1, updates=updates, rng=rng
+    )
 
 
 if __name__ == "__main__":

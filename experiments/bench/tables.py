@@ -41,12 +41,13 @@ def main() -> None:
     for width in (2, 5, 10):
         counts = count(corpus, order=2, width=width)
         models = {"PPMI-SVD": PPMISVD(options.rank, seed=0)}
-        for temper in (1.0, 0.5, 0.25):
+        for exponent in (1.0, 0.5, 0.25):
             for power in (1.0, 0.5, 0.0):
-                how = {"temper": temper, "power": power}
-                models[f"CA, temper {temper:g}, power {power:g}"] = CorrespondenceVectors(options.rank, seed=0, **how)
+                how = {"count_exponent": exponent, "power": power}
+                label = f"CA, count exponent {exponent:g}, power {power:g}"
+                models[label] = CorrespondenceVectors(options.rank, seed=0, **how)
         for case in ("gini", "g-test", "sgns", "glove"):
-            models[f"{case}, power .5"] = CorrespondenceVectors(options.rank, case=case, seed=0)
+            models[f"{case}, power .5"] = CorrespondenceVectors(options.rank, residual=case, seed=0)
         for name, model in models.items():
             start = time.perf_counter()
             model.fit(ppmi(counts, smoothing=0.75) if name == "PPMI-SVD" else counts.entries)

@@ -34,7 +34,7 @@ from polyadic import (
     TableCompletion,
     VariationalFactorization,
 )
-from polyadic.completion.cells import Cells, split_cells
+from polyadic.completion.cells import ObservedEntries, split_cells
 from polyadic.completion.named_cells import NamedCells, read_cells
 from polyadic.completion.recommending import best_columns
 from polyadic.metrics.recommendation import recommendation
@@ -75,7 +75,7 @@ def lastfm():
 
 def cells(i, j, x, shape=None):
     order = np.lexsort((j, i))
-    return Cells(i[order], j[order], x[order], shape or (int(i.max()) + 1, int(j.max()) + 1))
+    return ObservedEntries(i[order], j[order], x[order], shape or (int(i.max()) + 1, int(j.max()) + 1))
 
 
 def line(*cells):
@@ -116,7 +116,7 @@ def people(seeds):
                 np.concatenate([getattr(one, side) for one in (kept, theirs)]) for side in ("rows", "columns", "values")
             ]
             known = cells(*both, whole.shape)
-            before = Cells(kept.rows, kept.columns, kept.values, (first, whole.shape[1]))
+            before = ObservedEntries(kept.rows, kept.columns, kept.values, (first, whole.shape[1]))
             model.fit(before)
             fitted, seconds = timed(lambda model=model, known=known: copy.deepcopy(model).fit(known))
             swept = copy.deepcopy(model).update(known, sweeps=WARM[name])

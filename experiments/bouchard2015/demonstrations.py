@@ -35,7 +35,7 @@ def descent(*, seed: int) -> Facts:
     histories = {}
     for name, decay in STEPS.items():
         model = StochasticMatrixFactorization(
-            RANK, ridge=TINY, bias_ridge=TINY, step=0.02, decay=decay, max_iter=EPOCHS, tol=0, seed=seed
+            RANK, ridge=TINY, bias_ridge=TINY, learning_rate=0.02, decay=decay, max_iter=EPOCHS, tol=0, seed=seed
         )
         histories[name] = model.fit(x).history_
     return {"optimum": float((sizes[RANK:] ** 2).sum()), "histories": histories}

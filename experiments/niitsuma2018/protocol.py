@@ -89,12 +89,12 @@ ROWS = (
     ),
     Row(
         "G-test",
-        {"case": "g-test", "power": 1.0},
+        {"residual": "g-test", "power": 1.0},
         published={"rows": (0.139, 0.074, 0.156), "columns": (0.169, 0.051, 0.365)},
     ),
     Row("Linear CA, power .5", {"power": 0.5}),
-    Row("CA of roots of counts", {"temper": 0.5, "power": 0.5}),
-    Row("KCA, positive PMI", {"case": "sgns", "power": 0.5}),
+    Row("CA of roots of counts", {"count_exponent": 0.5, "power": 0.5}),
+    Row("KCA, positive PMI", {"residual": "sgns", "power": 0.5}),
 )
 SGNS = (0.192, 0.061, 0.314)
 """As printed."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from experiments.data.ratings import movielens, movielens_fold
 from polyadic.core.stage_cache import whole
+from polyadic.supervised.factorization_machines import FactorizationMachine
 from polyadic.supervised.fields import FieldEncoder
-from polyadic.supervised.gibbs_machines import BayesianFactorizationMachine
-from polyadic.supervised.machines import FactorizationMachine
+from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from experiments.data.ratings import MovieLens
     from polyadic.core.entries import Entries
     from polyadic.core.stage_cache import Facts
-    from polyadic.supervised.machines import Solver
+    from polyadic.supervised.factorization_machines import Solver
 
     Root = str | os.PathLike[str] | None
 

@@ -47,7 +47,7 @@ EXAMPLES = [
         ask=lambda model: [predicted(model), model.transform(KNOWN)],
     ),
     Example(
-        make=lambda: BayesianMatrixFactorization(2, burn_in=2, draws=8, kept=5, seed=0, threads=1),
+        make=lambda: BayesianMatrixFactorization(2, burn_in=2, draws=8, n_samples=5, seed=0, threads=1),
         fit=lambda model: model.fit(KNOWN),
         ask=lambda model: [predicted(model), *model.predict_distribution(ROWS, COLUMNS), model.noise_],
     ),

@@ -131,7 +131,7 @@ EXAMPLES = [
         ask=lambda model: [*asked_of_database(model), model.relevance_, model.bound_],
     ),
     Example(
-        make=lambda: BayesianFactorization(2, burn_in=2, draws=4, kept=2, seed=0, threads=1),
+        make=lambda: BayesianFactorization(2, burn_in=2, draws=4, n_samples=2, seed=0, threads=1),
         fit=lambda model: model.fit(DATABASE, at={"stars": [(0, 2)]}),
         ask=lambda model: [*asked_of_database(model), [*model.averages("stars")], model.noise_, len(model.draws_)],
     ),

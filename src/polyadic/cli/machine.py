@@ -41,13 +41,22 @@ Ridge = Annotated[float | None, typer.Option(min=0, help="Penalty of factors.", 
 LinearRidge = Annotated[
     float | None, typer.Option(min=0, help="Penalty of linear weights.", show_default="1; ranking 0.1")
 ]
-Step = Annotated[
-    float | None, typer.Option(min=0, help="Length of steps.", show_default="adagrad 0.3, ranking 0.1; sgd 0.02")
+LearningRate = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Initial learning rate of the stochastic solvers.",
+        show_default="adagrad 0.3, ranking 0.1; sgd 0.02",
+    ),
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Sweeps at most.", show_default="100; ranking 50")]
-Draws = Annotated[int | None, typer.Option(min=1, help="Draws to make (mcmc).", show_default="200")]
-BurnIn = Annotated[int | None, typer.Option(min=0, help="Sweeps before them (mcmc).", show_default="20")]
-Kept = Annotated[int | None, typer.Option(min=1, help="Draws to keep at most (mcmc).", show_default="100")]
+Draws = Annotated[
+    int | None, typer.Option(min=1, help="Number of posterior samples drawn after burn-in (mcmc).", show_default="200")
+]
+BurnIn = Annotated[int | None, typer.Option(min=0, help="Number of burn-in sweeps (mcmc).", show_default="20")]
+Samples = Annotated[
+    int | None, typer.Option(min=1, help="Maximum number of posterior samples to keep (mcmc).", show_default="100")
+]
 Groups = Annotated[
     Path | None,
     typer.Option(
@@ -84,11 +93,11 @@ def train(
     loss: Loss = None,
     ridge: Ridge = None,
     linear_ridge: LinearRidge = None,
-    step: Step = None,
+    learning_rate: LearningRate = None,
     epochs: Epochs = None,
     draws: Draws = None,
     burn_in: BurnIn = None,
-    kept: Kept = None,
+    n_samples: Samples = None,
     groups: Groups = None,
     clip: Clip = False,
     validation: Validation = None,
@@ -109,17 +118,30 @@ def train(
         {
             "--ridge": (ridge, DESCENDING),
             "--linear-ridge": (linear_ridge, DESCENDING),
-            "--step": (step, STOCHASTIC),
+            "--learning-rate": (learning_rate, STOCHASTIC),
             "--epochs": (epochs, DESCENDING),
             "--draws": (draws, DRAWN),
             "--burn-in": (burn_in, DRAWN),
-            "--kept": (kept, DRAWN),
+            "--n-samples": (n_samples, DRAWN),
             "--groups": (groups, DRAWN),
         },
         flag="--solver",
     )
-    chosen: dict[str, Any] = {"rank": rank, "order": order, "ridge": ridge, "linear_ridge": linear_ridge, "step": step}
-    chosen |= {"loss": loss, "max_iter": epochs, "draws": draws, "burn_in": burn_in, "kept": kept, "threads": threads}
+    chosen: dict[str, Any] = {
+        "rank": rank,
+        "order": order,
+        "ridge": ridge,
+        "linear_ridge": linear_ridge,
+        "learning_rate": learning_rate,
+    }
+    chosen |= {
+        "loss": loss,
+        "max_iter": epochs,
+        "draws": draws,
+        "burn_in": burn_in,
+        "n_samples": n_samples,
+        "threads": threads,
+    }
     chosen |= {"clip": clip or None, "solver": method if task != "ranking" and method != "mcmc" else None}
     given = {name: value for name, value in chosen.items() if value is not None}
     model, facts = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
@@ -261,7 +283,7 @@ def _model(task: str, method: str) -> Callable[..., Any]:
 
 def _opened(model: Path) -> Any:
     from polyadic.core.serialization import load
-    from polyadic.supervised.machine_base import FactorizationMachineBase
+    from polyadic.supervised.base import FactorizationMachineBase
 
     return load(model, FactorizationMachineBase)
 
@@ -309,7 +331,7 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
         true = y == model.classes_[1]
         loss = float(-np.log(np.where(true, p, 1 - p)).mean())
         return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
-    if hasattr(model, "negatives"):  # it ranks
+    if hasattr(model, "n_negatives"):  # it ranks
         if groups.min() < 0:
             raise InputError("a model that ranks is compared with lines that have qid:; these have none")
         return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}

@@ -31,7 +31,9 @@ Counted = Annotated[
 MostWords = Annotated[
     int | None, typer.Option("--words", min=2, help="The most frequent words of a corpus to count.", show_default="500")
 ]
-Rank = Annotated[int | None, typer.Option(min=1, help="Axes to find.", show_default="5, or all if fewer")]
+Components = Annotated[
+    int | None, typer.Option(min=1, help="Number of principal axes.", show_default="5, or all if fewer")
+]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="Rows and columns to show, those that make the axes.")]
 Why = Annotated[
     tuple[str, str] | None,
@@ -64,7 +66,7 @@ def table(
     format_: Annotated[str, typer.Option("--format", help="csv, xlsx or parquet.", show_default="tell")] = "auto",
     encoding: o.Encoding = "utf-8",
     errors: o.BadBytes = "strict",
-    rank: Rank = None,
+    n_components: Components = None,
     top: Top = 10,
     why: Why = None,
     picture: o.Picture = None,
@@ -91,7 +93,7 @@ def table(
     options: dict[str, Any] = {"rows": rows, "columns": columns, "counts": counts, "words": words}
     options |= {"format": format_, "encoding": encoding, "errors": errors}
     read = cross_table(source, **{name: options[name] for name in o.chosen(ctx) if name in options})
-    model = read.analyse(rank=rank)
+    model = read.analyse(n_components=n_components)
     points = list(records(model))
     cell = None if why is None else _cell(read, model, *why, top=top)
     if csv is not None:

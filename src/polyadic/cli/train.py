@@ -138,12 +138,13 @@ Side = Annotated[
     Literal["rows", "columns"] | None,
     _model(help="Vectors of words, or of contexts.", show_default="rows"),
 ]
-Temper = Annotated[
-    float | None, _model(min=0.01, max=1, help="Power that counts are taken to first.", show_default="1")
+CountExponent = Annotated[
+    float | None,
+    _model(min=0.01, max=1, help="Power to which counts are raised before the analysis.", show_default="1"),
 ]
-Case = Annotated[
+Residual = Annotated[
     Literal["ca", "gini", "g-test", "sgns", "glove"] | None,
-    _model(help="What is left of a table besides its margins.", show_default="ca"),
+    _model(help="Residual of the table against independence, by the name of a known method.", show_default="ca"),
 ]
 StopWeight = Annotated[
     float | None,
@@ -273,8 +274,8 @@ def train(
     l2: L2 = None,
     power: Power = None,
     side: Side = None,
-    temper: Temper = None,
-    case: Case = None,
+    count_exponent: CountExponent = None,
+    residual: Residual = None,
     stop_weight: StopWeight = None,
     scores: Scores = None,
     score_weight: ScoreWeight = None,

@@ -1,4 +1,4 @@
-"""Matrices with cells that are not known: ratings, listens, labels."""
+"""Completion of partially observed matrices, such as ratings, play counts and labels."""
 
 from polyadic.core.lazy import attach
 

@@ -1,11 +1,11 @@
-r"""Alternating directions (ADMM) for trace norms of a matrix, of its blocks, and of what is left of it beside outliers.
+r"""Alternating direction method of multipliers (ADMM) for trace norms of a matrix or its blocks, and for robust PCA.
 
 .. math:: \min_M f(P M) + \sum_b \lambda_b \|M_b\|_*, \qquad
           \min_{L + S = X} \|L\|_* + \lambda \|S\|_1
 
-with :math:`M_b` the cells of some rows and some columns. Copies :math:`Z_b = M_b` are shrunk on their own, M is fitted
-to cells and copies, and multipliers make them agree. All cells are kept and decomposed: for matrices of some thousand
-rows or columns.
+with :math:`M_b` the cells of some rows and columns. Copies :math:`Z_b = M_b` are shrunk separately, M is fitted to the
+observed cells and the copies, and multipliers enforce their agreement. Dense matrices are stored and decomposed, so
+this is for some thousand rows or columns.
 
 References
 ----------
@@ -36,23 +36,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-APART, FACTOR = 10.0, 2.0
-"""If one residual is so many times the other, the weight of the copies changes by the factor (Boyd, eq. 3.13)."""
+IMBALANCE, FACTOR = 10.0, 2.0
+"""If one residual exceeds the other by this factor, the penalty parameter changes by the second (Boyd, eq. 3.13)."""
 COPIES = 12
-"""Matrices of the size of the whole that are kept at once, with those of a singular value decomposition."""
-INNER, SETTLED = 100, 1e-12
-"""Steps for one cell at most, and the largest that is the last; squared loss takes one."""
+"""Number of dense matrices held at once, including those of a singular value decomposition."""
+MAX_INNER_STEPS, REL_TOL = 100, 1e-12
+"""Maximum number of Newton-type steps per cell, and the convergence threshold; squared loss takes one step."""
 
 
 class Block(NamedTuple):
-    r"""Some rows and columns of a matrix, and the penalty of their trace norm.
-
-    Attributes
-    ----------
-    rows, columns : ndarray of int
-    penalty : float
-        :math:`\lambda_b`.
-    """
+    r"""Rows and columns of a block, and the penalty :math:`\lambda_b` of its trace norm."""
 
     rows: NDArray[Any]
     columns: NDArray[Any]
@@ -61,7 +54,7 @@ class Block(NamedTuple):
 
 @dataclass
 class _State:
-    """Where ADMM is: the matrix, its copies by block as singular vectors, scaled multipliers, and the weight."""
+    """State of ADMM: the matrix, the copies of its blocks, scaled multipliers, and the penalty parameter."""
 
     M: Array
     copies: list[Spectral]
@@ -72,24 +65,8 @@ class _State:
 def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Block]) -> Iterator[Sweep]:
     """Fit a matrix whose blocks have small trace norms.
 
-    Parameters
-    ----------
-    pattern : Pattern
-        Not symmetric.
-    smooth : CellLosses
-        :math:`f`.
-    blocks : sequence of Block
-        They may overlap. Known cells must be in one; unknown cells in none stay zero.
-
-    Yields
-    ------
-    Sweep
-        One factor: M, dense. The objective is not bound to fall.
-
-    Raises
-    ------
-    InputError
-        If a known cell is in no block, or the matrix is too large.
+    Blocks may overlap. Observed cells must be in a block; unobserved cells outside of all blocks stay zero. Yields the
+    dense matrix M; the objective need not decrease.
     """
     for state in _alternate(pattern, smooth, blocks):
         norms = sum(
@@ -99,12 +76,9 @@ def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Blo
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Solve what :func:`~polyadic.core.solvers.proximal.proximal_gradient` solves, on dense matrices.
+    """Solve the problem of :func:`~polyadic.core.solvers.proximal.proximal_gradient` on dense matrices.
 
-    Yields
-    ------
-    Sweep
-        Factors are the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`.
+    Yields the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`.
     """
     m, n = problem.pattern.shape
     whole = Block(np.arange(m), np.arange(n), problem.penalty)
@@ -113,14 +87,14 @@ def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
 
 
 def _alternate(pattern: Pattern, smooth: Any, blocks: Sequence[Block]) -> Iterator[_State]:
-    refuse_large(pattern.shape)
+    check_size(pattern.shape)
     cover = np.zeros(pattern.shape)
     at = [np.ix_(block.rows, block.columns) for block in blocks]
     for block, where in zip(blocks, at, strict=True):
         check_number("penalty", block.penalty)
         cover[where] += 1
     if not cover[pattern.rows, pattern.columns].all():
-        raise InputError("a known cell is in no block; add a block of all rows and columns, or leave the cell out")
+        raise InputError("an observed cell is in no block; add a block of all rows and columns, or leave the cell out")
     covered = np.maximum(cover, 1)
     zeros = [np.zeros((len(b.rows), len(b.columns))) for b in blocks]
     state = _State(np.zeros(pattern.shape), [_shrunk_whole(z, 1.0) for z in zeros], zeros, smooth.curvature)
@@ -140,27 +114,27 @@ def _alternate(pattern: Pattern, smooth: Any, blocks: Sequence[Block]) -> Iterat
             multipliers.append(U + M[where] - dense)
             primal += float(((M[where] - dense) ** 2).sum())
             dual += state.rho**2 * float(((dense - Z.toarray()) ** 2).sum())
-        change = FACTOR if primal > APART**2 * dual else 1 / FACTOR if dual > APART**2 * primal else 1.0
+        change = FACTOR if primal > IMBALANCE**2 * dual else 1 / FACTOR if dual > IMBALANCE**2 * primal else 1.0
         state = _State(M, copies, [U / change for U in multipliers], state.rho * change)
         yield state
 
 
 def _nearest(smooth: CellLosses, v: Array, weights: Array) -> Array:
-    r"""Minimize :math:`f(m) + \tfrac12 \sum_e w_e (m_e - v_e)^2`, cell by cell."""
+    r"""Minimise :math:`f(m) + \tfrac12 \sum_e w_e (m_e - v_e)^2`, cell by cell."""
     m = v
     curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
-    for _ in range(INNER):
+    for _ in range(MAX_INNER_STEPS):
         step = (smooth.gradient(m) + weights * (m - v)) / (curvature + weights)
         m = m - step
-        if np.abs(step).max() <= SETTLED * max(np.abs(m).max(), 1.0):
+        if np.abs(step).max() <= REL_TOL * max(np.abs(m).max(), 1.0):
             break
     return m
 
 
 def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float) -> Iterator[Sweep]:
-    r"""Split a matrix into one of low rank and one with few cells (principal component pursuit).
+    r"""Split a matrix into a low-rank and a sparse part (principal component pursuit).
 
-    Unknown cells may hold anything in S, at no cost.
+    Unobserved cells may have any value in S, at no cost.
 
     Parameters
     ----------
@@ -169,19 +143,19 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
     penalty : float
         :math:`\lambda`.
     tol : float
-        Relative duality gap and relative residual :math:`\|X - L - S\|_F` at which to end.
+        Stopping threshold of the relative duality gap and of the relative residual :math:`\|X - L - S\|_F`.
 
     Yields
     ------
     Sweep
-        Factors are the ``U``, ``s`` and ``V`` of L, then S, with exact zeros, dense, and a lower bound of the objective
-        (of no dimension). The objective is that of L with what it leaves of known cells.
+        ``U``, ``s`` and ``V`` of L, then S (dense, with exact zeros) and a lower bound of the objective. The objective
+        is that of L and the residual of the observed cells.
     """
-    refuse_large(X.shape)
+    check_size(X.shape)
     x = np.where(known, X, 0.0)
     size = float(np.abs(x).sum())
     if not size:
-        raise InputError("all known cells are zero; there is nothing to be split")
+        raise InputError("all observed cells are zero; there is nothing to decompose")
     mu = known.sum() / (4 * size)  # the rule of Candes et al. for all cells
     S, Y, bound = np.zeros_like(x), np.zeros_like(x), 0.0
     yield Sweep([*_shrunk_whole(S, 1.0), S, np.array(bound)], penalty * size)
@@ -199,19 +173,20 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
             return
 
 
-def refuse_large(shape: tuple[int, ...]) -> None:
-    """Refuse to keep and decompose a matrix that is too large."""
+def check_size(shape: tuple[int, ...]) -> None:
+    """Raise InputError if a matrix is too large to be stored and decomposed."""
     if min(shape) > LARGEST:
         raise InputError(
-            f"all cells of a matrix of {shape[0]:,} x {shape[1]:,} would be kept and decomposed in each sweep; take"
-            f" another method where both sides are beyond {LARGEST:,}"
+            f"a dense matrix of {shape[0]:,} x {shape[1]:,} would be decomposed in each sweep; use another"
+            " method if both"
+            f" sides exceed {LARGEST:,}"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
-    resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "take another method")
+    resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")
 
 
 def _shrunk_whole(A: Array, threshold: float) -> Spectral:
-    """Take a threshold from all singular values of a dense matrix."""
+    """Soft-threshold the singular values of a dense matrix."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     kept = s > threshold
     return Spectral(U[:, kept], s[kept] - threshold, Vt[kept].T)

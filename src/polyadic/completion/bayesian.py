@@ -1,4 +1,4 @@
-"""Bayesian completion of a matrix: predictions with their uncertainty, and nothing to tune but the rank."""
+"""Bayesian matrix factorization by Gibbs sampling: predictions with uncertainty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import cells_of, compared, pairs
-from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.draws import Average, Chain, Memory
 from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
 from polyadic.completion.updating import check_grown, grown
@@ -24,50 +24,53 @@ from polyadic.core.objective import Term
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 
 class Prediction(NamedTuple):
-    """Mean and standard deviation of predicted cells, noise included in the latter."""
+    """Predictive mean and standard deviation of cells, including the noise."""
 
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
 
 
 class BayesianMatrixFactorization(Model):
-    r"""Two factors drawn again and again from their distribution given the known cells.
+    """Bayesian matrix factorization by Gibbs sampling.
 
-    The sampler is :mod:`polyadic.completion.coupled.gibbs`.
-    Known cells are taken in standard deviations from their mean, as priors expect them. Predictions are means over
-    draws; their spread, with the noise, is the uncertainty. Several tables:
+    The sampler is :mod:`polyadic.completion.coupled.gibbs`. Observed cells are standardized internally. Predictions are
+    means over posterior samples, and their spread plus the noise is the uncertainty. For several tables see
     :class:`~polyadic.completion.coupled.bayesian.BayesianFactorization`.
 
     Parameters
     ----------
     rank : int
-    burn_in, draws : int
-        Sweeps before draws are kept, and draws that are made.
-    kept : int
-        Draws kept at most, evenly spread over those made.
+        Length of the factors of a row or column.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
     seed : int, optional
+        Seed of the random generator.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
     memory_ : Memory
-        All that the chain remembers; its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
-    known_ : Cells
-        What the model was fitted to, and goes on with.
+        State of the chain. Its ``draws`` are the stored samples, for values standardized by ``mean_`` and ``scale_``.
+    known_ : ObservedEntries
+        Observed cells of the fit.
     noise_ : float
-        Standard deviation of the noise, the mean over draws, of which ``noise_average_`` keeps count in units of
+        Posterior mean of the standard deviation of the noise. ``noise_average_`` is its running average in units of
         ``scale_``.
     mean_, scale_ : float
-        Mean and standard deviation of the known cells; the latter 1 if all are the same.
+        Mean and standard deviation of the observed cells. The latter is 1 if all are equal.
     known_rows_, known_columns_ : ndarray of bool
-        Which have a known cell; predictions of the others are those of the prior.
+        Rows and columns with an observed cell. Predictions for others are those of the prior.
     interrupted_ : bool
-        Whether Ctrl-C ended the draws; those made are kept.
+        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
 
     References
     ----------
@@ -88,64 +91,74 @@ class BayesianMatrixFactorization(Model):
     _: KW_ONLY
     burn_in: Natural = 20
     draws: Count = 80
-    kept: Count = 100
+    n_samples: Count = 100
     seed: Seed = None
     threads: Threads = None
     memory_: Memory = learned()
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw factors given the known cells of a matrix.
+        """Sample factors from the posterior given the observed cells of a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Zeros that a sparse matrix lists are known.
+            Observed cells. Explicit zeros of a sparse matrix are observed.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If there is no known cell, one is given twice, or a parameter is out of range.
+            If no cell is observed, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
         known, rng = cells_of(X), np.random.default_rng(self.seed)
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
-        linked = _linked(known, mean, scale)
-        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = Chain(linked, start, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        coupled = _linked(known, mean, scale)
+        start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
+        chain = Chain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
-        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Go on where the draws ended: as if ``draws`` had been that many more."""
+        """Continue the chain by further draws, as if ``draws`` had been larger.
+
+        Parameters
+        ----------
+        draws : int
+            Number of further draws.
+        """
         check_is_fitted(self)
         check_int("draws", draws, low=1)
-        linked, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = Chain.of(linked, self.memory_, priors=Priors(), kept=self.kept, threads=self._threads)
+        coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
+        chain = Chain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
     def update(self, X: Any, *, sweeps: int = 0) -> Self:
-        r"""Go on with all that is known now, from the draws that are there.
+        """Continue from the stored samples with new observed cells.
 
-        Each draw that is kept gets rows for what is new: those whose cells have changed are drawn given its columns,
-        from the normal distributions of equations 11 to 13, then new columns given its rows, then these rows again.
-        With sweeps the chain goes on from its last draw instead; a fifth of them is not kept, as are no draws before.
+        Each stored sample is extended to new rows and columns: rows whose cells have changed are drawn given its
+        columns (equations 11 to 13), then new columns given its rows, then these rows again. With ``sweeps`` the chain
+        continues from its last draw instead; a fifth of the sweeps is discarded as burn-in, and so are all earlier
+        samples.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            New rows and columns stand behind those fitted to.
+            All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
-            0, or as many as draws of a fit: a few tens are worse than none.
+            Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
+            0.
 
         Raises
         ------
         InputError
-            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -153,21 +166,21 @@ class BayesianMatrixFactorization(Model):
         known, rng = cells_of(X), np.random.default_rng()
         check_grown(self.known_.shape, known.shape)
         rng.bit_generator.state = self.memory_.rng
-        linked = _linked(known, self.mean_, self.scale_)
+        coupled = _linked(known, self.mean_, self.scale_)
         last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)
         self.known_ = known
-        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in coupled.counts)
         if not sweeps:
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = Chain(linked, last, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        chain = Chain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
-    def _extended(self, draws: list[Draw], known: Cells, rng: np.random.Generator) -> list[Draw]:
-        """Give draws rows and columns for what is new, with priors drawn given the rows fitted to."""
+    def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
+        """Extend samples to new rows and columns, with priors drawn given the rows of the fit."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
         sides = standard, standard.turned()
@@ -198,7 +211,7 @@ class BayesianMatrixFactorization(Model):
         return extended
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give factors whose products are the expected values: those of all draws kept, side by side."""
+        """Return factors whose products are the expected values: those of all stored samples side by side."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
@@ -209,11 +222,31 @@ class BayesianMatrixFactorization(Model):
         )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Give the expected values of cells, known or not."""
+        """Return the expected values of cells.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self.predict_distribution(rows, columns).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Give the expected values of cells and their standard deviations."""
+        """Return the expected values of cells and their standard deviations.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        Prediction
+        """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self.known_.shape)
         average = Average()
@@ -230,7 +263,7 @@ class BayesianMatrixFactorization(Model):
         return self
 
 
-def _linked(known: Cells, mean: float, scale: float) -> Linked:
-    """Arrange known cells, in standard deviations from their mean, as a table of two factors."""
+def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
+    """Arrange standardized observed cells as a table of two factors."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
-    return Linked([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])
+    return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

@@ -1,4 +1,4 @@
-"""Known cells of a matrix, by row and by column, and what estimators take for one."""
+"""Observed cells of a matrix, and their conversion from matrices, arrays and Entries."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Known cells of a matrix, sorted by row.
+class ObservedEntries:
+    """Observed cells of a matrix, sorted by row.
 
     Attributes
     ----------
@@ -33,118 +33,110 @@ class Cells:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
+        """Cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """Rows and columns side by side, shape (n, 2), kept column by column as those of Entries."""
+        """Row and column indices, shape (n, 2), in Fortran order as in Entries."""
         return np.stack([self.rows, self.columns]).T
 
-    def less(self, amount: float) -> Cells:
-        """Give the cells with an amount taken from each."""
+    def less(self, amount: float) -> ObservedEntries:
+        """Return the cells with a number subtracted from each value."""
         return replace(self, values=self.values - amount)
 
-    def at(self, chosen: NDArray[Any]) -> Cells:
-        """Give some of the cells, in rising order."""
+    def at(self, chosen: NDArray[Any]) -> ObservedEntries:
+        """Return selected cells, in increasing order."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
-    def take(self, rows: NDArray[np.int64]) -> Cells:
-        """Give the cells of some rows, numbered anew in that order; a row may be named again."""
+    def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
+        """Return the cells of selected rows, renumbered in that order; rows may be repeated."""
         counts = np.diff(self.starts)[rows]
         first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
         chosen = self.at(first + np.arange(len(first)))
         return replace(chosen, rows=np.repeat(np.arange(len(rows)), counts), shape=(len(rows), self.shape[1]))
 
-    def turned(self) -> Cells:
-        """Give the cells of the transposed matrix."""
+    def turned(self) -> ObservedEntries:
+        """Return the cells of the transposed matrix."""
         order = np.argsort(self.columns, kind="stable")
-        return Cells(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
+        return ObservedEntries(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
 
 
-def cells_of(X: Any, *, empty: bool = False) -> Cells:
-    """Take known cells: Entries of order 2, a sparse matrix (listed zeros are known), or an array with NaN for unknown.
+def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
+    """Return the observed cells of Entries of order 2, a sparse matrix (including explicit zeros) or an array with NaN.
 
-    Cells are given back as they are. That none is known is only allowed if ``empty``.
-
-    Raises
-    ------
-    InputError
-        If it is no matrix, no cell is known, or a cell is given twice.
+    Raises InputError for invalid or duplicate cells, and if no cell is observed unless ``empty``.
     """
-    if isinstance(X, Cells):
+    if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
         if dense.dtype.kind not in "fiub" or dense.ndim != 2:
-            raise InputError(f"a matrix of numbers is completed; got {dense.dtype} of shape {dense.shape}")
+            raise InputError(f"X must be a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
         rows, columns = np.nonzero(~np.isnan(dense.astype(float)))
         values, shape = dense[rows, columns].astype(float), dense.shape
     else:
         rows, columns, values, shape = _listed(X)
     if len(shape) != 2 or not (empty or len(values)):
-        raise InputError(f"a matrix with known cells is completed; got {len(values):,} cells of shape {shape}")
+        raise InputError(f"X must be a matrix with observed cells; got {len(values):,} cells of shape {shape}")
     if not np.isfinite(values).all():
-        raise InputError("a known cell is not finite; leave unknown cells out")
+        raise InputError("an observed cell is not finite; leave unknown cells out")
     order = np.lexsort((columns, rows))
-    cells = Cells(rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1]))
+    cells = ObservedEntries(
+        rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
+    )
     same = np.flatnonzero((np.diff(cells.rows) == 0) & (np.diff(cells.columns) == 0))
     if len(same):
         where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
-        raise InputError(f"{len(same):,} cells are given twice, such as {where}; take their mean, or the last")
+        raise InputError(
+            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, such as"
+            f" {where}; merge duplicates"
+        )
     return cells
 
 
-def positive_cells(X: Any, *, empty: bool = False) -> Cells:
-    """Take the cells above zero, where zeros, and NaN of an array, are the same as unlisted.
+def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
+    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved.
 
-    That none is above zero is only allowed if ``empty``.
-
-    Raises
-    ------
-    InputError
-        As :func:`cells_of`, or if a value is negative or none is above zero.
+    Raises InputError for negative values, and if no value is positive unless ``empty``.
     """
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
-        raise InputError(f"values are counts or strengths of at least 0; got {cells.values.min():g}")
+        raise InputError(f"values must be at least 0; got {cells.values.min():g}")
     if not (empty or cells.values.any()):
-        raise InputError("no value is above 0; there is nothing to learn from")
+        raise InputError("at least one value must be above 0")
     return cells.at(cells.values > 0)
 
 
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("a matrix with cells of its own is completed; got a tensor or a symmetric list")
+            raise InputError("X must be Entries of order 2 that are not symmetric")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
 
 
 def split_cells(
-    cells: Cells, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
-) -> tuple[Cells, Cells]:
-    """Hold out a random share of cells, or with their ``times`` the latest.
-
-    Raises
-    ------
-    InputError
-        If the share is not between 0 and 1, or leaves no cell on one side.
-    """
+    cells: ObservedEntries, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
+) -> tuple[ObservedEntries, ObservedEntries]:
+    """Hold out a random share of the cells, or the latest ones if ``times`` are given."""
     if check_number("share", share, above=True) >= 1:
-        raise InputError(f"the share to hold out must be less than 1; got {share!r}")
+        raise InputError(f"the held-out share must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
-        raise InputError(f"a share of {share:g} of {len(cells.values):,} cells leaves none on one side")
+        raise InputError(
+            f"a held-out share of {share:g} of {len(cells.values):,} cells leaves no cells on one side; change"
+            " the share"
+        )
     out = np.zeros(len(cells.values), bool)
     order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
     out[order[:number]] = True
     return cells.at(~out), cells.at(out)
 
 
-def compared(before: Cells, now: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which cells of ``now`` were known before, and which of those with the same value.
+def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which cells of ``now`` were observed before, and which of those had the same value.
 
     Examples
     --------
@@ -160,31 +152,21 @@ def compared(before: Cells, now: Cells) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check cells to be predicted.
-
-    Raises
-    ------
-    InputError
-        If they are not as many rows as columns, or outside of the matrix.
-    """
+    """Validate the row and column indices of cells to predict."""
     i, j = np.asarray(rows), np.asarray(columns)
     if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
-        raise InputError("cells are named by two lists of whole numbers of one length")
+        raise InputError("rows and columns must be integer arrays of the same length")
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
-            raise InputError(f"there are {size:,} {name}s, from 0; got {name} {at.min() if at.min() < 0 else at.max()}")
+            raise InputError(
+                f"{name} indices must be 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
+            )
     return i.astype(np.int64), j.astype(np.int64)
 
 
-def columns_of_row(cells: Cells, columns: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Check the cells of one row of ``size`` columns, and columns in which it is looked at.
-
-    Raises
-    ------
-    InputError
-        If there are several rows, or a column is outside.
-    """
+def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Validate the cells of a single row with ``size`` columns, and column indices."""
     if cells.shape[0] != 1:
-        raise InputError(f"give what is known of one row; got {cells.shape[0]:,} rows")
+        raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))
     return pairs(np.zeros_like(columns), columns, (1, size))[1]

@@ -1,14 +1,12 @@
-r"""What goes together in a completed table: themes of columns, whatever the factors are in which it was written.
+r"""Rotated principal components of a completed matrix, independent of how its factors are written.
 
-Predictions :math:`m_{ij} = u_i \cdot v_j`, less the means of their rows and columns, are
+Predictions :math:`m_{ij} = u_i \cdot v_j`, minus the means of their rows and columns, are
 
 .. math:: m_{ij} - \bar m_{i \cdot} - \bar m_{\cdot j} + \bar m = \sum_r z_{ir} \ell_{jr}
 
-with scores :math:`z` of variance one that do not go together, and loadings :math:`\ell`, the principal axes of the
-predictions turned until most loadings are small (:func:`~polyadic.completion.components.varimax`). The means hold who
-is generous and what everybody likes; themes hold what some like more than others.
-
-The rotation of loadings after which most of them are small, and a few large.
+with uncorrelated scores :math:`z` of unit variance, and loadings :math:`\ell`, the varimax rotation of the principal
+axes of the predictions (:func:`~polyadic.completion.components.varimax`), so that most loadings are small. The row
+means hold how generous a row is and the column means how popular a column is; components hold preferences beyond these.
 """
 
 from __future__ import annotations
@@ -21,21 +19,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EXACT = 1e-9
-"""Share of the largest variance below which an axis is rounding."""
+"""Share of the largest variance below which an axis is attributed to rounding."""
 
 
 class Theme(NamedTuple):
-    """A theme of a table.
+    """A component of a completed matrix.
 
     Attributes
     ----------
     share : float
-        Of the variance of predictions, beside means of rows and columns.
+        Share of the variance of the predictions, after removal of row and column means.
     columns : list of (name, float)
-        Those that have most of it, and how much their predictions rise where the theme of a row rises by one standard
-        deviation.
+        Columns with the largest loadings: the increase of their predictions per standard deviation of the score.
     against : list of (name, float)
-        Those that fall most, if they do.
+        Columns with the most negative loadings, if any.
     """
 
     share: float
@@ -44,7 +41,7 @@ class Theme(NamedTuple):
 
 
 class Themes(NamedTuple):
-    """All themes of a table, the largest first.
+    """All components of a completed matrix, the largest first.
 
     Attributes
     ----------
@@ -59,13 +56,7 @@ class Themes(NamedTuple):
 
 
 def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
-    """Turn the factors of predictions into themes.
-
-    Parameters
-    ----------
-    U, V : ndarray of shape (rows, k) and (columns, k)
-    number : int
-        At most; axes of less variance are left out.
+    """Return the rotated components of the predictions U V^T, at most ``number``.
 
     Examples
     --------
@@ -92,24 +83,18 @@ def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
 
 STEPS = 1000
 TOLERANCE = 1e-6
-"""Relative rise of the criterion at which to stop: the first 20 columns of 64 had the largest five numbers that they
-have at 1e-10, at a third of the time; at 1e-5 only 19 had."""
+"""Relative improvement of the criterion at which to stop.
+
+The first 20 columns of 64 had the same five largest numbers as at 1e-10, in a third of the time; at 1e-5 only 19 had.
+"""
 
 
 def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
-    r"""Give the orthogonal T that makes :math:`X = L T` simple.
+    r"""Return the orthogonal T for which :math:`X = L T` maximises the varimax criterion.
 
     .. math:: \max_T \sum_r \Big(\sum_j x_{jr}^4 - \tfrac1n \big(\sum_j x_{jr}^2\big)^2\Big)
 
-    by one singular value decomposition after another, each of which raises the criterion.
-
-    Parameters
-    ----------
-    L : ndarray of shape (n, r)
-
-    Returns
-    -------
-    ndarray of shape (r, r)
+    by repeated singular value decompositions, each of which increases the criterion.
 
     References
     ----------

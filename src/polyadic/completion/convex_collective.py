@@ -1,4 +1,4 @@
-"""Several relations between things of several kinds, completed together as blocks of one symmetric matrix."""
+"""Convex collective matrix completion: several relations as blocks of one symmetric matrix."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.losses import Convex
 
 
 class Relation(NamedTuple):
-    """Known cells of a relation between things of two kinds.
+    """Observed cells of a relation between entities of two types.
 
     Attributes
     ----------
     row_kind, column_kind : str
-        Such as ``"user"`` and ``"film"``. Relations that name the same kind share its things, in the same order.
+        Entity types of rows and columns, such as ``"user"`` and ``"film"``. Relations with the same type share its
+        entities, in the same order.
     X : Entries, sparse matrix or array with NaN for unknown cells
-        Within one kind a relation is symmetric, and each pair is given once.
+        Observed cells. A relation within one type is symmetric, and each pair is given once.
     loss : Convex
+        Loss of a cell.
     weight : float
-        Of its losses.
+        Weight of the losses.
     """
 
     row_kind: str
@@ -48,41 +50,44 @@ class Relation(NamedTuple):
 
 
 class ConvexCollective(Model):
-    r"""Relations that share kinds of things, completed together without local minima.
+    r"""Convex collective matrix completion of relations that share entity types.
 
-    All things of all kinds are rows and columns of one symmetric matrix Z, and a relation is a block of it:
+    All entities of all types are rows and columns of one symmetric matrix Z, and a relation is a block of it:
 
     .. math:: \min_{Z = Z^\top} \sum_t w_t \sum_{(i, j)\ \mathrm{known}} \ell_t(x^{(t)}_{ij}, \mu_t + z_{r_t(i) c_t(j)})
               + \lambda \|Z\|_*
 
-    What no relation says anything about, such as the blocks on the diagonal, is free. With one relation, the trace norm
-    of Z is twice that of the block, so it is completed as by
-    :class:`~polyadic.completion.trace_norm.TraceNormCompletion` of twice the penalty.
+    Blocks without a relation, such as those on the diagonal, are unconstrained. With a single relation the trace norm
+    of Z is twice that of the block, so the result is that of
+    :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with twice the penalty.
 
     Parameters
     ----------
     penalty : float
-        :math:`\lambda`.
-    max_iter, tol
-        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+        Penalty :math:`\lambda` on the trace norm.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     matrix_ : Spectral
-        Z; columns of U are those of V or their negatives.
+        Z. Columns of U are those of V or their negatives.
     rank_ : int
+        Rank of Z.
     gap_ : float
-        How much smaller the objective can be at most.
+        Duality gap, an upper bound of the distance of the objective to its minimum.
     sizes_ : dict of str to int
-        How many things there are of each kind, in the order in which they stand in Z.
+        Number of entities of each type, in the order of Z.
     kinds_ : list of (str, str)
-        Of the rows and the columns of each relation.
+        Entity types of the rows and columns of each relation.
     means_ : list of float
-        :math:`\mu_t`, found first.
+        Means :math:`\mu_t`, fitted first.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -108,12 +113,19 @@ class ConvexCollective(Model):
     callback: Callback = None
 
     def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
-        """Fit to the known cells of relations.
+        """Fit to the observed cells of relations.
+
+        Parameters
+        ----------
+        X : sequence of Relation
+            Relations.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If a kind is not of one size, a cell is given twice, or a parameter is out of range.
+            If the sizes of a type differ, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
@@ -142,7 +154,19 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Give the values of cells of a relation, named by its number, known or not; log-odds for logistic loss."""
+        """Return the predicted values of cells of a relation; log-odds for the logistic loss.
+
+        Parameters
+        ----------
+        relation : int
+            Index of the relation.
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         check_int("relation", relation, low=0, high=len(self.kinds_) - 1)
         first, second = (self.places_[kind] for kind in self.kinds_[relation])
@@ -152,36 +176,37 @@ class ConvexCollective(Model):
 
     @property
     def places_(self) -> dict[str, slice]:
-        """The rows of Z that are things of a kind."""
+        """Rows of Z of each entity type."""
         check_is_fitted(self)
         return _places(self.sizes_)
 
 
-def _sizes(relations: Sequence[Relation], given: list[Cells]) -> dict[str, int]:
-    """Count the things of each kind, in the order in which kinds are named."""
+def _sizes(relations: Sequence[Relation], given: list[ObservedEntries]) -> dict[str, int]:
+    """Return the number of entities of each type, in order of first occurrence."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
             if sizes.setdefault(kind, size) != size:
-                raise InputError(f"there are {sizes[kind]:,} of kind {kind!r} in one relation and {size:,} in another")
+                raise InputError(f"type {kind!r} has {sizes[kind]:,} entities in one relation and {size:,} in another")
     if not sizes:
-        raise InputError("at least one relation is completed; got none")
+        raise InputError("X must have at least one relation")
     return sizes
 
 
 def _places(sizes: dict[str, int]) -> dict[str, slice]:
-    """Give each kind its rows."""
+    """Return the row slice of each entity type."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
-    """Sort cells of the upper triangle, and give the order that does."""
+    """Return the pattern of the upper triangle, and the order that sorts its cells."""
     order = np.lexsort((at[1], at[0]))
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "two things are related twice; give each pair of a symmetric relation once, and things that are in two"
-            " relations to one another a second kind"
+            "two entities are related twice; give each pair of a symmetric relation once, and use a second"
+            " entity type if"
+            " the same two types have two relations"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -1,7 +1,4 @@
-"""Completion of a matrix by two factors and biases, over the known cells.
-
-They are found by alternating least squares, or by stochastic gradient descent.
-"""
+"""Matrix factorization with biases over the observed cells, by alternating least squares or SGD."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 
 VALUES = {
@@ -38,44 +35,52 @@ VALUES = {
     "bias_ridge": (100.0, 30.0, 10.0, 5.0, 3.0, 2.0, 1.0, 0.3, 0.1),
     "rank": (0, 1, 2, 3, 5, 10, 20, 40, 80, 160),
 }
-"""What cells held out choose from."""
+"""Grids of the search on held-out cells."""
 
 
 class MatrixFactorization(Transformer):
-    r"""Two factors and biases that explain the known cells of a matrix.
+    r"""Matrix factorization with biases, by alternating least squares.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
               + \sum_i (n_i / n)^\gamma (\lambda s \|u_i\|^2 + \lambda_b a_i^2)
               + \sum_j (n_j / n)^\gamma (\lambda s \|v_j\|^2 + \lambda_b b_j^2)
 
-    with :math:`n_i` known cells in row :math:`i`, :math:`n` in a mean row or column (the geometric mean of the two),
-    and :math:`s` the standard deviation of all: no setting depends on the unit of the values or the size of the table.
-    Rows with their biases, then columns with theirs, are solved for exactly, so no step raises the objective.
+    with :math:`n_i` observed cells in row :math:`i`, :math:`n` in an average row or column (the geometric mean of the
+    two), and :math:`s` the standard deviation of all observed values, so that no setting depends on the unit of the
+    values or the size of the matrix. Rows with their biases, then columns with theirs, are solved for exactly, so no
+    step increases the objective.
 
     Parameters
     ----------
     rank : int
-        Length of :math:`u_i`; 0 for biases alone.
-    ridge, bias_ridge : float
-        :math:`\lambda` and :math:`\lambda_b`.
+        Length of the factors :math:`u_i` and :math:`v_j`. 0 fits biases only.
+    ridge : float
+        Ridge penalty :math:`\lambda` on the factors.
+    bias_ridge : float
+        Ridge penalty :math:`\lambda_b` on the biases.
     count_power : float
-        :math:`\gamma`: 0 penalises all rows alike, 1, which Zhou et al. propose, by their known cells. On six sets of
-        ratings 0 was level with 1 or better, the more so the fewer cells a row has.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is both steps.
+        Exponent :math:`\gamma` of the number of observed cells of a row or column in its penalty. 0 penalises all rows
+        alike, and 1 (Zhou et al.) in proportion to their observed cells. On six sets of ratings 0 was as good as 1 or
+        better, the more so the fewer cells a row has.
+    max_iter : int
+        Maximum number of sweeps, each over rows and columns.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        Factors :math:`u` and :math:`v`.
     row_biases_, column_biases_ : ndarray
+        Biases :math:`a` and :math:`b`.
     mean_, scale_ : float
-        :math:`\mu` and :math:`s`, of the known cells; the latter is 1 where all are the same.
+        Mean :math:`\mu` and standard deviation :math:`s` of the observed cells. The latter is 1 if all are equal.
     size_ : float
         :math:`n`.
     history_, n_iter_, converged_, interrupted_
@@ -109,17 +114,19 @@ class MatrixFactorization(Transformer):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the known cells of a matrix.
+        """Fit to the observed cells of a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Zeros that a sparse matrix lists are known.
+            Observed cells. Explicit zeros of a sparse matrix are observed.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If there is no known cell, one is given twice, or a parameter is out of range.
+            If no cell is observed, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
@@ -129,21 +136,21 @@ class MatrixFactorization(Transformer):
         return self._learn(self._sweeps(cells.less(self.mean_)), self.max_iter, self.tol)
 
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Go on with all that is known now, from the factors that are there (see :mod:`.updating`).
+        """Continue from the current factors with new observed cells (see :mod:`.updating`).
 
-        The mean and the units of the settings stay those of the fit.
+        The mean and the scale stay those of the fit.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            New rows and columns stand behind those fitted to.
+            All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
-            Over both sides; 0 solves for new columns and for all rows alone.
+            Number of sweeps over both sides. 0 solves for new columns and all rows only.
 
         Raises
         ------
         InputError
-            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -165,7 +172,7 @@ class MatrixFactorization(Transformer):
         return self
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give factors whose products are the predictions, mean and biases with them."""
+        """Return factors whose products are the predictions, including mean and biases."""
         check_is_fitted(self)
         U, V = self._stacked()
         return (
@@ -174,21 +181,43 @@ class MatrixFactorization(Transformer):
         )
 
     def _stacked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the factors with their biases in the last column."""
+        """Return the factors with their biases as last column."""
         return (
             np.column_stack([self.row_factors_, self.row_biases_]),
             np.column_stack([self.column_factors_, self.column_biases_]),
         )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Give the values of cells, known or not."""
+        """Return the predicted values of cells.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge ridge, ridge of the biases, and rank by a tenth of the cells."""
+        """Return the search over ridges and rank, evaluated on a held-out tenth of the cells.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Observed cells.
+        seed : int, optional
+            Seed of the held-out cells.
+
+        Returns
+        -------
+        Search
+        """
         known = cells_of(X)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
         return Search(
@@ -202,9 +231,18 @@ class MatrixFactorization(Transformer):
         )
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Give the factors and the bias, as last column, of new rows with some known cells (fold-in).
+        """Return the factors, and the bias as last column, of new rows with some observed cells (fold-in).
 
-        Rows without a known cell have zeros.
+        Rows without an observed cell get zeros.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+            Observed cells of the new rows.
+
+        Returns
+        -------
+        ndarray of shape (new rows, rank + 1)
         """
         check_is_fitted(self)
         V = self._stacked()[1]
@@ -217,20 +255,26 @@ class MatrixFactorization(Transformer):
         return self.rank + 1
 
     def explain(self, X: Any, columns: ArrayLike) -> Parts:
-        """Take the values of a row in some columns apart, by its cells.
+        """Decompose the predictions of a row in some columns by its observed cells.
 
-        The base is the mean and the bias of the column. They add up to what the factors of ``transform(X)`` predict.
+        The base is the mean plus the bias of the column. Base and parts sum to the prediction from the factors of
+        ``transform(X)``.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
-            What is known of the row, be it one of those fitted to or new.
+            Observed cells of the row, which may be new.
         columns : array of int of shape (n,)
+            Columns to explain.
+
+        Returns
+        -------
+        Parts
 
         Raises
         ------
         InputError
-            If there are several rows, no cell is known, or a column is not there.
+            If X has several rows, no cell is observed, or a column does not exist.
         """
         check_is_fitted(self)
         V = self._stacked()[1]
@@ -240,8 +284,8 @@ class MatrixFactorization(Transformer):
         parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
         return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
-        """Factors with their biases in the last column."""
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
+        """Iterate over alternating least squares sweeps; biases are the last column of the factors."""
         rng = np.random.default_rng(self.seed)
         rows, columns = (self._blocks(side) for side in (cells, cells.turned()))
         U, V = (np.zeros((size, self.rank + 1)) for size in cells.shape)
@@ -252,12 +296,12 @@ class MatrixFactorization(Transformer):
             V = self._solved(columns, U)
             U = self._solved(rows, V)
 
-    def _rows(self, cells: Cells) -> Block:
-        """Give cells by row, each with its weight and its value."""
+    def _rows(self, cells: ObservedEntries) -> Block:
+        """Return the cells by row, with weights and values."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         return Block(cells.starts, cells.columns, (c, cells.values))
 
-    def _blocks(self, cells: Cells) -> RowBlocks:
+    def _blocks(self, cells: ObservedEntries) -> RowBlocks:
         return RowBlocks(self._rows(cells), cells.shape[1], team(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -267,7 +311,7 @@ class MatrixFactorization(Transformer):
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
 
-    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
         total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
@@ -275,12 +319,12 @@ class MatrixFactorization(Transformer):
         return total
 
     def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Give by how much more than the mean rows of so many cells are penalised."""
+        """Return the relative penalty of rows with the given numbers of cells."""
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
 def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
-    """Give what rows are solved for by: least squares against the columns, with ones for the bias."""
+    """Return the least-squares equations of rows, with a column of ones for the bias."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
     return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])
@@ -295,19 +339,34 @@ def _solved_rows(
 
 
 class StochasticMatrixFactorization(MatrixFactorization):
-    r"""The model of :class:`~polyadic.completion.factorization.MatrixFactorization`, by another way.
+    r"""Matrix factorization with biases, by stochastic gradient descent.
 
-    Each known cell in turn pulls at its row and column; penalties are due at each cell, which is what ``count_power=1``
-    says there. It needs no equations to be solved, but many more sweeps, and steps that fit the data.
+    The model of :class:`~polyadic.completion.factorization.MatrixFactorization`. Each observed cell in turn updates its
+    row and column, with the penalty applied at each cell, which corresponds to ``count_power=1``. No equations are
+    solved, but many more sweeps are needed, and the learning rate must suit the data.
 
     Parameters
     ----------
-    rank, ridge, bias_ridge
-        As those of :class:`~polyadic.completion.factorization.MatrixFactorization`.
-    step, decay : float
-        Sweep :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; with :math:`d = 0` it does not settle.
-    max_iter, tol, seed, threads, callback
-        As there; only ``transform`` has work for threads.
+    rank : int
+        Length of the factors. 0 fits biases only.
+    ridge : float
+        Ridge penalty :math:`\lambda` on the factors.
+    bias_ridge : float
+        Ridge penalty :math:`\lambda_b` on the biases.
+    learning_rate : float
+        Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
+    decay : float
+        Decay :math:`d` of the learning rate. With 0 the factors do not converge.
+    max_iter : int
+        Maximum number of sweeps over all observed cells.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Seed of the start and of the order of cells.
+    threads : int, optional
+        Number of threads of ``transform``. All cores by default.
+    callback : callable, optional
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     References
     ----------
@@ -325,15 +384,15 @@ class StochasticMatrixFactorization(MatrixFactorization):
     """
 
     ridge: Positive = 7.0
-    count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
-    step: Positive = 0.02
+    count_power: ClassVar[float] = 1.0  # type: ignore[misc] # not a setting: the penalty applies at each cell
+    learning_rate: Positive = 0.02
     decay: Amount = 0.02
     max_iter: Count = 200
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
-        ridges = self._ridges() / self.size_  # due at each cell
-        if self.step * ridges.max() >= 1:
-            raise InputError(f"a step of {self.step:g} with these penalties turns factors around; take a shorter one")
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
+        ridges = self._ridges() / self.size_  # applied at each cell
+        if self.learning_rate * ridges.max() >= 1:
+            raise InputError(f"learning_rate must be lower with these penalties; got {self.learning_rate:g}")
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:
@@ -344,6 +403,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             start,
             ridges=ridges,
             objective=lambda U, V: self._objective(cells, U, V),
-            steps=Steps(self.step, self.decay),
+            steps=Steps(self.learning_rate, self.decay),
             rng=rng,
         )

@@ -1,4 +1,4 @@
-"""Principal components of truth values and counts: the matrix of natural parameters is of low rank."""
+"""Generalized PCA: low-rank natural parameters for binary data and counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """Loss of a natural parameter, the mean that belongs to it, and the values that occur: at least, at most."""
+    """Loss of the natural parameter, the mean function, and the smallest and largest value."""
 
     loss: Loss
     mean: Callable[[NDArray[Any]], NDArray[Any]]
@@ -48,35 +48,39 @@ FAMILIES = {
 
 
 class GeneralizedPCA(Transformer):
-    r"""Principal components in which values differ from their means as truth values or counts do.
+    r"""Principal component analysis for exponential families.
 
     .. math:: \min \sum_{ij} \ell(x_{ij}, m_{ij}) + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2),
               \qquad m_{ij} = b_j + u_i \cdot v_j
 
-    with the negative log-likelihood :math:`\ell` of the family. Means are :math:`m` (normal), :math:`1 / (1 +
-    e^{-m})` (bernoulli) or :math:`e^m` (poisson). For normal values without a penalty these are the principal
-    components.
+    with the negative log-likelihood :math:`\ell` of the family. Means are :math:`m` (normal), :math:`1 / (1 + e^{-m})`
+    (bernoulli) or :math:`e^m` (poisson). For normal values without a penalty the result is ordinary PCA.
 
     Parameters
     ----------
     rank : int
+        Number of components.
     family : {"normal", "bernoulli", "poisson"}
+        Distribution of the values.
     ridge : float
-        :math:`\lambda`; at 0 factors of truth values that can be told apart grow for ever.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is a step of
-        :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`.
+        Ridge penalty :math:`\lambda` on the factors. At 0 the factors of separable binary data diverge.
+    max_iter : int
+        Maximum number of steps of :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     row_factors_ : ndarray of shape (rows, rank)
+        Scores of the rows.
     column_factors_ : ndarray of shape (columns, rank)
+        Loadings of the columns.
     intercept_ : ndarray of shape (columns,)
-        :math:`b`.
+        Intercepts :math:`b`.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -107,12 +111,14 @@ class GeneralizedPCA(Transformer):
         Parameters
         ----------
         X : array of shape (rows, columns)
-            Of the kind of the family; NaN where unknown.
+            Values of the family, NaN where unknown.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If it is no matrix with known values of that kind, or a parameter is out of range.
+            If X is not a matrix with known values of the family, or a parameter is out of range.
         """
         del y
         self.check()
@@ -129,16 +135,36 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the factors of rows, new ones too; what is not known of them is left out."""
+        """Return the factors of rows, which may be new; unknown values are left out.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns)
+            Values of the family, NaN where unknown.
+
+        Returns
+        -------
+        ndarray of shape (n, rank)
+        """
         check_is_fitted(self)
         x = self._checked(X)
         if x.shape[1] != len(self.column_factors_):
-            raise InputError(f"rows must have {len(self.column_factors_)} columns; got {x.shape[1]}")
+            raise InputError(f"X must have {len(self.column_factors_)} columns; got {x.shape[1]}")
         fixed = [self.column_factors_, self.intercept_[:, None]]
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Give the means of rows by their factors."""
+        """Return the means of rows given their factors.
+
+        Parameters
+        ----------
+        U : array of shape (n, rank)
+            Factors of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n, columns)
+        """
         check_is_fitted(self)
         return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)
 
@@ -150,19 +176,19 @@ class GeneralizedPCA(Transformer):
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         x = np.asarray(X)
         if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"an array of numbers, rows by columns, is needed; got {x.dtype} of shape {x.shape}")
+            raise InputError(f"X must be a matrix of numbers; got {x.dtype} of shape {x.shape}")
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(f"a matrix with known values is needed; got {len(known):,} of shape {x.shape}")
+            raise InputError(f"X must have known values; got {len(known):,} in a matrix of shape {x.shape}")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(f"values of the {self.family} family are finite, from {low:g} to {high:g}; others came")
+            raise InputError(f"values of the {self.family} family must be finite and from {low:g} to {high:g}")
         return x
 
 
 class _Means:
-    """The objective of row factors, column factors and intercepts, of which the last may be fixed."""
+    """Objective of row factors, column factors and intercepts, of which the last ones may be fixed."""
 
     def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)
@@ -170,7 +196,7 @@ class _Means:
         self.penalties = (L2(ridge), L2(ridge), L2(0.0))[: 3 - len(fixed)]
 
     def value_and_gradient(self, free: Factors) -> tuple[float, Factors]:
-        """Give the objective, and its gradient by what is free."""
+        """Return the objective and its gradient with respect to the free factors."""
         U, V, b = [*free, *self.fixed]
         m = U @ V.T + b.T
         value = float(self.loss.value(self.x, m).sum(where=self.known))

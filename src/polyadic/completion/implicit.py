@@ -1,4 +1,4 @@
-"""Factors of counts of what was done, where what was never done says a little too: implicit feedback."""
+"""Matrix factorization of implicit feedback, with unobserved cells as weak zeros."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.cells import columns_of_row, pairs, positive_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.executor import team
 from polyadic.core.executor.rows import Block, RowBlocks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.selection import Search
 
 VALUES = {
@@ -31,49 +31,50 @@ VALUES = {
     "rank": (4, 8, 16, 32, 64, 128, 256),
     "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
 }
-"""What cells held out choose from."""
+"""Grids of the search on held-out cells."""
 
 
-class ImplicitFactorization(Transformer, Recommending):
-    r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
+class ImplicitFactorization(Transformer, Recommender):
+    r"""Matrix factorization of implicit feedback (weighted alternating least squares).
 
-    .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
-              + z \sum_{(i, j)\ \mathrm{unlisted}} (u_i \cdot v_j)^2
+    .. math:: \min \sum_{(i, j)\ \mathrm{observed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
+              + z \sum_{(i, j)\ \mathrm{unobserved}} (u_i \cdot v_j)^2
               + (1 + \alpha) \lambda (\|U\|_F^2 + \|V\|_F^2)
 
-    with :math:`\bar r` the mean of the values listed, so that :math:`\alpha` does not depend on their unit. The second
-    sum is exact and costs no more than the first: it is that over all cells, :math:`\langle U^\top U, V^\top V
-    \rangle`, less the part of those listed. Rows, then columns are solved for, exactly or by a few conjugate gradient
-    steps from where they were; neither raises the objective. Counts with a long tail are a little better as
-    ``log1p(counts)``.
+    with :math:`\bar r` the mean of the observed values, so that :math:`\alpha` does not depend on their unit. The
+    second sum is exact at no extra cost: it is the sum over all cells, :math:`\langle U^\top U, V^\top V \rangle`,
+    minus the observed ones. Rows, then columns, are solved for exactly or by a few conjugate gradient steps; neither
+    increases the objective. For counts with a long tail, ``log1p(counts)`` gives slightly better results.
 
     Parameters
     ----------
     rank : int
-        Length of :math:`u_i`.
+        Length of the factors :math:`u_i` and :math:`v_j`.
     alpha : float
-        :math:`\alpha`, confidence for the mean value.
+        Confidence :math:`\alpha` added for an observed cell of average value.
     zero_weight : float
-        :math:`z`; 1 as published.
+        Weight :math:`z` of an unobserved cell. 1 in the paper.
     ridge : float
-        :math:`\lambda`, for the confidence of the mean value.
+        Ridge penalty :math:`\lambda` on the factors, relative to the confidence of an average value.
     steps : int, optional
-        Conjugate gradient steps, in single precision; None solves exactly, in double precision.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is both sides.
+        Number of conjugate gradient steps, in single precision. None solves exactly, in double precision.
+    max_iter : int
+        Maximum number of sweeps, each over rows and columns.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        float32, or float64 if solved exactly.
+        Factors, float32, or float64 if solved exactly.
     mean_ : float
-        :math:`\bar r`.
+        Mean :math:`\bar r` of the observed values.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -105,17 +106,19 @@ class ImplicitFactorization(Transformer, Recommending):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the listed cells of a matrix, and to the others.
+        """Fit to the observed and unobserved cells of a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array, of shape (rows, columns)
-            Values of at least 0; zeros, and NaN of an array, are the same as unlisted.
+            Non-negative values. Zeros, and NaN of an array, are unobserved.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If a value is negative, a cell is given twice, none is above 0, or a parameter is out of range.
+            If a value is negative, a cell occurs twice, no value is positive, or a parameter is out of range.
         """
         del y
         self.check()
@@ -126,21 +129,21 @@ class ImplicitFactorization(Transformer, Recommending):
         return self
 
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Go on with all that is known now, from the factors that are there (see :mod:`.updating`).
+        """Continue from the current factors with new observed cells (see :mod:`.updating`).
 
-        The mean of the values stays that of the fit. What is new is solved for exactly, sweeps are those of the fit.
+        The mean of the values stays that of the fit. New rows and columns are solved for exactly.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array, of shape (rows, columns)
-            New rows and columns stand behind those fitted to.
+            All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
-            Over both sides; 0 solves for new columns and for all rows alone.
+            Number of sweeps over both sides. 0 solves for new columns and all rows only.
 
         Raises
         ------
         InputError
-            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -163,32 +166,47 @@ class ImplicitFactorization(Transformer, Recommending):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Give the factors of new rows, solved for exactly (fold-in); those of rows without a value are zeros."""
+        """Return the factors of new rows, solved for exactly (fold-in); rows without a value get zeros.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (new rows, columns)
+            Observed values of the new rows.
+
+        Returns
+        -------
+        ndarray of shape (new rows, rank)
+        """
         check_is_fitted(self)
         V, cells = self.column_factors_, positive_cells(X, empty=True)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._exactly(cells, V)
 
-    def _exactly(self, cells: Cells, V: NDArray[Any]) -> NDArray[Any]:
+    def _exactly(self, cells: ObservedEntries, V: NDArray[Any]) -> NDArray[Any]:
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
     def explain(self, X: Any, columns: ArrayLike) -> Parts:
-        """Take the values of a row in some columns apart, by its cells.
+        """Decompose the predictions of a row in some columns by its observed cells.
 
-        They add up to the products of ``transform(X)``; those of :meth:`predict` differ a little where conjugate
-        gradient steps end before it.
+        Parts sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate gradient steps
+        have not converged.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array, of shape (1, columns)
-            What is known of the row, be it one of those fitted to or new.
+            Observed values of the row, which may be new.
         columns : array of int of shape (n,)
+            Columns to explain.
+
+        Returns
+        -------
+        Parts
 
         Raises
         ------
         InputError
-            If there are several rows, a value is negative, or a column is not there.
+            If X has several rows, a value is negative, or a column does not exist.
         """
         check_is_fitted(self)
         cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
@@ -197,10 +215,22 @@ class ImplicitFactorization(Transformer, Recommending):
         return Parts(np.zeros(len(j)), cells.columns, parts)
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
+        """Return the search over alpha, rank and ridge, evaluated by the NDCG of a held-out tenth of the cells.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            Non-negative values.
+        seed : int, optional
+            Seed of the held-out cells.
+
+        Returns
+        -------
+        Search
+        """
         return search_listed(positive_cells(X), VALUES, seed=seed)
 
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
         kind = np.float64 if self.steps is None else np.float32
         sides = [self._blocks(side, kind) for side in (cells, cells.turned())]
@@ -212,7 +242,7 @@ class ImplicitFactorization(Transformer, Recommending):
             V = self._solved(sides[1], U, V)
             U = self._solved(sides[0], V, U)
 
-    def _entries(self, cells: Cells, kind: Any = np.float64) -> RowEntries:
+    def _entries(self, cells: ObservedEntries, kind: Any = np.float64) -> RowEntries:
         c = 1 + self.alpha / self.mean_ * cells.values
         return RowEntries(
             cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
@@ -225,14 +255,14 @@ class ImplicitFactorization(Transformer, Recommending):
     def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
-    def _blocks(self, cells: Cells, kind: Any) -> RowBlocks:
+    def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
         return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
         return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
-    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices
         m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
         listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
@@ -241,7 +271,7 @@ class ImplicitFactorization(Transformer, Recommending):
 
 
 def _solved_rows(block: Block, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
-    """Solve for rows given the other factor: exactly, or by some conjugate gradient steps from where they were."""
+    """Solve for rows given the other factor, exactly or by some conjugate gradient steps."""
     precision, steps = given
     entries = RowEntries(block.starts, block.columns, *block.listed)
     if steps is None:

@@ -1,6 +1,6 @@
-"""Factors of truth values: logistic factorization, of labels or of true things alone, and what rank signs take.
+"""Logistic matrix factorization of binary data, and the sign rank of matrices.
 
-A matrix of full rank may have the signs of one of rank two.
+A matrix of full rank may have the same signs as one of rank two.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.completion.cells import Cells, cells_of, split_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
@@ -31,41 +31,44 @@ if TYPE_CHECKING:
 
 
 VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
-"""What cells held out choose from."""
+"""Grids of the search on held-out cells."""
 
 
-class LogisticFactorization(Recommending):
-    r"""Two factors whose products are log-odds of truth values.
+class LogisticFactorization(Recommender):
+    r"""Logistic matrix factorization of binary labels.
 
-    .. math:: \min \sum_{(i, j)\ \mathrm{listed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
+    .. math:: \min \sum_{(i, j)\ \mathrm{observed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
               + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2), \qquad m_{ij} = u_i \cdot v_j
 
-    Where only true things are listed, cells that are not listed are drawn as false ones, anew in each epoch: some for
-    each listed cell, of its row, of its column (another subject of the same relation), or of all.
+    If only positive cells are observed, unobserved cells are sampled as negatives in each epoch, from the same row, the
+    same column (another subject of the same relation), or all cells.
 
     Parameters
     ----------
     rank : int
+        Length of the factors :math:`u_i` and :math:`v_j`.
     ridge : float
-        :math:`\lambda`.
-    negatives : float
-        Unlisted cells drawn as zeros per listed cell; 0 if both labels are listed, and what is not is unknown.
-    within : {"row", "column", "all"}
-        Where they are drawn.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is a step of
-        :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`,
-        or an epoch of :func:`~polyadic.core.solvers.sgd.descend_labels` if cells are drawn.
+        Ridge penalty :math:`\lambda` on the factors.
+    n_negatives : float
+        Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and all other cells
+        are unknown.
+    sampling_axis : {"row", "column", "all"}
+        Cells from which negatives are sampled: the same row, the same column, or all.
+    max_iter : int
+        Maximum number of quasi-Newton steps, or of epochs with sampled negatives.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start, and of what is drawn.
+        Seed of the start and of the sampled negatives.
     threads : int, optional
-        All cores by default.
+        Number of threads. All cores by default.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        Factors :math:`u` and :math:`v`.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -85,8 +88,8 @@ class LogisticFactorization(Recommending):
     rank: Count = 10
     _: KW_ONLY
     ridge: Amount = 0.1
-    negatives: Amount = 0.0
-    within: Literal["row", "column", "all"] = "row"
+    n_negatives: Amount = 0.0
+    sampling_axis: Literal["row", "column", "all"] = "row"
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -94,31 +97,35 @@ class LogisticFactorization(Recommending):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to listed labels.
+        """Fit to observed labels.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Zeros and ones; zeros that are listed are false.
+            Labels 0 and 1. Explicit zeros are negative labels.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If a value is neither 0 nor 1, no true one is listed, only true ones are though none are drawn, or a
-            parameter is out of range.
+            If a value is neither 0 nor 1, no label is 1, all labels are 1 without sampled negatives, or a parameter is
+            out of range.
         """
         del y
         self.check()
         cells, rng = labelled(X), np.random.default_rng(self.seed)
-        if not self.negatives and cells.values.all():
-            raise InputError("only ones are listed, so all would be predicted true; draw negatives, or list zeros")
-        turned = self.within == "column"
+        if not self.n_negatives and cells.values.all():
+            raise InputError(
+                "all observed labels are 1; set n_negatives above 0 to sample zeros, or include observed zeros"
+            )
+        turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
-        if self.negatives:
+        if self.n_negatives:
             how: dict[str, Any] = {
-                "negatives": self.negatives,
-                "beside": self.within != "all",
+                "negatives": self.n_negatives,
+                "beside": self.sampling_axis != "all",
                 "threads": self._threads,
             }
             listed = cells.rows, cells.columns, cells.starts
@@ -132,17 +139,29 @@ class LogisticFactorization(Recommending):
         return self
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge ridge and rank by a tenth of the cells: by their log loss, or how early they are recommended, by row.
+        """Return the search over ridge and rank, evaluated on a held-out tenth of the cells.
 
-        The latter if zeros are drawn: what is held out are true things then, and what is drawn beside them is unknown.
+        The measure is the log loss, or the ranking (NDCG) of held-out positives if negatives are sampled, since sampled
+        cells are then unknown.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Labels 0 and 1.
+        seed : int, optional
+            Seed of the held-out cells.
+
+        Returns
+        -------
+        Search
         """
         known = labelled(X)
-        if self.negatives:
+        if self.n_negatives:
             return search_listed(known, VALUES, seed=seed)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
 
         def losses(model: LogisticFactorization) -> NDArray[np.float64]:
-            m = Recommending.predict(model, out.rows, out.columns)
+            m = Recommender.predict(model, out.rows, out.columns)
             return Logistic().value(out.values, m)
 
         return Search(
@@ -155,38 +174,42 @@ class LogisticFactorization(Recommending):
         )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Give how likely cells are true; where cells were drawn, true rather than one of those drawn."""
+        """Return the probabilities of cells; with sampled negatives, that of a positive against a sampled cell.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         from scipy.special import expit
 
         return expit(super().predict(rows, columns))
 
 
-def labelled(X: Any) -> Cells:
-    """Take cells that are 0 or 1, one of them 1.
-
-    Raises
-    ------
-    InputError
-        If a value is another, or all are 0.
-    """
+def labelled(X: Any) -> ObservedEntries:
+    """Return the observed cells, all 0 or 1 and at least one of them 1, or raise InputError."""
     cells = cells_of(X)
     if len(other := cells.values[(cells.values != 0) & (cells.values != 1)]):
-        raise InputError(f"labels are 0 or 1; got {other[0]:g} among {len(other):,} others")
+        raise InputError(f"labels must be 0 or 1; got {other[0]:g} ({len(other):,} invalid)")
     if not cells.values.any():
-        raise InputError("every label is 0; there is nothing to learn from")
+        raise InputError("all labels are 0; at least one must be 1")
     return cells
 
 
 class WrongSigns(NamedTuple):
-    """Cells of which a matrix of some rank has the wrong sign.
+    """Number of cells for which an approximation of some rank has the wrong sign.
 
     Attributes
     ----------
     rank : int
     svd : int
-        By the matrix of that rank that is nearest.
+        Truncated singular value decomposition.
     logistic : int
-        By logistic factorization.
+        Logistic factorization.
     """
 
     rank: int
@@ -195,21 +218,10 @@ class WrongSigns(NamedTuple):
 
 
 def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: int | None = None) -> list[WrongSigns]:
-    """Compare how many signs the truncated singular value decomposition and logistic factorization get wrong.
+    """Count the signs that truncated SVD and logistic factorization of each rank get wrong.
 
-    Parameters
-    ----------
-    X : array of shape (rows, columns)
-        -1 and 1, both of them.
-    ranks : sequence of int
-    starts : int
-        Random starts of logistic factorization, the best of which counts: the problem is not convex.
-    seed : int, optional
-
-    Raises
-    ------
-    InputError
-        If values are others, or a rank is out of range.
+    Since the problem is not convex, the best of ``starts`` random starts counts for logistic factorization. X holds -1
+    and 1, both of them.
 
     References
     ----------
@@ -225,7 +237,7 @@ def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: in
     """
     x = np.asarray(X, float)
     if x.ndim != 2 or set(np.unique(x)) != {-1.0, 1.0}:
-        raise InputError("signs are a matrix of -1 and 1, with both of them")
+        raise InputError("X must be a matrix of -1 and 1, with both values")
     check_int("starts", starts, low=1)
     left, sizes, right = np.linalg.svd(x, full_matrices=False)
     rng = np.random.default_rng(seed)

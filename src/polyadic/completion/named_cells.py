@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.completion.cells import Cells
+from polyadic.completion.cells import ObservedEntries
 from polyadic.core.errors import InputError
 from polyadic.core.frames import is_frame, rows_of
 from polyadic.text.fields import read_fields
@@ -32,7 +32,7 @@ class NamedCells(NamedTuple):
 
     Attributes
     ----------
-    cells : Cells
+    cells : ObservedEntries
     rows, columns : list
         Texts, or whatever a table of Python's has for names.
     valued : bool
@@ -41,7 +41,7 @@ class NamedCells(NamedTuple):
         When each cell was first told, if lines say so.
     """
 
-    cells: Cells
+    cells: ObservedEntries
     rows: list[Any]
     columns: list[Any]
     valued: bool
@@ -293,7 +293,7 @@ def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> Named
     rows, columns, values = rows[order], columns[order], values[order]
     last = np.append((np.diff(rows) > 0) | (np.diff(columns) > 0), True)
     summed = np.add.reduceat(values, np.flatnonzero(np.append(True, last[:-1]))) if sums else values[last]
-    cells = Cells(rows[last], columns[last], summed, (len(names[0]), len(names[1])))
+    cells = ObservedEntries(rows[last], columns[last], summed, (len(names[0]), len(names[1])))
     return NamedCells(cells, names[0], names[1], before.valued)
 
 
@@ -327,7 +327,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     order = np.lexsort(indices.T[::-1])
     values = np.array([value for value, _ in seen.values()])
     i, j = indices[order].T
-    cells = Cells(i, j, values[order], (len(rows), len(columns)))
+    cells = ObservedEntries(i, j, values[order], (len(rows), len(columns)))
     return NamedCells(cells, [*rows], [*columns], valued, np.array(times)[order] if times else None)
 
 

@@ -1,4 +1,4 @@
-"""Factors that order the columns of a row: those listed before those that are not."""
+"""Pairwise ranking of the columns of a row: observed before unobserved ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.completion.cells import positive_cells
-from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
@@ -18,43 +18,51 @@ if TYPE_CHECKING:
     from polyadic.core.selection import Search
 
 VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
-"""What cells held out choose from."""
+"""Grids of the search on held-out cells."""
 
 
-class PairwiseRanking(Recommending):
-    r"""Bayesian personalised ranking: the product of a listed cell is to be larger than that of an unlisted one.
+class PairwiseRanking(Recommender):
+    r"""Matrix factorization by Bayesian personalised ranking (BPR).
 
-    .. math:: \min \sum_{(i, j)\ \mathrm{listed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
+    .. math:: \min \sum_{(i, j)\ \mathrm{observed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
               + \tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)
 
-    by stochastic gradient descent over random pairs. In a universal schema, with a row for each pair of entities and a
-    column for each relation, the unlisted cell is one of the same column: another pair, the same relation.
+    by stochastic gradient descent over random pairs of an observed and an unobserved cell. In a universal schema, with
+    a row for each entity pair and a column for each relation, the unobserved cell is of the same column: another pair,
+    the same relation.
 
     Parameters
     ----------
     rank : int
+        Length of the factors :math:`u_i` and :math:`v_j`.
     ridge : float
-        :math:`\lambda`.
-    negatives : int
-        Unlisted cells drawn for each listed one in an epoch.
-    within : {"row", "column"}
-        Where they are drawn.
-    step, decay : float
-        Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
+        Ridge penalty :math:`\lambda` on the factors.
+    n_negatives : int
+        Number of unobserved cells sampled per observed cell and epoch.
+    sampling_axis : {"row", "column"}
+        Sample unobserved cells from the same row or the same column.
+    learning_rate : float
+        Initial learning rate :math:`\eta`. Epoch :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
+    decay : float
+        Decay :math:`d` of the learning rate.
+    max_iter : int
+        Maximum number of epochs.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
+        Seed of the start and of the sampled pairs.
     threads : int, optional
-        All cores by default; they do not change what comes out.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        Factors :math:`u` and :math:`v`.
     history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; the objective is that of one unlisted cell
-        for each listed one, drawn once.
+        See :class:`~polyadic.core.model.Model`. The objective is that of one unobserved cell per observed one, sampled
+        once.
 
     References
     ----------
@@ -74,9 +82,9 @@ class PairwiseRanking(Recommending):
     rank: Count = 32
     _: KW_ONLY
     ridge: Amount = 0.01
-    negatives: Count = 3
-    within: Literal["row", "column"] = "row"
-    step: Positive = 0.2
+    n_negatives: Count = 3
+    sampling_axis: Literal["row", "column"] = "row"
+    learning_rate: Positive = 0.2
     decay: Amount = 0.1
     max_iter: Count = 100
     tol: Amount = 0.0
@@ -85,35 +93,49 @@ class PairwiseRanking(Recommending):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to what is listed.
+        """Fit to the observed cells of a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array, of shape (rows, columns)
-            What is above 0 is listed, however large.
+            Positive values are observed cells, whatever their size.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If nothing is listed, or everything, a value is negative, or a parameter is out of range.
+            If no or every cell is observed, a value is negative, or a parameter is out of range.
         """
         del y
         self.check()
         cells = positive_cells(X)
-        cells = cells if self.within == "row" else cells.turned()
+        cells = cells if self.sampling_axis == "row" else cells.turned()
         if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
             raise InputError(
-                f"every cell is listed of each {self.within} that lists one; there is none to be ranked below"
+                f"no {self.sampling_axis} has both observed and unobserved cells; there is nothing to rank"
             )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
-        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
-        how: dict[str, Any] = {"negatives": self.negatives, "ridge": self.ridge, "threads": self._threads}
+        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.learning_rate, self.decay)
+        how: dict[str, Any] = {"negatives": self.n_negatives, "ridge": self.ridge, "threads": self._threads}
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
-        self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]
+        self.row_factors_, self.column_factors_ = factors if self.sampling_axis == "row" else factors[::-1]
         return self
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge ridge and rank by a tenth of the cells: how early they are recommended, by row."""
+        """Return the search over ridge and rank, evaluated by the ranking (NDCG) of a held-out tenth of the cells.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            Positive values are observed cells.
+        seed : int, optional
+            Seed of the held-out cells.
+
+        Returns
+        -------
+        Search
+        """
         return search_listed(positive_cells(X), VALUES, seed=seed)

@@ -1,4 +1,4 @@
-"""Penalties along a path, chosen by how well cells are predicted that are held out; and the error of any model."""
+"""Regularization path of trace-norm completion, and selection of the penalty on held-out cells."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from polyadic.core.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.completion.trace_norm import TraceNormCompletion
 
 
-def rmse(model: Any, cells: Cells) -> float:
-    """Give the root mean squared error of a model over cells."""
+def rmse(model: Any, cells: ObservedEntries) -> float:
+    """Return the root mean squared error of a model on cells."""
     return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))
 
 
 PATIENCE = 3
-"""Penalties in a row without a lower loss of the cells held out, after which smaller ones are not tried."""
+"""Number of consecutive penalties without a lower held-out loss after which the path ends."""
 
 
 class PenaltyChoice(NamedTuple):
-    """What cells that were held out say of penalties.
+    """Held-out losses along a path of penalties.
 
     Attributes
     ----------
     penalties : list of float
-        Those tried, falling.
+        Penalties tried, decreasing.
     losses : list of float
-        The mean loss of the cells held out.
+        Mean held-out loss of each.
     ranks : list of int
     best : float
-        The penalty of the smallest loss.
+        Penalty of the lowest loss.
     """
 
     penalties: list[float]
@@ -48,20 +48,9 @@ class PenaltyChoice(NamedTuple):
 
 
 def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
-    """Give one fit after another along falling penalties, each from the last, which is quicker than each from zero.
+    """Yield fits along decreasing penalties, each started from the last, which is faster than from zero.
 
-    Parameters
-    ----------
-    model : TraceNormCompletion
-        Says all but the penalty; it stays as it is.
-    X : Entries, sparse matrix or array with NaN for unknown cells
-    penalties : sequence of float
-        Ctrl-C ends the path with the fit that it cut short.
-
-    Raises
-    ------
-    InputError
-        If they do not fall, or the method has no penalty.
+    Other settings are those of ``model``, which is not changed. Ctrl-C ends the path with the interrupted fit.
 
     Examples
     --------
@@ -71,7 +60,7 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
     [0, 1, 2]
     """
     if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
-        raise InputError("a path goes along falling penalties, of a method that has one")
+        raise InputError("penalties must be decreasing, and the method must have a penalty (not frank-wolfe)")
     start = None
     for penalty in tracked(penalties, "penalties", total=len(penalties)):
         fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)
@@ -82,28 +71,22 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
 
 
 def choose_penalty(
-    model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, least: float = 0.02, seed: int = 0
+    model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, min_ratio: float = 0.02, seed: int = 0
 ) -> PenaltyChoice:
-    r"""Hold cells out, and find the penalty under which the others predict them best.
+    """Select the penalty with the lowest loss on held-out cells.
 
     Parameters
     ----------
     model : TraceNormCompletion
-        Says all but the penalty.
+        All settings except the penalty.
     X : Entries, sparse matrix or array with NaN for unknown cells
     share : float
-        Of the cells to be held out.
+        Share of held-out cells.
     number : int
-        Penalties tried at most: from the largest that leaves anything to ``least`` of it, by a constant ratio; the
-        search ends when ``PATIENCE`` in a row are no better.
-    least : float
+        Maximum number of penalties, in a geometric sequence from the largest that gives a non-zero matrix to
+        ``min_ratio`` of it. The search ends after ``PATIENCE`` without improvement.
+    min_ratio : float
     seed : int
-        Of the cells held out.
-
-    Raises
-    ------
-    InputError
-        If a share is not between 0 and 1, or nothing is left to fit or to predict.
 
     Examples
     --------
@@ -115,18 +98,20 @@ def choose_penalty(
     (True, True)
     """
     check_int("number", number, low=2)
-    for name, value in (("share", share), ("least", least)):
+    for name, value in (("share", share), ("min_ratio", min_ratio)):
         if not 0 < value < 1:
-            raise InputError(f"{name} must lie between 0 and 1; got {value!r}")
+            raise InputError(f"{name} must be between 0 and 1; got {value!r}")
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < share
     if out.all() or not out.any():
-        raise InputError(f"a share of {share:g} of {len(out):,} cells leaves none to fit or none to predict")
+        raise InputError(
+            f"a held-out share of {share:g} of {len(out):,} cells leaves no cells on one side; change the share"
+        )
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:
-        raise InputError("offsets alone explain every cell that is kept, so there is no penalty to choose")
-    penalties = (largest * np.geomspace(1, least, number + 1)[1:]).tolist()
+        raise InputError("offsets alone explain all cells, so there is no penalty to select")
+    penalties = (largest * np.geomspace(1, min_ratio, number + 1)[1:]).tolist()
     losses: list[float] = []
     ranks: list[int] = []
     for fitted in penalty_path(model, kept, penalties):

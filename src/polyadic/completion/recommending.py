@@ -1,4 +1,4 @@
-"""The columns that go best with a row, by the product of their factors."""
+"""Recommendation of columns by the products of factors."""
 
 from __future__ import annotations
 
@@ -20,89 +20,106 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 BLOCK = 1 << 24
-"""Products of rows and columns held at once."""
-FEW = 256
-"""The most that are sorted as they are met; of more a row is sorted whole."""
-FIRST, ROWS = 20, 10_000
-"""Columns among which those held out are looked for, and rows for which they are, at most."""
+"""Number of products of rows and columns held at once."""
+MAX_PARTIAL_SORT = 256
+"""Maximum number of columns selected by partial sorting; for more, rows are sorted completely."""
+TOP_K, MAX_ROWS = 20, 10_000
+"""Number of recommended columns searched for held-out cells, and maximum number of rows that are evaluated."""
 
 
 class Recommended(NamedTuple):
-    """Columns for each row, the best first.
+    """Recommended columns of each row, best first.
 
     Attributes
     ----------
     columns : int64 ndarray of shape (rows, n)
-        -1 where there are no more columns.
+        Column indices; -1 where there are no more columns.
     scores : ndarray of shape (rows, n)
-        Minus infinity there.
+        Scores; minus infinity where there are no more columns.
     """
 
     columns: NDArray[np.int64]
     scores: NDArray[Any]
 
 
-class Recommending(Model):
-    """What models have whose products of factors say how well a column goes with a row.
+class Recommender(Model):
+    """Base class of models that recommend columns by the product of row and column factors.
 
     Attributes
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        Factors.
     """
 
     row_factors_: NDArray[Any] = learned()
     column_factors_: NDArray[Any] = learned()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Give the products of rows and columns."""
+        """Return the products of row and column factors.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
 
     def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give factors whose products are the predictions."""
+        """Return factors whose products are the predictions."""
         check_is_fitted(self)
         return self.row_factors_, self.column_factors_
 
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Give the best columns for rows of the matrix.
+        """Return the best columns for rows of the matrix.
 
         Parameters
         ----------
         rows : array of int
+            Row indices.
         n : int
+            Number of columns per row.
         without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
-            What is not to be recommended, usually what the model was fitted to.
+            Cells not to recommend, usually those the model was fitted to.
+
+        Returns
+        -------
+        Recommended
 
         Raises
         ------
         InputError
-            If a row is not there, or the shape of what is known is another.
+            If a row does not exist or ``without`` has another shape.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
         i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
         known = None if without is None else cells_of(without, empty=True)
         if known is not None and known.shape != (len(U), len(V)):
-            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {known.shape}")
+            raise InputError(f"without must have shape {len(U), len(V)}; got {known.shape}")
         known = None if known is None else known.at(known.values > 0)
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
 
-def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
-    """Judge settings by a tenth of the listed cells: how early those above 0 are recommended, by row."""
+def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+    """Return a search evaluated by the NDCG of held-out positive cells, by row."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
     rows = np.unique(out.rows)
-    if len(rows) > ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
+    if len(rows) > MAX_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_ROWS, replace=False))
     out = out.take(rows)
 
-    def losses(model: Recommending) -> NDArray[np.float64]:
-        named = model.recommend(rows, FIRST, without=cells).columns
+    def losses(model: Recommender) -> NDArray[np.float64]:
+        named = model.recommend(rows, TOP_K, without=cells).columns
         return 1 - recommendation(named, out.rows, out.columns).ndcg
 
     return Search(
@@ -111,26 +128,15 @@ def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: i
         last=lambda model: model.fit(listed),
         losses=losses,
         units="rows",
-        measure=f"NDCG@{FIRST}",
+        measure=f"NDCG@{TOP_K}",
         figure=lambda loss: 1 - loss,
     )
 
 
-def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | None = None) -> Recommended:
-    r"""Give the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row; of equals, the first.
+def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
+    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except the cells of ``without``.
 
-    Parameters
-    ----------
-    U : ndarray of shape (rows, rank)
-    V : ndarray of shape (columns, rank)
-    n : int
-    without : Cells of shape (rows, columns), optional
-        They are not to be recommended.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit.
+    Ties go to the first column.
 
     Examples
     --------
@@ -142,7 +148,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:
         if without.shape != (len(U), len(V)):
-            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {without.shape}")
+            raise InputError(f"without must have shape {len(U), len(V)}; got {without.shape}")
         starts, columns = without.starts, without.columns
     kept = min(n, len(V))
     recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
@@ -161,8 +167,8 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
 
 
 def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Give the places of the largest of each row, and these, in falling order; of equals the first."""
-    if n <= FEW:
+    """Return the indices and values of the largest elements of each row, in decreasing order; ties go to the first."""
+    if n <= MAX_PARTIAL_SORT:
         return best_of_rows(scores, n)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
     return order, np.take_along_axis(scores, order, axis=1)

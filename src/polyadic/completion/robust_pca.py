@@ -1,4 +1,4 @@
-"""Robust principal components: a matrix of low rank, and a few cells that are something else."""
+"""Robust principal component analysis: a low-rank matrix plus sparse outliers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyadic.completion.admm import refuse_large, robust_pca
+from polyadic.completion.admm import check_size, robust_pca
 from polyadic.completion.cells import cells_of
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.model import Callback, Count, Model, Positive
@@ -16,32 +16,35 @@ from polyadic.core.solvers.trace_norm import warn_of_gap
 
 
 class RobustPCA(Model):
-    r"""A matrix as the sum of one of low rank and one with few cells, however large these are.
+    r"""Robust principal component analysis: decomposition into a low-rank and a sparse matrix.
 
     .. math:: \min_{L, S} \|L\|_* + \lambda \|S\|_1 \quad \text{such that} \quad L + S = X \text{ in known cells}
 
-    If the singular vectors of L are spread over rows and columns, and the cells of S lie anywhere, both are found
-    exactly, though neither the rank nor the cells are given.
+    If the singular vectors of L are spread over rows and columns and the cells of S are at random positions, both are
+    recovered exactly, without knowledge of the rank or the positions.
 
     Parameters
     ----------
     penalty : float, optional
-        :math:`\lambda`; by default :math:`1 / \sqrt{p \max(m, n)}` with a share p of cells known, which suits whatever
-        the values are.
-    max_iter, tol
-        Sweeps at most, and the duality gap and the residual, both relative, at which to stop.
+        Penalty :math:`\lambda` on the outliers. By default :math:`1 / \sqrt{p \max(m, n)}` with the share p of observed
+        cells, which suits any scale of values.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative duality gap and relative residual at which to stop.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     matrix_ : Spectral
-        L, as U, s and V.
+        L as U, s and V.
     outliers_ : csr_array of shape (m, n)
         S.
     rank_ : int
+        Rank of L.
     gap_ : float
-        How much smaller the objective can be at most.
+        Duality gap, an upper bound of the distance of the objective to its minimum.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -65,24 +68,26 @@ class RobustPCA(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Split a matrix.
+        """Decompose a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (m, n)
-            Zeros that a sparse matrix lists are known.
+            Observed cells. Explicit zeros of a sparse matrix are observed.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If no known cell differs from zero, the matrix is too large, or a parameter is out of range.
+            If all observed cells are zero, the matrix is too large, or a parameter is out of range.
         """
         del y
         from scipy.sparse import csr_array
 
         self.check()
         cells = cells_of(X)
-        refuse_large(cells.shape)
+        check_size(cells.shape)
         dense, known = np.zeros(cells.shape), np.zeros(cells.shape, bool)
         dense[cells.rows, cells.columns], known[cells.rows, cells.columns] = cells.values, True
         usual = (known.mean() * max(cells.shape)) ** -0.5

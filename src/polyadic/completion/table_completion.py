@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.completion.cells import Cells, compared, split_cells
+from polyadic.completion.cells import ObservedEntries, compared, split_cells
 from polyadic.completion.components import Theme, Themes, themes_of
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
@@ -105,7 +105,7 @@ class TableCompletion(Model):
         That of the method, fitted to numbered rows and columns.
     rows_, columns_ : list of str
         The names of their rows and columns, in order.
-    known_ : Cells
+    known_ : ObservedEntries
         What the table says.
     valued_ : bool
         Whether it has values, or only what is listed.
@@ -351,7 +351,7 @@ class TableCompletion(Model):
         V, known = V[kept], self.known_
         if len(kept) < len(place):
             known = known.at(np.flatnonzero(place[known.columns] >= 0))
-            known = Cells(known.rows, place[known.columns], known.values, (len(U), len(kept)))
+            known = ObservedEntries(known.rows, place[known.columns], known.values, (len(U), len(kept)))
         for first in range(0, len(at), ROWS):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
@@ -497,7 +497,7 @@ class TableCompletion(Model):
         shared = {name: getattr(self, name) for name in ("seed", "threads") if name in method.settings}
         return method.make(self._given() | shared)
 
-    def _fitted(self, known: Cells) -> Any:
+    def _fitted(self, known: ObservedEntries) -> Any:
         """Fit the model of the method, with what cells held out choose of what is not given."""
         model = self._new()
         if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
@@ -509,7 +509,7 @@ class TableCompletion(Model):
         given = [*self._given()]
         return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
 
-    def _hold_out(self, train: Cells, test: Cells) -> None:
+    def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
         """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""
         model = self._fitted(train)
         if model.interrupted_:
@@ -541,7 +541,7 @@ class TableCompletion(Model):
             _numbers("column", columns, self.columns_, absent=absent),
         )
 
-    def _news(self, known: Cells) -> dict[str, Any]:
+    def _news(self, known: ObservedEntries) -> dict[str, Any]:
         """Count what is new, and say how well new cells between known names are predicted."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
@@ -557,12 +557,14 @@ class TableCompletion(Model):
         return facts | {f"{name}_before": value for name, value in measures.items()}
 
 
-def _found_again(model: ImplicitFactorization, train: Cells, test: Cells) -> dict[str, float]:
+def _found_again(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
     return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
 
 
-def _judged(recommended: NDArray[np.int64], train: Cells, test: Cells, way: str = "") -> dict[str, float]:
+def _judged(
+    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, way: str = ""
+) -> dict[str, float]:
     test = test.at(test.values > 0)
     judged = recommendation(recommended, test.rows, test.columns)
     told = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
@@ -576,18 +578,18 @@ def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(apart.T @ apart / len(F))
 
 
-def _distance(one: Any, other: Any, cells: Cells) -> float:
+def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
     """Give the root mean square difference of what two models predict of cells."""
     apart = one.predict(cells.rows, cells.columns) - other.predict(cells.rows, cells.columns)
     return float(np.sqrt(np.mean(np.square(apart, dtype=float))))
 
 
-def connected_parts(cells: Cells) -> list[tuple[int, int]]:
+def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
 
     Examples
     --------
-    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
+    >>> connected_parts(ObservedEntries(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
     [(2, 1), (1, 1)]
     """
     from scipy.sparse import coo_array

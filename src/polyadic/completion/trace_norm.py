@@ -1,6 +1,6 @@
-"""Completion of a matrix by one of small trace norm: a convex problem, so the answer comes with its distance to it.
+"""Matrix completion by trace norm minimisation, a convex problem with a duality gap.
 
-What rows and columns add to every cell, the offsets, is fitted before anything else is.
+Offsets of rows and columns are fitted first.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.solvers.run import Sweep
     from polyadic.core.solvers.smooth import Smooth
 
 
 Kind = Literal["none", "mean", "biases"]
-STEPS, SETTLED = 200, 1e-8
-"""Rounds at most, and the largest change of the last, relative to the largest value."""
+MAX_ROUNDS, REL_TOL = 200, 1e-8
+"""Maximum number of rounds, and the convergence threshold relative to the largest value."""
 
 
 class Offsets(NamedTuple):
-    r"""The numbers :math:`\mu + a_i + b_j`.
+    r"""Offsets :math:`\mu + a_i + b_j`.
 
     Attributes
     ----------
@@ -53,29 +53,17 @@ class Offsets(NamedTuple):
     columns: NDArray[np.float64]
 
     def at(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.float64]:
-        """Give those of some cells."""
+        """Return the offsets of cells."""
         return np.asarray(self.mean + self.rows[i] + self.columns[j])
 
 
-def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
-    r"""Minimize the loss of known cells and :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)` over offsets alone.
+def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: float) -> Offsets:
+    r"""Minimise the loss of the observed cells plus :math:`\tfrac\gamma2(\|a\|^2 + \|b\|^2)` over offsets.
 
-    Each round goes from the slopes of the loss and its largest curvature to what is best for the mean, for all rows,
-    then for all columns, which never raises the loss; for squared loss each of the three is exact. Where such rounds
-    are too short, as for the log-odds of what is rare, a quasi-Newton method goes on from them.
-
-    Parameters
-    ----------
-    cells : Cells
-    loss : Convex
-    kind : {"none", "mean", "biases"}
-    ridge : float
-        :math:`\gamma`, above 0 for biases: a row with one cell would else follow it wherever it lies.
-
-    Raises
-    ------
-    InputError
-        If values do not fit the loss.
+    Each round updates the mean, all rows, then all columns by the gradient and the largest curvature, which never
+    increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
+    quasi-Newton method continues. The ridge :math:`\gamma` must be positive for ``kind="biases"``, since a row with one
+    cell would follow it exactly.
 
     Examples
     --------
@@ -92,7 +80,7 @@ def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offs
     if kind == "none":
         return Offsets(mean, a, b)
     counts = [np.bincount(at, minlength=len(v)) for at, v in ((rows, a), (columns, b))]
-    for _ in range(STEPS):
+    for _ in range(MAX_ROUNDS):
         step = -float(loss.grad(x, mean + a[rows] + b[columns]).mean()) / loss.curvature
         mean += step
         moved = abs(step)
@@ -102,13 +90,13 @@ def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offs
             steps = -total / (loss.curvature * n + ridge)
             v[:] = v + steps
             moved = max(moved, float(np.abs(steps).max()))
-        if moved <= SETTLED * float(np.abs(x).max()):
+        if moved <= REL_TOL * float(np.abs(x).max()):
             return Offsets(mean, a, b)
     return _finished(Offsets(mean, a, b), cells, loss, biased=kind == "biases", ridge=ridge)
 
 
-def _finished(start: Offsets, cells: Cells, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
-    """Go on by a quasi-Newton method, in units of the largest value and of the first loss."""
+def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: bool, ridge: float) -> Offsets:
+    """Continue by a quasi-Newton method, scaled by the largest value and the first loss."""
     from scipy.optimize import minimize
 
     rows, columns, x = cells.rows, cells.columns, cells.values
@@ -124,7 +112,7 @@ def _finished(start: Offsets, cells: Cells, loss: Convex, *, biased: bool, ridge
 
     z = np.concatenate([[start.mean], start.rows, start.columns]) / size
     first = value_and_slopes(z)[0] or 1.0
-    how = {"maxiter": 10 * STEPS, "ftol": np.finfo(float).eps, "gtol": SETTLED}
+    how = {"maxiter": 10 * MAX_ROUNDS, "ftol": np.finfo(float).eps, "gtol": REL_TOL}
     best = minimize(
         lambda z: tuple(part / first for part in value_and_slopes(z)), z, jac=True, method="L-BFGS-B", options=how
     )
@@ -133,66 +121,67 @@ def _finished(start: Offsets, cells: Cells, loss: Convex, *, biased: bool, ridge
 
 
 def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
-    """Refuse what is no convex loss with a bounded slope of slopes, and values that it is not of.
-
-    Raises
-    ------
-    InputError
-        If it is none, or the loss is logistic and a value not from 0 to 1.
-    """
+    """Raise InputError if the loss is not convex with bounded curvature, or values do not suit it."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
-        raise InputError("logistic loss is of values from 0 to 1; scale them, or take another loss")
+        raise InputError("values of the logistic loss must be from 0 to 1; rescale them, or use another loss")
 
 
-ROUNDS, EXACT = 500, 1e-9
-"""Rounds of folding in at most, and the change, relative to the largest factor, that is the last."""
+MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
+"""Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
 class TraceNormCompletion(Transformer):
-    r"""A matrix that explains known cells, of the smallest trace norm (sum of singular values) that pays.
+    r"""Matrix completion with trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
 
-    or, for the method ``"frank-wolfe"``, the losses alone over :math:`\|M\|_* \le \tau`. The rank is found, not given
-    (the radius is none). There are no local minima, and the fit ends when the duality gap says that the objective is
-    within ``tol`` of the smallest there is, or where rounding leaves nothing to improve.
+    or, for the method ``"frank-wolfe"``, minimisation of the loss subject to :math:`\|M\|_* \le \tau`. The rank is a
+    result of the fit. The problem is convex, and the fit ends when the duality gap shows that the objective is within
+    ``tol`` of its minimum, or when rounding prevents further progress.
 
     Parameters
     ----------
     penalty : float
-        :math:`\lambda`, in units of the values; see :mod:`~polyadic.completion.penalty_path` for its choice.
+        Penalty :math:`\lambda` on the trace norm, in units of the values. See :mod:`~polyadic.completion.penalty_path`
+        for its selection.
     method : {"fista", "soft-impute", "frank-wolfe", "admm"}
-        See :mod:`~polyadic.core.solvers.proximal`, :mod:`~polyadic.core.solvers.conditional_gradient` and
-        :mod:`~polyadic.completion.admm`; the last keeps dense matrices.
+        Solver; see :mod:`~polyadic.core.solvers.proximal`, :mod:`~polyadic.core.solvers.conditional_gradient` and
+        :mod:`~polyadic.completion.admm`. ADMM stores dense matrices.
     radius : float, optional
-        :math:`\tau`, instead of the penalty, of Frank-Wolfe.
+        Bound :math:`\tau` of the trace norm for Frank-Wolfe, instead of the penalty.
     loss : Convex
-        :class:`~polyadic.core.losses.Squared`, :class:`~polyadic.core.losses.Huber`, or
-        :class:`~polyadic.core.losses.Logistic` for values from 0 to 1; predictions are then log-odds.
-    offsets, bias_ridge : {"mean", "biases", "none"}, and float
-        What is found first, without M: a mean, or one number for each row and column too, of ridge ``bias_ridge``.
+        Loss of a cell: :class:`~polyadic.core.losses.Squared`, :class:`~polyadic.core.losses.Huber`, or
+        :class:`~polyadic.core.losses.Logistic` for values from 0 to 1, with log-odds as predictions.
+    offsets : {"mean", "biases", "none"}
+        Offsets fitted before M: a mean, or also biases of rows and columns.
+    bias_ridge : float
+        Ridge penalty on the biases.
     debias : bool
-        Whether to fit the singular values again without penalty, with the vectors as they are.
+        Refit the singular values without penalty, with fixed singular vectors.
     max_rank : int, optional
-        Singular values to be kept at most, the largest; :attr:`gap_` is that of what is kept.
-    max_iter, tol
-        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+        Maximum number of singular values kept, the largest. :attr:`gap_` is that of the kept ones.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     matrix_, start_ : Spectral
-        M as U, s and V, and before ``debias``; ``rank_`` is the number of its singular values.
+        M as U, s and V, after and before ``debias``. ``rank_`` is the number of singular values.
     multiplier_ : float
-        The penalty, of Frank-Wolfe that for which the answer is the same.
+        The penalty, or for Frank-Wolfe the penalty with the same solution.
     gap_, gaps_ : float, and dict of int to float
-        How much smaller the objective can be at most, before ``debias``; the same by sweep, where it was taken.
+        Duality gap before ``debias``, an upper bound of the distance of the objective to its minimum; and its values by
+        sweep.
     offsets_ : Offsets
+        Fitted offsets.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -227,27 +216,32 @@ class TraceNormCompletion(Transformer):
     callback: Callback = None
 
     def check(self) -> None:
-        """Refuse settings out of range, a radius without Frank-Wolfe, and biases without a ridge."""
+        """Raise InputError if a setting is out of range, or method and radius or biases and ridge do not match."""
         super().check()
         if (self.method == "frank-wolfe") != (self.radius is not None):
-            raise InputError("Frank-Wolfe needs a radius, and the other methods a penalty alone")
+            raise InputError("radius must be set for method='frank-wolfe', and only for it")
         if self.offsets == "biases" and not self.bias_ridge:
-            raise InputError("bias_ridge must be greater than 0 for biases: a row with one cell would else follow it")
+            raise InputError(
+                "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
+                " follow it exactly"
+            )
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
-        """Fit to the known cells of a matrix.
+        """Fit to the observed cells of a matrix.
 
         Parameters
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Zeros that a sparse matrix lists are known.
+            Observed cells. Explicit zeros of a sparse matrix are observed.
+        y : None
+            Ignored.
         start : Spectral, optional
-            Where FISTA and Soft-Impute begin, such as ``start_`` of a fit with a larger penalty.
+            Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
 
         Raises
         ------
         InputError
-            If there is no known cell, one is given twice, or a parameter is out of range.
+            If no cell is observed, a cell occurs twice, or a parameter is out of range.
         """
         del y
         self.check()
@@ -264,17 +258,17 @@ class TraceNormCompletion(Transformer):
         return self
 
     def update(self, X: Any) -> Self:
-        """Fit to all that is known now, from the matrix that is there: it ends where any start would.
+        """Fit to old and new observed cells from the current matrix; the optimum does not depend on the start.
 
         Parameters
         ----------
-        X : as of :meth:`fit`
-            New rows and columns stand behind those fitted to.
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            All observed cells. New rows and columns come after those of the fit.
 
         Raises
         ------
         InputError
-            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_
@@ -282,18 +276,34 @@ class TraceNormCompletion(Transformer):
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give factors whose products are the predictions, offsets with them."""
+        """Return factors whose products are the predictions, including offsets."""
         check_is_fitted(self)
         (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
         return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
     def largest_penalty(self, X: Any) -> float:
-        """Give the penalty from which on M is zero."""
+        """Return the smallest penalty for which M is zero.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Observed cells.
+        """
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Give the values of cells, known or not; log-odds for logistic loss."""
+        """Return the predicted values of cells; log-odds for the logistic loss.
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         i, j = pairs(rows, columns, (len(self.matrix_.U), len(self.matrix_.V)))
         products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
@@ -304,11 +314,20 @@ class TraceNormCompletion(Transformer):
         return len(self.start_.s)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        r"""Give new rows, of any known cells, in the terms of the columns; shape (rows, rank).
+        r"""Return the coordinates of new rows, shape (rows, rank), given some observed cells.
 
-        Row :math:`u` minimizes its losses, of predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, and
-        :math:`\tfrac\lambda2 \|u\|^2`: the trace norm is the smallest such sum over products of two factors, so rows of
-        the matrix itself would come out as they are, but for their own offset.
+        Row :math:`u` minimises its losses, with predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, plus
+        :math:`\tfrac\lambda2 \|u\|^2`. The trace norm is the minimum of such penalties over factorizations, so rows of
+        the fitted matrix get their own coordinates, up to their offsets.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+            Observed cells of the new rows.
+
+        Returns
+        -------
+        ndarray of shape (new rows, rank)
         """
         check_is_fitted(self)
         cells = cells_of(X)
@@ -317,7 +336,7 @@ class TraceNormCompletion(Transformer):
         V = self.start_.V * np.sqrt(self.start_.s)
         return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads)
 
-    def _problem(self, cells: Cells) -> tuple[Problem | Ball, Offsets]:
+    def _problem(self, cells: ObservedEntries) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
@@ -332,10 +351,10 @@ class TraceNormCompletion(Transformer):
 
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
-    """Fit singular values again, without penalty, to the known cells; the vectors stay.
+    """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
 
-    The trace norm takes the same from all of them, which the large ones need not have lost. A value that would be
-    negative turns its vector.
+    The trace norm shrinks all singular values alike, which is too much for large ones. A negative value flips its
+    vector.
 
     References
     ----------
@@ -345,7 +364,7 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
     if not M.rank:
         return M
-    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # in units of what is fitted, so the scale is no matter
+    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # scaled, so that units do not matter
     first = smooth.value(design @ (M.s / M.s[0])) or 1.0
 
     def value_and_slopes(s: NDArray[Any]) -> tuple[float, NDArray[Any]]:
@@ -358,24 +377,24 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
 
 def rows_given_columns(
-    cells: Cells, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
+    cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
-    r"""Give for each row the minimum of its losses, of predictions :math:`o_j + u \cdot v_j`, and a ridge.
+    r"""Minimise the loss of each row plus a ridge, given the columns.
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
 
-    Each round minimizes a parabola above the losses, of their largest curvature; for squared loss the first is exact.
+    Each round minimises a parabolic bound with the largest curvature; for squared loss the first round is exact.
 
     Parameters
     ----------
-    cells : Cells
-        Rows and what is known of them.
+    cells : ObservedEntries
+        Observed cells of the rows.
     V : ndarray of shape (columns, R)
     loss : Convex
     offsets : ndarray of shape (n,)
         :math:`o`, by cell.
     ridge : float
-        :math:`\lambda`, above 0.
+        :math:`\lambda`, positive.
     threads : int
 
     Returns
@@ -385,14 +404,14 @@ def rows_given_columns(
     check_loss(loss, cells.values)
     if not V.shape[1]:
         return np.zeros((cells.shape[0], 0))
-    check_number("ridge", ridge, above=True)  # a ball that binds nothing has none
+    check_number("ridge", ridge, above=True)  # zero if the radius does not bind
     U, c = np.zeros((cells.shape[0], V.shape[1])), np.full(len(cells.values), loss.curvature)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_FOLD_IN_ROUNDS):
         m = np.einsum("nr,nr->n", U[cells.rows], V[cells.columns])
         y = c * m - loss.grad(cells.values, m + offsets)
         entries = RowEntries(cells.starts, cells.columns, c, y)
         reached = posterior_rows(entries, V, precision=ridge * np.eye(V.shape[1]), threads=threads)
         moved, U = np.abs(reached - U).max(), reached
-        if moved <= EXACT * np.abs(U).max():
+        if moved <= FOLD_IN_TOL * np.abs(U).max():
             break
     return U

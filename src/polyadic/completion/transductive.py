@@ -1,4 +1,4 @@
-"""Several labels for each item, completed together with the features: both may be partly unknown."""
+"""Multi-label transduction: joint completion of partially known labels and features."""
 
 from __future__ import annotations
 
@@ -24,46 +24,49 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 COPIES = 16
-"""Numbers of 8 bytes for each cell, when all are known: where it is, what it holds, and what is found of it."""
+"""Number of 8-byte values held per cell if all are known: indices, values and working memory."""
 
 
 class TransductiveCompletion(Model):
-    r"""Labels and features of items as one matrix of small trace norm, fitted to what is known of both.
+    r"""Transductive multi-label classification by joint completion of labels and features.
 
     .. math:: \min_{Z, b} \omega \sum_{\mathrm{known\ labels}} \log(1 + e^{-y_{il} (z_{il} + b_l)})
               + \tfrac12 \sum_{\mathrm{known\ features}} (x_{ij} - z_{i, L + j})^2 + \lambda \|Z\|_*
 
-    with y of 1 and -1. Items whose labels are not known are fitted along by their features (transduction), and features
-    that are not known are completed. This is MC-b; in MC-1 there are no :math:`b`, and a column of ones stands beside
-    the features: here known cells as others are, of the weight that does not shorten the steps, where the paper sets
-    the column to one after each step, which has no objective.
+    with y of 1 and -1. Unlabelled items are fitted through their features (transduction), and unknown features are
+    completed. This is MC-b. In MC-1 there are no :math:`b`, and a column of ones is added to the features. Here its
+    cells are observed cells, with the weight that does not shorten the steps; the paper instead resets the column to
+    one after each step, which has no objective.
 
     Parameters
     ----------
     penalty : float
-        :math:`\lambda`.
+        Penalty :math:`\lambda` on the trace norm.
     label_weight : float
-        :math:`\omega`; up to 4 steps are as long as those for features alone.
+        Weight :math:`\omega` of the label losses. Up to 4, steps are as long as for features alone.
     bias : {"offsets", "ones"}
-        MC-b or MC-1.
-    max_iter, tol
-        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+        Intercepts of the labels: offsets (MC-b) or a column of ones (MC-1).
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     matrix_ : Spectral
-        Z: columns are labels, then features, then the ones of MC-1.
+        Z. Columns are labels, then features, then the ones of MC-1.
     offsets_ : ndarray of shape (labels,)
-        b, held by a ridge of the weight of one cell, as those of a label that never occurs would be infinite.
+        Offsets b, with a ridge of the weight of one cell, since those of labels that never occur would be infinite.
     log_odds_ : ndarray of shape (items, labels)
-        Of all labels, known or not.
+        Log-odds of all labels.
     rank_ : int
+        Rank of Z.
     gap_ : float
-        How much smaller the objective can be at most.
+        Duality gap, an upper bound of the distance of the objective to its minimum.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -92,19 +95,19 @@ class TransductiveCompletion(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to what is known of items.
+        """Fit to the known labels and features of items.
 
         Parameters
         ----------
         X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
-            What a sparse matrix does not list is zero.
+            Features. Cells that a sparse matrix does not store are zero.
         y : sparse matrix or array, of shape (items, labels)
-            0, 1, or NaN for unknown; rows of items to be labelled are NaN.
+            Labels 0 or 1, NaN where unknown. Rows of items to classify are NaN.
 
         Raises
         ------
         InputError
-            If a label is neither 0 nor 1 nor unknown, shapes do not fit, or a parameter is out of range.
+            If a label is not 0, 1 or NaN, shapes do not match, or a parameter is out of range.
         """
         self.check()
         labels, features = _dense(y, "labels"), _dense(X, "features")
@@ -127,12 +130,22 @@ class TransductiveCompletion(Model):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Give log-odds of the labels of new items, from what is known of their features; shape (items, labels)."""
+        """Return the log-odds of the labels of new items, given their known features.
+
+        Parameters
+        ----------
+        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
+            Features of the new items.
+
+        Returns
+        -------
+        ndarray of shape (items, labels)
+        """
         check_is_fitted(self)
         features = _dense(X, "features")
         M, L, ones = self.matrix_, len(self.offsets_), int(self.bias == "ones")
         if features.shape[1] != len(M.V) - L - ones:
-            raise InputError(f"items have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
+            raise InputError(f"X must have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
         cells = cells_of(np.hstack([features, np.ones((len(features), ones))]))
         V, R = M.V * np.sqrt(M.s), M.rank
         weights = np.where(cells.columns < features.shape[1], 1.0, self._weight_of_ones())
@@ -141,10 +154,10 @@ class TransductiveCompletion(Model):
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
-        """Put labels, features and ones beside one another."""
+        """Join labels, features and ones to one matrix."""
         weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
         needed = COPIES * 8.0 * len(labels) * (L + features.shape[1])
-        resources.check_memory(needed, "a matrix of all labels and features", "take fewer items or features")
+        resources.check_memory(needed, "a matrix of all labels and features", "use fewer items or features")
         cells = cells_of(np.hstack([labels, features, np.ones((len(labels), ones))]))
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         known, rest = np.flatnonzero(cells.columns < L), np.flatnonzero(cells.columns >= L)
@@ -161,11 +174,15 @@ class TransductiveCompletion(Model):
 
 
 def _dense(X: Any, what: str) -> Array:
-    """Give labels or features as an array with NaN for unknown cells."""
+    """Return labels or features as an array with NaN for unknown cells."""
     if hasattr(X, "toarray"):
-        resources.check_memory(COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "take fewer")
+        resources.check_memory(
+            COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "use fewer items or features"
+        )
         X = X.toarray()
     dense = np.asarray(X)
     if dense.ndim != 2 or dense.dtype.kind not in "fiub":
-        raise InputError(f"{what} are a matrix of numbers, a row for each item; got {dense.dtype} {dense.shape}")
+        raise InputError(
+            f"{what} must be a matrix of numbers with a row for each item; got {dense.dtype} {dense.shape}"
+        )
     return dense.astype(float)

@@ -1,11 +1,11 @@
-r"""Go on with two factors when there are more cells, rows and columns.
+r"""Update of two factors with new cells, rows and columns.
 
-Given V, rows of U are solved for exactly and alone, so a new one needs no other:
+Given V, each row of U is solved for exactly and independently:
 
 .. math:: u_i = \arg\min_u \sum_{j\ \mathrm{known}} c_{ij} (x_{ij} - u \cdot v_j)^2 + \text{penalty}(u)
 
-New rows are solved for given the columns that are there, new columns given all rows, and all rows once more; what is
-left to a fit from the start is how the columns that were there move, for which sweeps over both sides follow.
+New rows are solved for given the existing columns, new columns given all rows, and all rows once more. The difference
+to a fit from scratch is that existing columns do not move; sweeps over both sides follow for that.
 """
 
 from __future__ import annotations
@@ -23,58 +23,50 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.cells import Cells
+    from polyadic.completion.cells import ObservedEntries
 
 SWEEPS = 1
-"""Over both sides, after what is new was solved for: it brings predictions nearer to those of a fit from the start than
-those of two such fits from other seeds are to each other."""
+"""Default number of sweeps over both sides.
+
+One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
+"""
 
 
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
-    """Refuse what has fewer rows or columns than before.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if there are fewer rows or columns than before."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(f"what is known must have all that the model was fitted to, {before}, or more; got {now}")
+        raise InputError(f"X must have at least the rows and columns of the fit, {before}; got {now}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
-    """Give a factor more rows, of zeros."""
+    """Append rows of zeros to a factor."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])
 
 
 def updates(
-    cells: Cells,
+    cells: ObservedEntries,
     factors: tuple[NDArray[Any], NDArray[Any]],
     *,
-    solved: Callable[[Cells, NDArray[Any]], NDArray[Any]],
-    improved: Callable[[Cells, NDArray[Any], NDArray[Any]], NDArray[Any]] | None = None,
-    objective: Callable[[Cells, NDArray[Any], NDArray[Any]], float],
+    solved: Callable[[ObservedEntries, NDArray[Any]], NDArray[Any]],
+    improved: Callable[[ObservedEntries, NDArray[Any], NDArray[Any]], NDArray[Any]] | None = None,
+    objective: Callable[[ObservedEntries, NDArray[Any], NDArray[Any]], float],
     sweeps: int,
 ) -> Iterator[Sweep]:
-    """Go on from factors with all that is known now.
+    """Iterate over updates of factors with all observed cells.
 
     Parameters
     ----------
-    cells : Cells
-        What was known and what is new; new rows and columns stand behind those there.
+    cells : ObservedEntries
+        Old and new cells; new rows and columns come after those of the fit.
     factors : (ndarray, ndarray)
-        Of the rows and columns fitted to.
+        Factors of the fitted rows and columns.
     solved : callable
-        Gives the rows of cells, given the columns.
+        Solves for the rows of cells given the columns.
     improved : callable, optional
-        What sweeps do in its stead, where there is something quicker: gives better rows, given columns and rows.
+        Faster replacement of ``solved`` in sweeps: improves rows given columns and rows.
     objective : callable
     sweeps : int
-        0 to solve for what is new alone.
-
-    Raises
-    ------
-    InputError
-        If rows or columns that were fitted to are not there, or ``sweeps`` is below 0.
+        0 only solves for new rows and columns.
     """
     check_int("sweeps", sweeps, low=0)
     check_grown((len(factors[0]), len(factors[1])), cells.shape)
@@ -83,7 +75,7 @@ def updates(
     )
 
 
-def _updates(cells: Cells, factors: Any, solved: Any, improved: Any, objective: Any) -> Iterator[Sweep]:
+def _updates(cells: ObservedEntries, factors: Any, solved: Any, improved: Any, objective: Any) -> Iterator[Sweep]:
     across = cells.turned()
     (rows, columns), (U, V) = map(len, factors), (grown(F, n) for F, n in zip(factors, cells.shape, strict=True))
     U[rows:] = solved(cells.take(np.arange(rows, len(U))), V)

@@ -1,4 +1,4 @@
-"""Reranking of candidate lists: perceptron, MIRA, and MIRA in tensor space."""
+"""Reranking of candidate lists by a perceptron, MIRA, and MIRA with low-rank tensor weights."""
 
 from polyadic.core.lazy import attach
 

@@ -1,6 +1,6 @@
-"""Doors to the loops that learn from lists of candidates: perceptron, MIRA, and MIRA with products as weights.
+"""Numba kernels of online learning from candidate lists (perceptron, MIRA, tensor MIRA), and their wrappers.
 
-Loops over lists of candidates: each list is scored, and the weights take a step if another candidate was chosen.
+Each list is scored in turn, and the weights are updated if a candidate other than the cheapest was chosen.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-WIDEST = 1 << 31
-"""Features are numbered below it."""
+MAX_FEATURES = 1 << 31
+"""Exclusive upper bound of feature indices."""
 
 
 class CandidateLists(NamedTuple):
-    """Lists of candidates as the loops read them; made by :func:`candidate_lists`.
+    """Candidate lists in the layout of the kernels; see :func:`candidate_lists`.
 
     Attributes
     ----------
     starts : ndarray of shape (lists + 1,)
+        First candidate of each list.
     indptr, indices, values : ndarray
-        Of the rows of candidates in CSR form, without duplicates, sorted.
+        Features of the candidates in canonical CSR form.
     costs : ndarray of shape (candidates,)
     features : int
-        Above every index.
+        Number of features.
     scratch : tuple of ndarray
-        Room for the scores of a list, and for the features that differ between two candidates, and their values.
+        Buffers for the scores of a list and for the difference of two candidates.
     """
 
     starts: NDArray[np.int64]
@@ -44,46 +45,37 @@ class CandidateLists(NamedTuple):
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
-    """Lay lists out for the loops.
-
-    Parameters
-    ----------
-    X : sparse array of shape (candidates, features)
-        In CSR form.
-    costs : array of shape (candidates,)
-    starts : array of int of shape (lists + 1,)
-        Each list has a candidate.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or an index is outside.
-    """
+    """Prepare candidate lists for the kernels from a CSR matrix, costs and the start of each (non-empty) list."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
     if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
-        raise ValueError(f"starts must rise from 0 to {X.shape[0]}, the number of costs; got {price.shape} costs")
-    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], WIDEST):
-        raise ValueError(f"indices must be from 0 to {min(X.shape[1], WIDEST) - 1}")
+        raise ValueError(
+            f"starts must increase from 0 to {X.shape[0]}, the number of candidates, and costs must match; got"
+            f" {price.shape} costs"
+        )
+    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], MAX_FEATURES):
+        raise ValueError(f"indices must be from 0 to {min(X.shape[1], MAX_FEATURES) - 1}")
     indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
-    longest = int(np.diff(edges).max(initial=0))
+    max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
-    scratch = np.empty(longest), np.empty(room, np.int64), np.empty(room)
-    values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # read as they are: no copy each epoch
+    scratch = np.empty(max_length), np.empty(room, np.int64), np.empty(room)
+    values = frozen(
+        X.data, np.float32 if X.dtype == np.float32 else np.float64
+    )  # keep the dtype to avoid a copy in each epoch
     return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
 
 
 class FeatureCells(NamedTuple):
-    """Where features stand in a tensor, as the loops read it; made by :func:`feature_cells`.
+    """Tensor cell of each feature; see :func:`feature_cells`.
 
     Attributes
     ----------
     at : ndarray of shape (features, D)
-        Rows of the factors of all modes, one below the other.
+        Row of each mode's factor, with the factors of all modes stacked.
     rows : int
-        Above every one of them.
+        Number of rows of the stacked factors.
     """
 
     at: NDArray[np.int32]
@@ -91,20 +83,9 @@ class FeatureCells(NamedTuple):
 
 
 def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
-    """Take numbers of cells, the first mode the fastest, apart into rows of factors.
-
-    Parameters
-    ----------
-    place : ndarray of int of shape (features,)
-    sizes : tuple of int
-
-    Raises
-    ------
-    ValueError
-        If there is no mode, or a cell is outside the tensor.
-    """
+    """Convert flat cell indices (first mode fastest) to rows of the stacked factors."""
     if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
-        raise ValueError(f"cells must lie in a tensor of sizes {sizes}")
+        raise ValueError(f"cells must be inside a tensor of sizes {sizes}")
     offsets = np.r_[0, np.cumsum(sizes)]
     at = np.stack(np.unravel_index(place, sizes, order="F"), axis=1) + offsets[:-1]
     return FeatureCells(frozen(at, np.int32), int(offsets[-1]))
@@ -118,27 +99,22 @@ def perceptron_lists(
     summed: NDArray[np.float64],
     before: int,
 ) -> NDArray[np.float64]:
-    """Go through lists, and where a choice is not the cheapest add that and take away the chosen one.
+    """Perceptron pass over lists: add the cheapest candidate and subtract the chosen one where these differ.
 
     Parameters
     ----------
     lists : CandidateLists
     order : ndarray of int
-        Lists, in the order to learn from them.
+        Lists in the order of the pass.
     weights, summed : ndarray of shape (features,)
-        Changed: weights, and the sum of their steps, each times the number of lists before it.
+        Weights, and the sum of their updates, each times the number of lists before it. Updated in place.
     before : int
-        Lists that were learned from earlier.
+        Number of lists seen earlier.
 
     Returns
     -------
     ndarray of shape (3,)
-        Sums over lists: costs of what was chosen, losses, steps.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
+        Sums over lists of the cost of the choice, the loss and the number of updates.
     """
     sums = np.zeros(3)
     rows = _order(lists, order)
@@ -158,32 +134,13 @@ def mira_lists(
     augmented: bool = False,
     best: int = 1,
 ) -> NDArray[np.float64]:
-    r"""Go through lists, each time to the nearest weights that leave no loss, or the least of both.
+    r"""MIRA pass over lists: move to the nearest weights that satisfy the margins, up to a penalty of C.
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
 
-    over the ``best`` candidates of highest score, :math:`\rho_j` what each costs more than the cheapest and
-    :math:`\Delta_j` the features of the cheapest less those of it.
-
-    Parameters
-    ----------
-    lists, order, weights, summed, before
-        As those of :func:`perceptron_lists`.
-    C : float
-        Positive.
-    augmented : bool
-        Whether costs are added to scores in the search of the best.
-    best : int
-
-    Returns
-    -------
-    ndarray of shape (3,)
-        As that of :func:`perceptron_lists`.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
+    over the ``best`` candidates of highest score (plus cost if ``augmented``). :math:`\rho_j` is the cost of a
+    candidate above the cheapest one and :math:`\Delta_j` the features of the cheapest minus its own. Other parameters
+    and the result are those of :func:`perceptron_lists`.
     """
     sums = np.zeros(3)
     rows = _order(lists, order)
@@ -206,41 +163,38 @@ def tensor_mira_lists(
     scaled: bool = True,
     augmented: bool = False,
 ) -> NDArray[np.float64]:
-    r"""Go through lists with weights :math:`\sum_h \prod_d w^d_h`, and step by one vector :math:`w^d_h` at a time.
+    r"""Tensor MIRA pass over lists with weights :math:`\sum_h \prod_d w^d_h`, one vector :math:`w^d_h` at a time.
 
     Parameters
     ----------
     lists, order
-        As those of :func:`perceptron_lists`.
+        As in :func:`perceptron_lists`.
     turns : ndarray of int of shape (len(order), H D) or (len(order), 0)
-        For each list the order of vectors, ``h D + d`` for mode ``d`` of component ``h``; without columns all step at
-        once.
+        Order of the vectors for each list, ``h D + d`` for mode ``d`` of component ``h``. Without columns all vectors
+        are updated at once.
     factors : ndarray of shape (rows, H)
-        Those of all modes, one below the other. Changed.
+        Stacked factors of all modes. Updated in place.
     cells : FeatureCells
-        The rows of factors whose product is the weight of a feature, one in each mode.
     norms : ndarray of shape (H, D)
-        Squared norms of the vectors. Changed.
+        Squared norms of the vectors. Updated in place.
     C : float
-        Positive; infinite for no bound.
+        Positive; may be infinite.
     scaled : bool
-        Whether the bound of a step is C divided by the squared norms of the other vectors, as the problem has it, or C.
+        Bound a step by C over the squared norms of the other vectors, as the problem has it, instead of C.
     augmented : bool
-        As that of :func:`mira_lists`.
+        Add costs to scores in the search for the best candidate.
 
     Returns
     -------
     ndarray of shape (3,)
-        As that of :func:`perceptron_lists`.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a number is outside.
+        As :func:`perceptron_lists`.
     """
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
-        raise ValueError(f"there are {lists.features} features, {len(cells.at)} with cells, and norms {norms.shape}")
+        raise ValueError(
+            f"cells, norms and factors do not match {lists.features} features; got {len(cells.at)} cells and"
+            f" norms {norms.shape}"
+        )
     if turns.shape not in {(len(order), H * D), (len(order), 0)}:
         raise ValueError(f"turns must have {H * D} columns, or none, for each of {len(order)} lists; got {turns.shape}")
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
@@ -260,27 +214,29 @@ def tensor_mira_lists(
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
     rows = frozen(order, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(lists.starts) - 1:
-        raise ValueError(f"order must name lists, below {len(lists.starts) - 1}")
+        raise ValueError(f"order must hold list indices below {len(lists.starts) - 1}")
     return rows
 
 
 def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
     for array in arrays:
         if array.ndim != 1 or len(array) < lists.features:
-            raise ValueError(f"weights must be at least {lists.features}, one for each feature; got {array.shape}")
+            raise ValueError(
+                f"weights must have at least {lists.features} elements, one per feature; got {array.shape}"
+            )
     _owned(*arrays)
 
 
 def _owned(*arrays: NDArray[np.float64]) -> None:
     for array in arrays:
         if array.dtype != np.float64 or not array.flags.c_contiguous:
-            raise ValueError("what is changed must be contiguous and in double precision")
+            raise ValueError("arrays updated in place must be contiguous and in double precision")
 
 
-CYCLES = 100
-"""Rounds at most through the constraints of one list."""
-SETTLED = 1e-10
-"""Part of the largest step below which a round has changed nothing."""
+MAX_ROUNDS = 100
+"""Maximum number of rounds through the constraints of one list."""
+REL_TOL = 1e-10
+"""Convergence threshold of a round, relative to the largest step."""
 
 
 @njit(cache=True, nogil=True)
@@ -295,9 +251,9 @@ def _list_scores(w, indptr, indices, values, first, last, s):
 
 @njit(cache=True, nogil=True)
 def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
-    """Score the candidates of a list by the products of rows of factors, of which a feature names one per mode.
+    """Score the candidates of a list by products of factor rows, one per mode.
 
-    Candidates share most features: ``w`` holds the weights of those that were ``weighed`` in this turn.
+    Candidates share most features, so ``w`` caches the weights of features already ``weighed`` in this turn.
     """
     D, H = cells.shape[1], F.shape[1]
     for c in range(first, last):
@@ -319,7 +275,7 @@ def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, we
 
 @njit(cache=True, nogil=True)
 def _contenders(s, costs, first, n, augmented):
-    """Give the candidate of highest score, that to learn from, and the best of the cheapest; the first of equals."""
+    """Return the candidate of highest score, the one to learn from, and the best cheapest one; ties go to the first."""
     best, wrong, right = 0, 0, 0
     for c in range(1, n):
         cost = costs[first + c]
@@ -334,7 +290,7 @@ def _contenders(s, costs, first, n, augmented):
 
 @njit(cache=True, nogil=True)
 def _difference(indptr, indices, values, a, b, at, x):
-    """Write the features of a candidate less those of another, both sorted; return how many differ."""
+    """Write the difference of two candidates' sorted features, and return the number of non-zeros."""
     i, j, m = indptr[a], indptr[b], 0
     while i < indptr[a + 1] or j < indptr[b + 1]:
         if j == indptr[b + 1] or (i < indptr[a + 1] and indices[i] < indices[j]):
@@ -354,7 +310,7 @@ def _difference(indptr, indices, values, a, b, at, x):
 
 @njit(cache=True, nogil=True)
 def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
-    """Add the cheapest candidate and take away the chosen one; ``u`` adds up steps times the lists before them."""
+    """Perceptron pass; ``u`` sums the updates times the number of lists before them."""
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -373,7 +329,7 @@ def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, befor
 
 @njit(cache=True, nogil=True)
 def _highest(s, costs, first, n, augmented, top):
-    """Write the candidates of highest score, and cost if augmented, at most ``len(top)`` of them; return how many."""
+    """Write the candidates of highest (augmented) score, at most ``len(top)``, and return their number."""
     count = 0
     for c in range(n):
         value = s[c] + augmented * costs[first + c]
@@ -391,10 +347,7 @@ def _highest(s, costs, first, n, augmented, top):
 
 @njit(cache=True, nogil=True)
 def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
-    """Step to the nearest weights that leave no loss against the best candidates, or pay ``C`` times what they leave.
-
-    By coordinates of the dual, one after another: of one candidate this is the closed form.
-    """
+    """MIRA pass by dual coordinate ascent; for one candidate this is the closed form."""
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         _list_scores(w, indptr, indices, values, first, last, s)
@@ -405,7 +358,7 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
         count = _highest(s, costs, first, last - first, augmented, top)
         alpha[:] = 0.0
         moved, worst = 0, 0.0
-        for _ in range(1 if count == 1 else CYCLES):
+        for _ in range(1 if count == 1 else MAX_ROUNDS):
             largest = 0.0
             for j in range(count):
                 cost = costs[first + top[j]] - costs[first + right]
@@ -431,14 +384,14 @@ def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, 
                     w[at[k]] += tau * x[k]
                     u[at[k]] += (before + t) * (tau * x[k])
             worst = max(worst, largest)
-            if largest <= SETTLED * worst:
+            if largest <= REL_TOL * worst:
                 break
         sums[2] += moved
 
 
 @njit(cache=True, nogil=True)
 def _touched(cells, at, m, marked, rows, counts):
-    """List, by mode, the rows of factors that differing features name, each once."""
+    """Collect, by mode, the distinct factor rows of the differing features."""
     for d in range(len(counts)):
         counts[d] = 0
         for k in range(m):
@@ -453,7 +406,7 @@ def _touched(cells, at, m, marked, rows, counts):
 
 @njit(cache=True, nogil=True)
 def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
-    """Add up, by row of mode ``d``, differences times the rows of component ``h`` in other modes; give its square."""
+    """Sum, by row of mode ``d``, differences times other modes' rows of component ``h``; return the square."""
     for k in range(len(rows)):
         delta[rows[k], h] = 0.0
     for k in range(m):
@@ -470,7 +423,7 @@ def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
 
 @njit(cache=True, nogil=True)
 def _move(F, norms, h, d, rows, delta, tau):
-    """Move the rows of mode ``d`` of component ``h``, and keep its squared norm."""
+    """Update the rows of mode ``d`` of component ``h`` and its squared norm."""
     for k in range(len(rows)):
         step = tau * delta[rows[k], h]
         norms[h, d] += step * (2 * F[rows[k], h] + step)
@@ -479,7 +432,7 @@ def _move(F, norms, h, d, rows, delta, tau):
 
 @njit(cache=True, nogil=True)
 def _step_in_turn(turn, F, cells, norms, loss, C, scaled, at, x, m, rows, counts, delta):
-    """Solve for one vector of one mode after another, in the order of ``turn``, until nothing is lost."""
+    """Update one vector after another in the order of ``turn`` until the loss is zero."""
     H, D = norms.shape
     moved = False
     for k in range(H * D):
@@ -504,7 +457,7 @@ def _step_in_turn(turn, F, cells, norms, loss, C, scaled, at, x, m, rows, counts
 
 @njit(cache=True, nogil=True)
 def _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta):
-    """Move all vectors of all modes along the differences that they have now, all as far."""
+    """Update all vectors of all modes at once with a common step length."""
     H, D = norms.shape
     total = 0.0
     for h in range(H):
@@ -543,7 +496,7 @@ def _tensor_mira_lists(
     w,
     weighed,
 ):
-    """Step from list to list with products of rows of factors as weights; with no ``turns``, all modes at once."""
+    """Tensor MIRA pass; without columns in ``turns`` all modes are updated at once."""
     counts = np.zeros(cells.shape[1], np.int64)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]

@@ -1,4 +1,4 @@
-"""Rerankers with a weight for each feature: the averaged perceptron, and MIRA."""
+"""Rerankers with one weight per feature: the averaged perceptron and MIRA."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 
 class RankingPerceptron(Reranker):
-    r"""Weights that move from what was chosen to what costs least, by the difference of their features.
+    r"""Averaged perceptron for candidate lists.
 
     .. math:: w \leftarrow w + \phi_y - \phi_z \quad \text{where } z = \arg\max w \cdot \phi \text{ costs more than } y
+
+    with the cheapest candidate :math:`y` of the list.
 
     Parameters
     ----------
     max_iter : int
-        Epochs.
+        Maximum number of epochs.
     averaged : bool
-        Whether weights are the mean over all lists, or the last.
+        Use the mean of the weights over all lists instead of the last weights.
     shuffle : bool
-        Whether each epoch has its own order of the lists of a block.
+        Visit the lists of a block in a new random order in each epoch.
     seed : int, optional
-        Of that order.
+        Seed of the random order.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -66,22 +68,31 @@ class RankingPerceptron(Reranker):
 
 
 class MIRA(Reranker):
-    r"""Weights that move no farther than it takes to score the cheapest above others by what these cost more.
+    r"""Margin infused relaxed algorithm (MIRA) for candidate lists.
 
     .. math:: w \leftarrow \arg\min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot (\phi_y - \phi_j))
 
-    over the ``best`` candidates :math:`j` of highest score, :math:`\rho_j` what each costs more than :math:`y`.
+    over the ``best`` candidates :math:`j` of highest score. :math:`\rho_j` is their cost above that of the cheapest
+    candidate :math:`y`.
 
     Parameters
     ----------
     C : float
-        Steps are at most C times a difference of features.
+        Upper bound of the step length, as a multiple of the feature difference.
     best : int
-        How many candidates. One is solved for in closed form, several by coordinates of the dual.
+        Number of candidates with a margin constraint. One is solved in closed form, several by dual coordinate ascent.
     augmented : bool
-        Whether costs are added to scores in the search of the best, which then are those of the largest loss.
-    max_iter, averaged, shuffle, seed, callback
-        As those of :class:`RankingPerceptron`.
+        Add costs to scores in the search for the best candidates, which are then those of the largest loss.
+    max_iter : int
+        Maximum number of epochs.
+    averaged : bool
+        Use the mean of the weights over all lists instead of the last weights.
+    shuffle : bool
+        Visit the lists of a block in a new random order in each epoch.
+    seed : int, optional
+        Seed of the random order.
+    callback : callable, optional
+        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-r"""N-best lists as JSON lines: a list a line, each candidate with what it costs and features by name.
+"""N-best lists as JSON lines, one list per line; each candidate has a cost and named features.
 
     {"id": 7, "candidates": [{"text": "...", "cost": 0.2, "score": -12.1, "features": {"rule NP": 2}}, ...]}
 
-``features`` is a dict of numbers, or a list of names, of which each counts one. ``score`` is that of whatever proposed
-the candidates, the best first; less the highest of the list it is the feature ``(score)``. ``id``, ``text`` and
-``score`` may be missing, ``score`` in a whole list only.
+``features`` is an object of numbers, or a list of names that count 1 each. ``score`` is the score of the base model,
+higher is better. Minus the highest score of the list it becomes the feature ``(score)``. ``id``, ``text`` and ``score``
+are optional; ``score`` must be given for all candidates of a list or for none.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 Unknown = Literal["ignore", "error"]
 SCORE = "(score)"
 BLOCK = 1 << 22
-"""Numbers of a block, more or less."""
+"""Approximate number of values per block."""
 
 
 class NBest(NamedTuple):
-    """A list as it is written.
+    """A list as it is written in the file.
 
     Attributes
     ----------
     where : str
         File and line.
     id : object
-        What stands there, or the number of the list, from 0.
+        Given id, or the index of the list.
     texts : list of (str or None)
     costs : list of float
     features : list of dict of str to float
@@ -55,35 +55,37 @@ class NBest(NamedTuple):
 
 
 class NBestLists:
-    """Lists of a file, block by block as Groups, as often as wanted; the file is not read again for that.
+    """Candidate lists of a JSON Lines file as blocks of Groups, which can be iterated repeatedly.
+
+    The file is parsed once; later passes read cached blocks.
 
     Parameters
     ----------
     path : path
-        JSON lines, perhaps compressed; see :mod:`polyadic.ranking.nbest`.
+        JSON Lines file, optionally compressed; see :mod:`polyadic.ranking.nbest`.
     names : sequence of str, optional
-        Features that are known; by default the file is read once for those there are.
+        Known features, in the order of their indices. By default they are collected from the file in a first pass.
     min_count : int
-        Lists in which a feature must occur to be known.
+        Minimum number of lists in which a feature must occur.
     unknown : {"ignore", "error"}
-        What to do with other features, where names are given.
+        Treatment of features that are not among the given ``names``.
     costs : bool
-        Whether each candidate must have a cost; otherwise costs are not looked at, and are 0.
+        Require a cost for each candidate. Otherwise costs are not read and set to 0.
     size : int
-        Numbers of a block, more or less.
+        Approximate number of values per block.
 
     Attributes
     ----------
     names : list of str
-        Features by number.
+        Features by index.
     ignored : int
-        Times that other features were met.
+        Number of values of unknown features that were ignored in the last pass.
 
     Raises
     ------
     InputError
-        If the file cannot be read or is empty; naming the line, if it is no list of candidates, a number is missing or
-        not finite, or a feature is unknown.
+        If the file cannot be read or is empty, or a line is not a list of candidates, has a missing or non-finite
+        number, or an unknown feature. The message names the line.
 
     Examples
     --------
@@ -116,7 +118,7 @@ class NBestLists:
         return iter(self._kept)
 
     def blocks(self) -> Iterator[tuple[Groups, list[NBest]]]:
-        """Give blocks as Groups, and as they are written."""
+        """Yield blocks of lists as Groups, together with the lists as written in the file."""
         block: list[NBest] = []
         self.ignored, size = 0, 0
         for candidates in read_nbest(self.path, costs=self._costs):
@@ -129,7 +131,7 @@ class NBestLists:
             yield self._groups(block), block
 
     def _found(self, min_count: int) -> list[str]:
-        """Give features in the order in which they come."""
+        """Return the features in order of first occurrence."""
         count: Counter[str] = Counter()
         for candidates in read_nbest(self.path, costs=self._costs):
             count.update(dict.fromkeys((name for features in candidates.features for name in features), 1))
@@ -148,7 +150,7 @@ class NBestLists:
                     self.ignored += len(features) - len(known)
                     if self._unknown == "error":
                         name = next(name for name in features if name not in self._number)
-                        raise InputError(f"{candidates.where}: feature {name!r:.60} is not known")
+                        raise InputError(f"{candidates.where}: unknown feature {name!r:.60}")
                 columns += [at for at, _ in known]
                 values += [x for _, x in known]
                 ends.append(len(columns))
@@ -160,7 +162,7 @@ class NBestLists:
 
 
 def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[NBest]:
-    """Read lists one by one; blank lines are passed over. Parameters and errors as for :class:`NBestLists`."""
+    """Yield the lists of a file one by one; blank lines are skipped."""
     number = -1
     with open_bytes(str(path)) as file:
         for line, written in enumerate(file, 1):
@@ -171,21 +173,15 @@ def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[
             try:
                 yield _list(written, where, number, costs=costs)
             except UnicodeEncodeError:
-                raise InputError(f"{where}: a text has half of a surrogate pair, which is no character") from None
+                raise InputError(f"{where}: a text has an unpaired surrogate, which is not a character") from None
             except (ValueError, RecursionError) as fault:
                 raise InputError(f"{where}: {fault}") from None
     if number < 0:
-        raise InputError(f"{path} has no lists")
+        raise InputError(f"{path} has no candidate lists")
 
 
 def write_nbest(path: str | os.PathLike[str], lists: Iterable[dict[str, Any]]) -> None:
-    """Write lists, dicts as :mod:`polyadic.ranking.nbest` has them; whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist.
-    """
+    """Write lists (dicts as in :mod:`polyadic.ranking.nbest`) to a file atomically."""
     from polyadic.core.files import whole_file
 
     with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
@@ -197,8 +193,8 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     try:
         said = json.loads(written)
     except ValueError as fault:
-        raise ValueError(f"this is no JSON: {fault}") from None
-    if b"\\ud" in written.lower():  # names and texts must be fit to be written again
+        raise ValueError(f"invalid JSON: {fault}") from None
+    if b"\\ud" in written.lower():  # names and texts must be encodable
         json.dumps(said, ensure_ascii=False).encode()
     candidates = said.get("candidates") if isinstance(said, dict) else None
     if (
@@ -214,12 +210,14 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     scored = [candidate["score"] for candidate in candidates if "score" in candidate]
     if scored:
         if len(scored) < len(candidates):
-            raise ValueError("some candidates have a score, others have none")
+            raise ValueError("score must be given for all candidates of a list or for none")
         scores = [_number("score", score) for score in scored]
         highest = max(scores)
         for named, score in zip(features, scores, strict=True):
             if SCORE in named:
-                raise ValueError(f"a candidate has a score, and the feature {SCORE!r}, which is made of it")
+                raise ValueError(
+                    f"a candidate has both a score and a feature {SCORE!r}, which is derived from the score; drop one"
+                )
             named[SCORE] = score - highest
     return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
 
@@ -227,10 +225,10 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
 def _features(said: Any) -> dict[str, float]:
     if isinstance(said, list):
         if not all(isinstance(name, str) for name in said):
-            raise ValueError("features in a list must be names")
+            raise ValueError("features in a list must be strings")
         return {name: float(times) for name, times in Counter(said).items()}
     if not isinstance(said, dict):
-        raise ValueError(f"features must be names or a dict of numbers; got {said!r:.40}")  # noqa: TRY004 as all faults
+        raise ValueError(f"features must be a list of names or an object of numbers; got {said!r:.40}")  # noqa: TRY004 all errors are ValueError
     return {name: _number(f"feature {name!r:.40}", value) for name, value in said.items()}
 
 
@@ -246,5 +244,5 @@ def _number(what: str, value: Any) -> float:
 def _float(number: float) -> float:
     try:
         return float(number)
-    except OverflowError:  # JSON has whole numbers of any length
+    except OverflowError:  # JSON integers are unbounded
         return math.inf

@@ -1,27 +1,28 @@
-r"""Learning from lists of candidates one after another: perceptron, MIRA, and MIRA with a tensor of low rank.
+r"""Online learning from candidate lists: perceptron, MIRA, and MIRA with low-rank tensor weights (T-MIRA).
 
-A list :math:`t` has its cheapest candidate :math:`y` and the one chosen, :math:`z`, with features :math:`\phi` and
-costs whose difference is :math:`\rho`. Where :math:`L = w \cdot (\phi_z - \phi_y) + \rho` is above zero,
+A list :math:`t` has a cheapest candidate :math:`y` and a chosen candidate :math:`z`, with features :math:`\phi` and a
+cost difference :math:`\rho`. Where the loss :math:`L = w \cdot (\phi_z - \phi_y) + \rho` is positive,
 
 .. math:: w \leftarrow w + \tau \Delta, \qquad \Delta = \phi_y - \phi_z, \qquad
           \tau = 1 \text{ (perceptron)}, \quad \tau = \min\{C, L / \|\Delta\|^2\} \text{ (MIRA)} .
 
-With weights :math:`W = \sum_h w^1_h \otimes \dots \otimes w^D_h` (T-MIRA) the same is done for one vector
-:math:`w^d_h` at a time, in which the score is linear,
+With weights :math:`W = \sum_h w^1_h \otimes \dots \otimes w^D_h` (T-MIRA) the score is linear in each vector
+:math:`w^d_h`, which is updated with the others fixed,
 
 .. math:: \min_w \tfrac12 B \|w - w_t\|^2 + C \xi, \quad L \le \xi, \ \xi \ge 0, \qquad
           \tau = \min\{C / B, L / \|\Delta^d_h\|^2\}, \qquad B = \prod_{k \ne d} \|w^k_h\|^2,
 
-where :math:`\Delta^d_h` is the difference of features multiplied in all other modes by the vectors there (equations 4
-to 10). Without :math:`B` the step is not that of problem (4). All vectors may also move at once, by
-:math:`\tau = \min\{C, L / \sum \|\Delta^d_h\|^2\}`.
+where :math:`\Delta^d_h` is the feature difference multiplied by the vectors of all other modes (equations 4 to 10).
+Without :math:`B` the step does not solve problem (4). All vectors may also be updated at once, with :math:`\tau =
+\min\{C, L / \sum \|\Delta^d_h\|^2\}`.
 
-**Averages.** The mean of weights over all lists learned from is steadier than the last. For a linear model it is kept
-exactly, by a second sum. Factors must not be averaged: the product of means is no mean of products. Nor can the mean of
-products be kept step by step: one row of one vector belongs to :math:`V / n_d` features. So factors are remembered at
-moments, each of which stands for the lists since the one before, and now and then the tensors of many moments are added
-up in one product of matrices. The first 128 lists are a moment each; after that moments are no farther apart than the
-:data:`FINENESS`-th part of the lists so far. (Means of scores at those moments, without any tensor, would be the same.)
+**Averages.** The mean of the weights over all lists is more stable than the last weights. For linear models a second
+sum gives it exactly. Averaging factors would be wrong, since a product of means is not the mean of products, and
+updating the mean of products after each step is expensive, since one row of one vector belongs to :math:`V / n_d`
+features. So copies of the factors are stored at checkpoints, each weighted by the number of lists since the previous
+one, and the tensors of many checkpoints are summed in one matrix product. The first 128 lists are checkpoints each;
+after that there are :data:`CHECKPOINTS_PER_DOUBLING` of them per doubling of the number of lists. (Mean scores over the
+checkpoints would be the same.)
 
 References
 ----------
@@ -53,42 +54,42 @@ if TYPE_CHECKING:
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
 Cap = Literal["scaled", "plain", "none"]
-FINENESS = 64
-"""Moments in a doubling of the lists, at which factors count for the mean."""
-REMEMBERED = 1 << 22
-"""Numbers of factors, and of their products, that are held before they are added up."""
-AFRESH = 1024
-"""Lists after which squared norms, which steps keep up to date, are computed anew."""
+CHECKPOINTS_PER_DOUBLING = 64
+"""Number of checkpoints per doubling of the number of lists."""
+MAX_STORED = 1 << 22
+"""Maximum number of stored factor values and products before they are summed."""
+REFRESH_INTERVAL = 1024
+"""Number of lists after which the incrementally updated squared norms are recomputed."""
 
 
 class Learner(Protocol):
-    """Weights that learn from lists."""
+    """Weights that learn from candidate lists."""
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Go through lists; return the sums of costs of what was chosen, of losses, and of steps."""
+        """Learn from lists in order; return the sums of choice costs, losses and updates."""
 
     def reached(self) -> Factors:
-        """Give the weights of features, averaged if so asked, then what they are made of; new arrays."""
+        """Return copies of the feature weights (averaged if requested), then of the factors they are made of."""
 
 
 def passive_aggressive(
     blocks: Iterable[Groups], learner: Learner, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
-    """Learn from lists, epoch by epoch, until one passes without a step.
+    """Learn from lists epoch by epoch until an epoch has no update.
 
     Parameters
     ----------
     blocks : iterable of Groups
-        Gone through once in each epoch; only one is held at a time. One of them must have a list.
+        Iterated once per epoch; only one block is held at a time. At least one list is required.
     learner : Learner
     rng : numpy.random.Generator, optional
-        Of the order of the lists in a block; as they are without one.
+        Shuffles the lists of a block; without it they keep their order.
 
     Yields
     ------
     Sweep
-        After each epoch, weights and what they are made of, and the mean cost of what was chosen before each step; at
-        the start the mean cost of the first block.
+        Weights and factors, and the mean cost of the choices made before each update. At the start, the mean cost of
+        the first block.
     """
     first = next(block for block in blocks if len(block))
     reached = learner.reached()
@@ -106,19 +107,7 @@ def passive_aggressive(
 
 
 class Linear:
-    """One weight for each of ``V`` features, zero at first.
-
-    Parameters
-    ----------
-    V : int
-    C : float or None
-        Of MIRA; None for the perceptron.
-    augmented : bool
-        Whether MIRA searches the best by score and cost.
-    best : int
-        Candidates of which MIRA demands that they score less than the cheapest, by what they cost more.
-    averaged : bool
-    """
+    """One weight per feature, from zero; a perceptron if ``C`` is None, else MIRA with ``best`` constraints a list."""
 
     def __init__(
         self, V: int, *, C: float | None = None, augmented: bool = False, best: int = 1, averaged: bool = True
@@ -128,7 +117,7 @@ class Linear:
         self.before = 0
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Go through lists."""
+        """Learn from lists in order."""
         if self.C is None:
             sums = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
         else:
@@ -138,29 +127,29 @@ class Linear:
         return sums
 
     def reached(self) -> Factors:
-        """Give the mean of the weights after each list, or the last."""
+        """Return the mean of the weights after each list, or the last weights."""
         return [self.w - self.u / max(self.before, 1) if self.averaged else self.w.copy()]
 
 
 class Multilinear:
-    """Weights that are cells of a tensor of low rank.
+    """Feature weights that are cells of a low-rank tensor.
 
     Parameters
     ----------
     start : sequence of ndarray of shape (n_d, H)
-        Factors, one of each mode. Not changed.
+        Initial factors of the modes. Not changed.
     place : ndarray of int of shape (V,)
-        Cells of features, the first mode the fastest.
+        Cell of each feature, first mode fastest.
     C : float
     updates : {"random", "rotated", "fixed", "joint"}
-        The order of vectors in a step: by chance; by component and mode, each list beginning with the next; the same,
-        always from the first; or all at once.
+        Order of the vectors in a step: random; by component and mode, starting at the next one for each list; always
+        the same; or all at once.
     cap : {"scaled", "plain", "none"}
-        What bounds a step: C / B, C, or nothing.
+        Bound of a step: C / B, C, or none.
     augmented, averaged
-        As those of :class:`Linear`.
+        As in :class:`Linear`.
     rng : numpy.random.Generator
-        Of random orders.
+        Generator of random orders.
     """
 
     def __init__(
@@ -188,12 +177,12 @@ class Multilinear:
         self.total = np.zeros(math.prod(self.sizes) if averaged else 0)
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
-        """Go through lists, up to the next moment that is kept at a time."""
+        """Learn from lists in order, pausing at each checkpoint."""
         sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
         while done < len(order):
-            pause = self.moment + spacing(self.moment) - self.before if self.averaged else AFRESH
-            until = min(done + pause, done + AFRESH - self.before % AFRESH, len(order))
+            pause = self.moment + spacing(self.moment) - self.before if self.averaged else REFRESH_INTERVAL
+            until = min(done + pause, done + REFRESH_INTERVAL - self.before % REFRESH_INTERVAL, len(order))
             sums += tensor_mira_lists(
                 lists,
                 order[done:until],
@@ -211,7 +200,7 @@ class Multilinear:
         return sums
 
     def reached(self) -> Factors:
-        """Give the mean of the weights at the moments kept, or the last, and the last factors."""
+        """Return the mean of the weights at the checkpoints, or the last weights, and the last factors."""
         if self.averaged and self.moment:
             self._add_up()
             weights = self.total[self.place] / self.moment
@@ -220,11 +209,11 @@ class Multilinear:
         return [weights, *(part.copy() for part in self.parts(self.F))]
 
     def parts(self, F: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Take factors of all modes apart."""
+        """Split the stacked factors by mode."""
         return np.split(F, self.edges)
 
     def _turns(self, count: int) -> NDArray[np.int64]:
-        """Give the order of vectors for some lists; the numbers of components run slower than those of modes."""
+        """Return the order of vectors for each list, numbered by component, then mode."""
         N = self.F.shape[1] * len(self.sizes)
         if self.updates == "joint":
             return np.empty((count, 0), np.int64)
@@ -234,16 +223,16 @@ class Multilinear:
         return (shift + np.arange(N)) % N
 
     def _remember(self) -> None:
-        if self.before % AFRESH == 0:
+        if self.before % REFRESH_INTERVAL == 0:
             self.norms = self._norms()
         if self.averaged and self.before == self.moment + spacing(self.moment):
             self.moments.append((self.before - self.moment, self.F.copy()))
             self.moment = self.before
-            if len(self.moments) * self.room >= REMEMBERED:
+            if len(self.moments) * self.room >= MAX_STORED:
                 self._add_up()
 
     def _add_up(self) -> None:
-        """Add the tensors of moments, each times the lists it stands for."""
+        """Add the tensors of the checkpoints, each weighted by its number of lists."""
         if self.moments:
             spans = np.repeat([float(span) for span, _ in self.moments], self.F.shape[1])
             *rest, last = self.parts(np.concatenate([F for _, F in self.moments], axis=1))
@@ -255,22 +244,18 @@ class Multilinear:
 
 
 def spacing(moment: int) -> int:
-    """Give how many lists after one moment the next is.
+    """Return the number of lists from one checkpoint to the next.
 
     Examples
     --------
     >>> [spacing(moment) for moment in (0, 127, 128, 254, 256)]
     [1, 1, 2, 2, 4]
     """
-    return max(1, (1 << moment.bit_length()) // (2 * FINENESS))
+    return max(1, (1 << moment.bit_length()) // (2 * CHECKPOINTS_PER_DOUBLING))
 
 
 def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    r"""Give all cells of a tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, the first mode the fastest.
-
-    Parameters
-    ----------
-    factors : sequence of ndarray of shape (n_d, H)
+    r"""Return all cells of a tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, first mode fastest.
 
     Examples
     --------

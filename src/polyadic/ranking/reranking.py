@@ -1,6 +1,6 @@
-"""What rerankers share: learning from lists or from classes, a weight for each feature, choices; and which is best.
+"""Base class of rerankers: fitting to candidate lists or labels, scoring and model comparison.
 
-Classification is the choice from a list: every row has a candidate for each class.
+Classification is treated as reranking: every row has one candidate per class.
 """
 
 from __future__ import annotations
@@ -28,23 +28,15 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-LARGEST = 1 << 23
-"""Numbers of a block, more or less."""
+BLOCK_SIZE = 1 << 23
+"""Approximate number of values per block."""
 
 
 class ClassGroups:
-    """Groups of classes, made block by block: feature ``j`` of a row is number ``c d + j`` of its candidate ``c``.
+    """Candidate lists of a classification problem, generated block by block.
 
-    As a tensor of sizes (d, classes), features in sequence, weights are thus a matrix with a column for each class.
-
-    Parameters
-    ----------
-    X : csr_array of shape (rows, d)
-    labels : ndarray of int of shape (rows,)
-        The class that costs nothing; below 0 all cost 1, as the others do.
-    classes : int
-    rng : numpy.random.Generator, optional
-        Of the order of rows; as they are without one.
+    Feature ``j`` of a row is feature ``c d + j`` of its candidate ``c``, so as a tensor of sizes (d, classes) in
+    sequential order the weights are a matrix with one column per class. A label below 0 gives all candidates cost 1.
 
     Examples
     --------
@@ -57,10 +49,10 @@ class ClassGroups:
         self, X: csr_array, labels: NDArray[Any], classes: int, *, rng: np.random.Generator | None = None
     ) -> None:
         if labels.shape != (X.shape[0],):
-            raise InputError(f"there are {X.shape[0]:,} rows and labels of shape {labels.shape}")
+            raise InputError(f"labels must have shape ({X.shape[0]},), one per row; got {labels.shape}")
         order = np.arange(X.shape[0]) if rng is None else rng.permutation(X.shape[0])
         self._rows, self._labels, self._classes = X[order], labels[order], classes
-        self._step = max(1, int(LARGEST * X.shape[0] / (classes * max(X.nnz, 1))))
+        self._step = max(1, int(BLOCK_SIZE * X.shape[0] / (classes * max(X.nnz, 1))))
 
     def __iter__(self) -> Iterator[Groups]:
         for first in range(0, self._rows.shape[0], self._step):
@@ -80,13 +72,7 @@ class ClassGroups:
 
 
 def as_rows(X: Any) -> csr_array:
-    """Give rows of features with a one behind them.
-
-    Raises
-    ------
-    InputError
-        If they are no table of finite numbers.
-    """
+    """Return a finite CSR matrix with a constant feature appended."""
     from scipy.sparse import csr_array, hstack
 
     try:
@@ -102,18 +88,19 @@ Unknown = Literal["ignore", "error"]
 
 
 class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-learn has no types
-    """Base of models that choose from lists: each feature has a weight, and the highest score is chosen.
+    """Base class of models that choose the candidate with the highest score.
 
     Attributes
     ----------
     weights_ : ndarray of shape (features,)
+        Feature weights.
     names_ : list of str or None
-        Names of features, where lists have them.
+        Feature names, if the lists have them.
     classes_ : ndarray
-        If fitted to rows and labels.
+        Classes, if fitted to rows and labels.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; the objective is the mean cost of what was chosen, each list
-        by the weights before it.
+        See :class:`~polyadic.core.model.Model`. The objective is the mean cost of the choices, each made before the
+        update for its list.
     """
 
     max_iter: Count
@@ -123,26 +110,26 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     @abstractmethod
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Learner:
-        """Give what learns from blocks of so many features."""
+        """Return the learner for blocks with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
-        """Learn from lists, or to classify.
+        """Learn from candidate lists, or from labelled rows.
 
         Parameters
         ----------
         X : Groups, iterable of Groups, or array or sparse matrix of shape (rows, features)
-            Lists; blocks of them that can be gone through again and again, such as
-            :class:`~polyadic.ranking.nbest.NBestLists`, of which one is held at a time; or what is to be
-            classified. Each class then has weights of its own, and a constant feature.
+            Candidate lists; re-iterable blocks of them, such as :class:`~polyadic.ranking.nbest.NBestLists`, of which
+            one is held at a time; or rows to classify. In classification each class has its own weights and an
+            intercept.
         y : array of shape (rows,), optional
-            Labels of rows.
+            Labels of the rows.
         validation : as X, or a pair of rows and labels, optional
-            The epoch is kept that costs least there.
+            Validation data. The weights of the epoch with the lowest cost on it are kept.
 
         Raises
         ------
         InputError
-            If there is nothing to learn from, or a parameter is out of range.
+            If there is nothing to learn from or a parameter is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)
@@ -155,7 +142,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         solver = passive_aggressive(blocks, learner, rng=rng if self.shuffle else None)
         measure = None if validation is None else held_out_cost(validation, classes, V)
         result = run(solver, max_iter=self.max_iter, callback=self.callback, measure=measure)
-        self.weights_, *parts = self._keep(result)  # nothing of an earlier fit has changed until here
+        self.weights_, *parts = self._keep(result)  # an earlier fit is unchanged until here
         self._keep_parts(learner, parts)
         self.names_ = None if y is not None else getattr(X, "names", None)
         self.__dict__.pop("classes_", None)
@@ -164,18 +151,24 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return self
 
     def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
-        """Give the scores of candidates, or of classes by row, shape (rows, classes); of two, by how much the second.
+        """Return the scores of candidates, or of the classes of each row.
 
         Parameters
         ----------
         X : Groups, or array or sparse matrix of shape (rows, features)
+            Candidate lists or rows.
         unknown : {"ignore", "error"}
-            What to do with features of candidates beyond those learned.
+            Treatment of candidate features that were not seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (candidates,), (rows, classes), or (rows,) for two classes
+            For two classes, the score of the second minus that of the first.
 
         Raises
         ------
         InputError
-            If features do not fit.
+            If the features do not match those of ``fit``.
         """
         check_is_fitted(self)
         check_choice("unknown", unknown, get_args(Unknown))
@@ -184,97 +177,91 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         W = self._class_weights()
         rows = as_rows(X)
         if rows.shape[1] != W.shape[1]:
-            raise InputError(f"rows have {rows.shape[1] - 1} features; {W.shape[1] - 1} were learned from")
+            raise InputError(f"rows must have the {W.shape[1] - 1} features of the fit; got {rows.shape[1] - 1}")
         scores = np.asarray(rows @ W.T)
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: Groups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Give the candidate of highest score of each group, the first of equals; as :meth:`decision_function`."""
+        """Return the index of the highest-scored candidate of each list; ties go to the first.
+
+        Parameters
+        ----------
+        groups : Groups
+            Candidate lists.
+        unknown : {"ignore", "error"}
+            Treatment of features that were not seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of int of shape (lists,)
+        """
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class of each row, or the choice of each group."""
+        """Return the class of each row, or the chosen candidate of each list."""
         if isinstance(X, Groups):
             return self.rerank(X)
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Give the share of rows classified rightly; of groups, the negative mean cost of choices."""
+        """Return the accuracy on rows, or the negative mean cost of the choices on lists."""
         if isinstance(X, Groups):
             return -X.cost(self.rerank(X))
         weights = None if sample_weight is None else np.asarray(sample_weight, float)
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
-        """Keep what weights are made of."""
+        """Store the factors of the weights."""
 
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
     ) -> tuple[Iterable[Groups], NDArray[Any] | None]:
-        """Give lists to learn from, and the classes if they are made of labels."""
+        """Return the training lists, and the classes if they are made from labels."""
         if y is None:
             return as_blocks(X), None
         classes, labels = np.unique(np.asarray(y), return_inverse=True)
         if len(classes) < 2:
-            raise InputError("labels must be of two classes at least")
+            raise InputError("labels must have at least two classes")
         return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
     def _class_weights(self) -> NDArray[np.float64]:
         if not hasattr(self, "classes_"):
-            raise InputError("the model was fitted to groups; give Groups")
+            raise InputError("the model was fitted to candidate lists; pass Groups")
         return self.weights_.reshape(len(self.classes_), -1)
 
 
 def candidate_scores(groups: Groups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> NDArray[np.float64]:
-    """Score candidates; features beyond the weights score nothing.
-
-    Raises
-    ------
-    InputError
-        If there are such, and ``unknown`` is "error".
-    """
+    """Score candidates; features beyond the weights score 0, or raise InputError if ``unknown`` is "error"."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
         if unknown == "error" and (X.indices >= V).any():
-            raise InputError(f"feature {X.indices.max()} was not learned; there are {V:,}, from 0")
+            raise InputError(f"feature {X.indices.max()} was not seen in fit; features are 0 to {V - 1:,}")
         X = X[:, :V]
     return np.asarray(X @ weights[: X.shape[1]])
 
 
 def as_blocks(X: Any) -> Iterable[Groups]:
-    """Give blocks of lists that can be gone through again and again.
-
-    Raises
-    ------
-    InputError
-        If they cannot.
-    """
+    """Return re-iterable blocks of lists, or raise InputError."""
     if isinstance(X, Groups):
         return [X]
     if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        raise InputError("give Groups, blocks of Groups, or rows with labels y")
+        raise InputError("X must be Groups, blocks of Groups, or rows with labels y")
     if iter(X) is X:
-        raise InputError("give blocks that can be gone through again, such as a list; this iterator ends")
+        raise InputError("blocks are iterated repeatedly; pass a list instead of an iterator")
     blocks: Iterable[Groups] = X
     return blocks
 
 
 def check_block(block: object) -> Groups:
-    """Refuse a block that is none."""
+    """Raise InputError if a block is not Groups."""
     if not isinstance(block, Groups):
         raise InputError(f"blocks must be Groups; got {type(block).__name__}")
     return block
 
 
 def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
-    """Give what tells the mean cost of choices by ``V`` weights from lists held out, or from a pair of rows and labels.
-
-    Raises
-    ------
-    InputError
-        If rows have other features than those that are learned from; later, if there are no lists.
-    """
+    """Return a function that computes the mean cost of choices on validation lists, or on a pair of rows and labels."""
     blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
 
     def cost(factors: Factors) -> float:
@@ -291,45 +278,26 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
 
 
 def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
-    """Make lists of rows and labels; a label that is not learned costs, whatever is chosen."""
+    """Make lists from rows and labels; for an unknown label every choice has cost 1."""
     if not isinstance(validation, tuple | list) or len(validation) != 2:
-        raise InputError("validation of classes is a pair of rows and labels")
+        raise InputError("validation data of a classifier must be a pair of rows and labels")
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
     if rows.shape[1] * len(classes) != V:
         width = V // len(classes) - 1
-        raise InputError(f"validation has {rows.shape[1] - 1} features; {width} are learned from")
+        raise InputError(f"validation must have the {width} features of the training data; got {rows.shape[1] - 1}")
     which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 
 
 class Chosen(NamedTuple):
-    """The model that costs least, fitted, and what each costs.
-
-    Attributes
-    ----------
-    best : Reranker
-    costs : list of float
-        Mean cost over the lists held out in the best epoch of each model, in the order of the models.
-    """
+    """The fitted model of lowest validation cost, and the costs of all models in their best epochs."""
 
     best: Any
     costs: list[float]
 
 
 def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> Chosen:
-    """Fit each of some models, keep its best epoch, and take the model that costs least; the first of equals.
-
-    Parameters
-    ----------
-    models : sequence of Reranker
-        They are cloned; of different orders, ranks, C.
-    X, y, validation
-        See :meth:`~polyadic.ranking.reranking.Reranker.fit`.
-
-    Raises
-    ------
-    InputError
-        If there is no model, or as ``fit``.
+    """Fit clones of several models and return the one of lowest validation cost; ties go to the first.
 
     Examples
     --------
@@ -340,9 +308,9 @@ def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any
     [0.0, 0.0]
     """
     if not models:
-        raise InputError("there is no model to choose from")
+        raise InputError("no model to choose from; pass at least one")
     fitted, costs = [], []
-    for model in tracked(models, "choosing", total=len(models)):
+    for model in tracked(models, "model selection", total=len(models)):
         fitted.append(clone(model).fit(X, y, validation=validation))
         if fitted[-1].interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared

@@ -1,9 +1,10 @@
-r"""Reranking with few parameters for many features: the weights are a tensor of low rank.
+r"""Reranking with few parameters for many features: the weights are cells of a low-rank tensor.
 
-A mapping says where features stand in the tensor. Position :math:`a`, from 0, is the cell :math:`(i_1, \dots, i_D)`
-with :math:`a = \sum_d i_d \prod_{k < d} n_k`: the first mode is the fastest. The guided mapping (figure 2a) lays sorted
-weights of a model learned before, positive ones from the largest down and negative ones from the lowest up, into slices
-of the last mode, :math:`u` to each; a slice is of one sign as far as that goes, and slices are about proportional.
+A mapping assigns features to cells of the tensor. Position :math:`a`, from 0, is the cell :math:`(i_1, \dots, i_D)`
+with :math:`a = \sum_d i_d \prod_{k < d} n_k`, so the first mode is the fastest. The guided mapping (figure 2a) sorts
+the weights of a model trained first, positive ones in falling and negative ones in rising order, and fills slices of
+the last mode with :math:`u` of them each. A slice has one sign where possible, and slices are approximately
+proportional to each other.
 
 References
 ----------
@@ -40,12 +41,7 @@ Mapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
-    r"""Give the sizes of ``D`` modes of at least ``V`` cells and the least sum, each :math:`V^{1/D}` rounded.
-
-    Raises
-    ------
-    InputError
-        If a number is below 1.
+    """Return the sizes of ``D`` modes with at least ``V`` cells and the smallest sum, each about :math:`V^{1/D}`.
 
     Examples
     --------
@@ -61,7 +57,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Give the features of weights ``v`` in the order of positions, slices of ``u`` to a sign.
+    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` of one sign.
 
     Examples
     --------
@@ -79,31 +75,20 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 def places(
     mapping: Mapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
 ) -> NDArray[np.int64]:
-    """Give the cell of each feature.
+    """Return the cell of each feature; cells without a feature are padding.
 
     Parameters
     ----------
     mapping : {"guided", "sequential", "random", "hashed"}
-        By the weights ``v``; in the order of features; by chance; by a hash of the number of a feature, which some
-        share.
+        By the weights ``v``; in the order of features; random; or by a hash of the feature index, with collisions.
     V : int
-        Features.
+        Number of features.
     sizes : sequence of int
-        Of the modes.
+        Sizes of the modes.
     v : array of shape (V,), optional
-        Weights of a linear model; for "guided".
+        Weights of a linear model, for "guided".
     seed : int, optional
         For "random".
-
-    Returns
-    -------
-    ndarray of int of shape (V,)
-        Positions; cells that no feature has are padding.
-
-    Raises
-    ------
-    InputError
-        If the tensor has fewer cells than there are features, or weights are missing.
     """
     check_choice("mapping", mapping, get_args(Mapping))
     for size in sizes:
@@ -112,7 +97,7 @@ def places(
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
     if room < V:
-        raise InputError(f"sizes {tuple(sizes)} have {room:,} cells, and there are {V:,} features")
+        raise InputError(f"sizes {tuple(sizes)} give {room:,} cells, fewer than the {V:,} features; raise sizes")
     order = np.arange(V)
     if mapping == "random":
         order = np.random.default_rng(seed).permutation(room)
@@ -128,13 +113,13 @@ def places(
 
 
 def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Lay weights into a dense tensor; features of one cell are added up."""
+    """Arrange weights in a dense tensor; features of the same cell are summed."""
     W = np.bincount(place, weights=np.asarray(v, float), minlength=math.prod(sizes))
     return W.astype(float).reshape(tuple(sizes), order="F")
 
 
 def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Give the singular values of weights as a matrix of slices, of which the last mode tells which (figure 4).
+    """Return the singular values of weights as a matrix with one column per slice of the last mode (figure 4).
 
     Examples
     --------
@@ -151,7 +136,7 @@ def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> 
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix the bits of numbers, the same everywhere: the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Hash integers by the finaliser of SplitMix64 (Steele, Lea, Flood 2014), identical on all platforms."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -159,18 +144,18 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 SWEEPS = 30
-"""Of power iterations; a start need not be exact."""
+"""Number of power iterations; the start need not be exact."""
 
 
-def by_signs(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Give vectors of random signs: equal entries would make all components alike, and zeros would stay."""
+def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Return vectors of random signs: equal entries would make all components alike, and zeros would stay zero."""
     return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
 
 
-def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Give vectors whose product is near ``T``: each is the best for what those before it leave.
+def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Return a greedy low-rank approximation of ``T``, each component fitted to the residual of those before it.
 
-    Of a matrix these are the singular vectors.
+    For a matrix these are the singular vectors.
     """
     rest, components = T.copy(), []
     for _ in range(H):
@@ -184,17 +169,17 @@ def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> l
         components.append([size ** (1 / T.ndim) * w for w in vectors])
         rest -= size * reduce(np.multiply.outer, vectors)
     if not components[0][0].any():
-        return by_signs(T.shape, H, rng)
+        return random_sign_factors(T.shape, H, rng)
     return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
 
 
 def tensor_norm(factors: Sequence[NDArray[Any]]) -> float:
-    """Give the Frobenius norm of a sum of outer products, of vectors in columns."""
+    """Return the Frobenius norm of a sum of outer products of the factors' columns."""
     return float(np.sqrt(max(reduce(np.multiply, [w.T @ w for w in factors]).sum(), 0.0)))
 
 
 def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[Any]:
-    """Multiply a tensor in all modes but one."""
+    """Multiply a tensor by vectors in all modes but one."""
     for e in reversed(range(T.ndim)):
         if e != d:
             T = np.tensordot(T, vectors[e], axes=(e, 0))
@@ -213,46 +198,57 @@ def _unit(factors: list[NDArray[Any]]) -> list[NDArray[np.float64]]:
 
 
 class TensorMIRA(Reranker):
-    r"""MIRA whose weights are the cells of a tensor of low rank (T-MIRA).
+    r"""MIRA whose weights are the cells of a low-rank tensor (T-MIRA).
 
     .. math:: \min_W \tfrac12 \|W - W_t\|_F^2 + C \xi, \qquad
               W \circ (\Phi_z - \Phi_y) + \rho \le \xi, \quad \xi \ge 0, \qquad
               W = \sum_{h=1}^H w^1_h \otimes \dots \otimes w^D_h
 
-    solved for one vector at a time (:mod:`polyadic.ranking.passive_aggressive`). :math:`V` features share
-    :math:`H \sum_d n_d` parameters, with :math:`n_d` near :math:`V^{1/D}`, by where they stand in the tensor
-    (:mod:`polyadic.ranking.tensor_mira`). That helps where lists are few and features many.
+    solved for one vector at a time (:mod:`polyadic.ranking.passive_aggressive`). :math:`V` features share :math:`H
+    \sum_d n_d` parameters, with :math:`n_d` near :math:`V^{1/D}`, according to their position in the tensor
+    (:mod:`polyadic.ranking.tensor_mira`). This helps with few lists and many features.
 
     Parameters
     ----------
     rank : int
-        :math:`H`.
+        Number of rank-one components :math:`H` of the weight tensor.
     order : int
-        :math:`D`. Of order 1 and rank 1, with every feature in a cell of its own, it is MIRA.
+        Number of modes :math:`D` of the weight tensor. Order 1 and rank 1 without collisions is MIRA.
     C : float
+        Upper bound of the step length.
     mapping : {"guided", "sequential", "random", "hashed"}
-        Where features stand; "guided" by the weights of a perceptron that learns first.
+        Assignment of features to cells. "guided" uses the weights of a perceptron trained first.
     surrogate : int
-        Epochs of that perceptron, averaged as the model is; the paper has one.
+        Number of epochs of the perceptron trained first, averaged as the model is. The paper uses one.
     sizes : sequence of int, optional
-        Of the modes; by default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
+        Sizes of the modes. By default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
     init : {"components", "signs"}
-        Vectors at the start: the components of the perceptron's weights in their cells, one taken away after another
-        (for order 2 the singular vectors); or random signs, near the paper. Either has unit norm. Of order 1: zeros.
+        Initial vectors, of unit norm: greedy rank-one components of the perceptron's weights in their cells (singular
+        vectors for order 2), or random signs, close to the paper. Order 1 starts at zero.
     updates : {"random", "rotated", "fixed", "joint"}
-        The order of vectors in a step. Where the first takes away the loss the others stay, so that "fixed" mostly
-        moves one. "joint" moves all at once.
+        Order of the vectors in a step. Later vectors move only if the earlier ones leave a loss, so "fixed" mostly
+        updates one vector. "joint" updates all at once.
     cap : {"scaled", "plain", "none"}
-        What bounds a step: C by the squared norms of the other vectors, as the problem has it; C; or nothing.
-    augmented, max_iter, averaged, shuffle, seed, callback
-        As those of :class:`~polyadic.ranking.linear_rerankers.MIRA`. The mean is that of tensors.
+        Bound of a step: C over the squared norms of the other vectors, which solves the problem above; C; or none.
+    augmented : bool
+        Add costs to scores in the search for the best candidate, which is then the one of the largest loss.
+    max_iter : int
+        Maximum number of epochs.
+    averaged : bool
+        Use the mean of the weight tensors over all lists instead of the last one.
+    shuffle : bool
+        Visit the lists of a block in a new random order in each epoch.
+    seed : int, optional
+        Seed of the random orders and of the start.
+    callback : callable, optional
+        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     factors_ : list of ndarray of shape (n_d, H)
-        The vectors reached last in the epoch that was kept; ``weights_`` is a mean if averaged.
+        Last vectors of the epoch that was kept; if averaged, ``weights_`` is a mean instead.
     place_ : ndarray of int of shape (features,)
-        Cells of features, the first mode the fastest.
+        Cell of each feature, first mode fastest.
     weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.ranking.reranking.Reranker`.
 
@@ -287,10 +283,12 @@ class TensorMIRA(Reranker):
     callback: Callback = None
 
     def check(self) -> None:
-        """Refuse settings out of range, and sizes that are not one for each mode."""
+        """Raise InputError if a setting is out of range or the number of sizes is not the order."""
         super().check()
         if self.sizes is not None and len(self.sizes) != self.order:
-            raise InputError(f"sizes must be one for each of {self.order} modes; got {tuple(map(int, self.sizes))}")
+            raise InputError(
+                f"sizes must have one number for each of {self.order} modes; got {tuple(map(int, self.sizes))}"
+            )
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Multilinear:
         H, D = self.rank, self.order
@@ -300,14 +298,14 @@ class TensorMIRA(Reranker):
         if D == 1:
             start = [np.zeros((sizes[0], H))]
         elif v is not None and self.init == "components":
-            start = by_components(mapped(v, place, sizes), H, rng)
+            start = greedy_factors(mapped(v, place, sizes), H, rng)
         else:
-            start = by_signs(sizes, H, rng)
+            start = random_sign_factors(sizes, H, rng)
         how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
     def _surrogate(self, blocks: Iterable[Groups], V: int) -> NDArray[np.float64]:
-        """Give the weights of a perceptron."""
+        """Return the weights of a perceptron."""
         rng = np.random.default_rng(self.seed) if self.shuffle else None
         learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
         if learned.interrupted:

@@ -113,7 +113,7 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     if words == "one-hot":
         vectors = np.eye(len(known), rank, dtype=np.float32)
     elif words == "ca":
-        model = CorrespondenceVectors(rank, temper=0.5, seed=seed)
+        model = CorrespondenceVectors(rank, count_exponent=0.5, seed=seed)
         vectors = model.fit(contexts(corpus, width=WIDTH).astype(np.float32)).vectors_
     else:
         vectors = PPMISVD(rank, seed=seed).fit(ppmi(count(corpus, order=2, width=WIDTH), smoothing=0.75)).vectors_

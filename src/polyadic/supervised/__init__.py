@@ -1,13 +1,13 @@
-"""Supervised models of feature vectors: factorization machines, reduced-rank regression, multi-task learning."""
+"""Supervised models of feature vectors: factorization machines, reduced-rank regression and multi-task learning."""
 
 from polyadic.core.lazy import attach
 
 HOMES = {
-    "BayesianFactorizationMachine": "polyadic.supervised.gibbs_machines",
-    "BayesianFactorizationMachineClassifier": "polyadic.supervised.gibbs_machines",
-    "FactorizationMachine": "polyadic.supervised.machines",
-    "FactorizationMachineClassifier": "polyadic.supervised.machines",
-    "FactorizationMachineRanker": "polyadic.supervised.machine_ranking",
+    "BayesianFactorizationMachine": "polyadic.supervised.fm_gibbs",
+    "BayesianFactorizationMachineClassifier": "polyadic.supervised.fm_gibbs",
+    "FactorizationMachine": "polyadic.supervised.factorization_machines",
+    "FactorizationMachineClassifier": "polyadic.supervised.factorization_machines",
+    "FactorizationMachineRanker": "polyadic.supervised.fm_ranking",
     "FieldEncoder": "polyadic.supervised.fields",
     "LowRankTasks": "polyadic.supervised.multitask",
     "ReducedRankRegression": "polyadic.supervised.reduced_rank",

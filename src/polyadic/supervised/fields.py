@@ -1,4 +1,4 @@
-"""Features from the columns of a table: one for each value of a field."""
+"""Encoding of table columns as feature vectors, one feature per field value."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ if TYPE_CHECKING:
     Columns = Mapping[str, Sequence[Any]]
 
 LISTS = (list, tuple, set, frozenset)
-"""What holds several values of a row."""
+"""Types that hold several values of a row."""
 
 
 class FieldEncoder(Model):
-    """Turn fields into rows of features: values into ones, several values of a row into shares, floats into themselves.
+    """Encode the columns of a table as sparse feature vectors.
 
-    A column of floats is one feature. In any other each value that was seen has a feature of its own, by how it is
-    written; where a row has a list of n values, each is 1/n. A field may be empty: ``None`` or an empty list.
+    A column of floats is one numeric feature. In other columns each distinct value (by its string form) is one feature:
+    the value of a row is 1, and each of n values in a list is 1/n. A field may be empty: ``None`` or an empty list.
 
     Parameters
     ----------
     unknown : {"skip", "error"}
-        What :meth:`transform` does with values that were not seen: leave them out and count them, or refuse them.
+        Treatment of values in :meth:`transform` that were not seen in :meth:`fit`: skip and count them, or raise an
+        error.
 
     Attributes
     ----------
     values_ : dict
-        The values of each field in the order of their features; None for floats.
+        Values of each field in the order of their features; None for numeric fields.
     names_ : list of str
-        Of all features, such as ``user=7``.
+        Feature names, such as ``user=7``.
     groups_ : ndarray of int of shape (features,)
-        The field of each.
+        Field of each feature.
     skipped_ : dict
-        How many values of each field were left out, at the last call.
+        Number of values of each field that the last call of :meth:`transform` skipped.
 
     Examples
     --------
@@ -67,17 +68,19 @@ class FieldEncoder(Model):
         Parameters
         ----------
         columns : mapping of str to sequence
-            Fields of one length.
+            Fields, all of the same length.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If lengths differ, there is no field, or a float is not finite.
+            If lengths differ, there is no field or row, or a float is not finite.
         """
         del y
         self.check()
         if not _rows(columns):
-            raise InputError("fields must have a row at least, to learn their values from")
+            raise InputError("fields must have at least one row")
         values: dict[str, list[str] | None] = {}
         for name, column in columns.items():
             if _is_float(column):
@@ -87,12 +90,22 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Give rows of features, of shape (rows, features).
+        """Return the feature vectors of rows.
+
+        Parameters
+        ----------
+        columns : mapping of str to sequence
+            The fields of the fit, all of the same length.
+
+        Returns
+        -------
+        csr_array of shape (rows, features)
 
         Raises
         ------
         InputError
-            If fields are not those learned, lengths differ, a float is not finite, or a value is unknown and refused.
+            If fields differ from those of the fit, lengths differ, a float is not finite, or a value is unknown with
+            ``unknown="error"``.
         """
         check_is_fitted(self)
         if set(columns) != set(self.values_):
@@ -102,12 +115,12 @@ class FieldEncoder(Model):
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
 
     def fit_transform(self, columns: Columns, y: Any = None) -> csr_array:
-        """Learn the values of each field, and give rows of features."""
+        """Learn the values of each field and return the feature vectors of the rows."""
         return self.fit(columns, y).transform(columns)
 
     @property
     def names_(self) -> list[str]:
-        """Names of all features."""
+        """Feature names."""
         return [
             word
             for name, known in self.values_.items()
@@ -116,7 +129,7 @@ class FieldEncoder(Model):
 
     @property
     def groups_(self) -> NDArray[np.int64]:
-        """The field of each feature."""
+        """Field of each feature."""
         widths = [1 if known is None else len(known) for known in self.values_.values()]
         return np.repeat(np.arange(len(widths)), widths)
 
@@ -132,7 +145,8 @@ class FieldEncoder(Model):
         if self.unknown == "error" and self.skipped_[name]:
             first = int(np.argmin(seen))
             raise InputError(
-                f"row {rows[first]}: {name} {words[at[first]]!r:.60} was not seen; unknown='skip' leaves it out"
+                f"row {rows[first]}: {name} {words[at[first]]!r:.60} was not seen in fit; use unknown='skip' to"
+                " skip such values"
             )
         shares = 1 / np.maximum(lengths, 1)
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
@@ -141,7 +155,7 @@ class FieldEncoder(Model):
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
-        raise InputError(f"give fields, all of one length; got {sizes}")
+        raise InputError(f"there must be at least one field, and all must have the same length; got {sizes}")
     return next(iter(sizes.values()))
 
 
@@ -153,14 +167,14 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
     try:
         numbers = np.asarray(column, float)  # None becomes NaN
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers, as it did where it was learned: {error}") from None
+        raise InputError(f"{name} must hold numbers, as in fit: {error}") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: {name} is not finite")
     return numbers
 
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Give the values of a column as they are written, the place of each among them, and how many each row has."""
+    """Return the distinct values as strings, the index of each value, and the number of values of each row."""
     if not any(issubclass(kind, (*LISTS, type(None))) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)

@@ -1,14 +1,11 @@
-"""Doors to the loops of factorization machines: scores of rows of features, their derivatives, and exact steps.
+"""Numba kernels of factorization machines: ANOVA scores of feature vectors, gradients, and exact coordinate steps.
 
-ANOVA kernels of rows of features: their values, their derivatives, and exact steps of one parameter at a time.
-
-Column ``f`` of ``V`` has an order ``d``: of a row with values ``x`` it gives the sum over all sets of d features of the
-products of ``z_j = V[j, f] x_j``, the elementary symmetric polynomial ``e_d``. Columns stand in the order of ``d``;
-those of order t begin at ``first[t]``, and ``first[-1]`` is their number. Without feature j,
+Column ``f`` of ``V`` has an order ``d``. For a row with values ``x`` it contributes the elementary symmetric polynomial
+``e_d`` of ``z_j = V[j, f] x_j``, the sum over all sets of d features of the products. Columns are sorted by ``d``;
+those of order t start at ``first[t]``, and ``first[-1]`` is their number. All gradients follow from the recursion
+without feature j,
 
     e_t(without j) = e_t - z_j e_{t-1}(without j)
-
-which is what all derivatives are made of.
 """
 
 from __future__ import annotations
@@ -29,27 +26,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-WORTH_A_THREAD = 1 << 18
-"""Values of features below which threads cost more than they gain."""
+MIN_PARALLEL_SIZE = 1 << 18
+"""Minimum number of feature values for which threads are worth their overhead."""
 
 
 class FeatureTable:
-    """Rows of features, and the same by feature; what loops need, checked once.
+    """Feature vectors by row and by feature, validated once for the kernels.
 
-    Parameters
-    ----------
-    X : csr_array of shape (rows, features)
-        Its columns rise in each row.
-
-    Raises
-    ------
-    ValueError
-        If they do not, X is no table in rows, or numbers of rows and features are none of 32 bits.
+    ``X`` must be a CSR array in canonical format with at most 2^31 - 1 rows and features.
     """
 
     def __init__(self, X: Any) -> None:
         if X.format != "csr" or not X.has_canonical_format:
-            raise ValueError("features must be a sparse array in rows, in canonical format")
+            raise ValueError("features must be a CSR array in canonical format")
         if max(X.shape) > np.iinfo(np.int32).max:
             raise ValueError(f"rows and features must be fewer than 2^31; got {X.shape}")
         self.shape: tuple[int, int] = X.shape
@@ -58,7 +47,7 @@ class FeatureTable:
 
     @cached_property
     def features(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
-        """Where each feature begins, its rows and values."""
+        """CSC arrays: start, rows and values of each feature."""
         turned = self._X.tocsc()
         return frozen(turned.indptr, np.int64), frozen(turned.indices, np.int32), frozen(turned.data, np.float64)
 
@@ -69,24 +58,24 @@ class FeatureTable:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """In how many rows each feature stands."""
+        """Number of rows of each feature."""
         return np.bincount(self.rows[1], minlength=self.shape[1])
 
     @cached_property
     def sizes(self) -> Array:
-        """Root mean squares of the values of each feature; zero where it has none."""
+        """Root mean square of the values of each feature; 0 if it has none."""
         squares = np.bincount(self.rows[1], self.rows[2] ** 2, self.shape[1])
         return np.asarray(np.sqrt(squares / np.maximum(self.counts, 1)))
 
     def times(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """Count features in these rows, which may come more than once."""
+        """Count the features of rows, which may be repeated."""
         often = np.bincount(_inside(rows, self.shape[0]), minlength=self.shape[0])
         listed = np.repeat(often, np.diff(self.rows[0]))
         return np.bincount(self.rows[1], listed, minlength=self.shape[1]).astype(np.int64)
 
     @cached_property
     def runs(self) -> list[tuple[int, int]]:
-        """Features in a row of which no two stand in one row of the table, as one-hot ones: each may have a thread."""
+        """Runs of consecutive features that never share a row (one-hot features) and can be updated in parallel."""
         starts, columns, _ = self.rows
         before = np.full(self.shape[1], -1)
         inner = np.ones(len(columns), bool)
@@ -100,13 +89,13 @@ class FeatureTable:
         return [*zip(ends, [*ends[1:], self.shape[1]], strict=True)]
 
     def parts(self, threads: int) -> list[list[NDArray[np.int64]]]:
-        """Give features in steps, each of parts that do not meet; what is small shares a step of one part."""
+        """Split features into sequential steps of independent parts; small runs share a single-part step."""
         starts = self.features[0]
         steps: list[list[NDArray[np.int64]]] = []
         waiting = 0
         for low, high in self.runs if threads > 1 else []:
             size = starts[high] - starts[low]
-            if size < WORTH_A_THREAD:
+            if size < MIN_PARALLEL_SIZE:
                 continue
             cuts = low + np.searchsorted(starts[low : high + 1], starts[low] + size * np.arange(1, threads) / threads)
             bounds = np.unique([low, *cuts.tolist(), high]).tolist()
@@ -120,29 +109,24 @@ class FeatureTable:
 def anova_scores(
     table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any] | None = None, threads: int = 1
 ) -> Array:
-    r"""Give :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` of each row, with elementary symmetric polynomials.
+    r"""Return :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` of rows, with elementary symmetric polynomials.
 
     Parameters
     ----------
     table : FeatureTable
     V : ndarray of shape (features, K)
     orders : ndarray of shape (K,)
-        :math:`d_f`, from 1 on, rising.
+        :math:`d_f`, at least 1 and non-decreasing.
     rows : ndarray of int, optional
-        Which; all by default.
+        Rows to score; all by default.
     threads : int
-        Scores do not depend on them.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a row is outside.
+        The result does not depend on it.
     """
     first = _checked(table, V, orders)
     wanted = np.arange(table.shape[0]) if rows is None else _inside(rows, table.shape[0])
     out = np.zeros(len(wanted))
     arrays = *table.rows, frozen(wanted, np.int64), first, frozen(V, np.float64)
-    if threads == 1 or len(table.rows[1]) * V.shape[1] < WORTH_A_THREAD:
+    if threads == 1 or len(table.rows[1]) * V.shape[1] < MIN_PARALLEL_SIZE:
         _anova_scores(*arrays, out)
         return out
     bounds = np.linspace(0, len(wanted), threads + 1).astype(int).tolist()
@@ -155,14 +139,14 @@ def anova_scores(
     return out
 
 
-class Moves:
-    """What steps of a few rows need besides parameters: gradients that are zero between steps, and sums of squares.
+class GradientBuffer:
+    """Gradients of mini-batches and the Adagrad state.
 
     Parameters
     ----------
     shape : (features, K)
     squares : ndarray of that shape, optional
-        Of Adagrad, to go on with.
+        Sums of squared gradients to continue from.
     """
 
     def __init__(self, shape: tuple[int, ...], *, squares: Array | None = None) -> None:
@@ -170,48 +154,47 @@ class Moves:
         self._G, self._seen, self._touched = np.zeros(shape), np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
 
     def pull(self, table: FeatureTable, V: Array, *, orders: NDArray[Any], rows: NDArray[Any], slopes: Array) -> None:
-        """Collect the derivatives of ``slopes @ anova_scores(rows)``; follow it by one of the others.
-
-        Raises
-        ------
-        ValueError
-            If shapes do not fit, or a row is outside.
-        """
+        """Accumulate the gradient of ``slopes @ anova_scores(rows)``; one of the other methods must follow."""
         first = _checked(table, V, orders)
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
-            raise ValueError(f"slopes must be one a row, V of shape {self._G.shape}; got {slopes.shape}, {V.shape}")
+            raise ValueError(
+                f"slopes must have one element per row and V shape {self._G.shape}; got {slopes.shape} and {V.shape}"
+            )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Move to :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)` what :math:`n_j > 0` rows pulled at.
+        r"""Take the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
 
-        The penalty is taken where the step ends, so that no strength of it turns parameters around.
+        Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
+        that no strength of it reverses a sign.
 
         Parameters
         ----------
         V : float64 ndarray of shape (features, K)
-            Changed.
+            Updated in place.
         shares : ndarray of shape (features,)
             :math:`s_j`.
         ridges : ndarray of shape (K,)
             :math:`\lambda_f`.
         step : float
+            :math:`\eta`.
         """
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
-        r"""Move ``V`` by :math:`-\eta g / (\epsilon + \sqrt h)`, :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
+        r"""Take the Adagrad step :math:`-\eta g / (\epsilon + \sqrt h)`, :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
 
-        Before, :math:`g^2` is added to :math:`h`; parameters are those of :meth:`sgd`.
+        Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first. Parameters are
+        those of :meth:`sgd`.
         """
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)
 
     def gradient(self) -> Array:
-        """Give what was collected, and forget it."""
+        """Return the accumulated gradient and reset it."""
         G = self._G.copy()
         self._G[:], self._seen[:] = 0, 0
         return G
@@ -220,7 +203,10 @@ class Moves:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
             raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
-            raise ValueError(f"a share a feature and a ridge a column are needed; got {shares.shape}, {ridges.shape}")
+            raise ValueError(
+                f"shares must have one element per feature and ridges one per column; got {shares.shape} and"
+                f" {ridges.shape}"
+            )
         return self._touched[: self._found], self._seen, frozen(shares, np.float64), frozen(ridges, np.float64)
 
 
@@ -234,10 +220,10 @@ def anova_sweep(
     noise: Array | None = None,
     precision: float = 1.0,
     weights: Array | None = None,
-    kept_up: bool = False,
+    reuse_terms: bool = False,
     threads: int = 1,
 ) -> None:
-    r"""Solve for each :math:`v_j` of one column in turn, or draw it, given all others.
+    r"""Minimise over each :math:`v_j` of one column in turn, or draw it from its conditional distribution.
 
     .. math:: v_j \leftarrow \frac{\alpha \sum_i w_i h_{ij} (e_i + h_{ij} v_j) + p_j}{\alpha \sum_i w_i h_{ij}^2 +
               \lambda_j} + \frac{z_j}{\sqrt{\alpha \sum_i w_i h_{ij}^2 + \lambda_j}}
@@ -248,25 +234,21 @@ def anova_sweep(
     ----------
     table : FeatureTable
     v : float64 ndarray of shape (features,)
-        Changed.
+        Updated in place.
     C : float32 or float64 ndarray of shape (rows, order of the column)
-        ``C[:, 0]`` is :math:`e`, what rows leave unexplained, and is kept up; so are the other columns, polynomials of
-        the column, which are written over first. Numbers of a row have its precision, sums over rows double precision.
+        ``C[:, 0]`` holds the residuals :math:`e` and is updated. The other columns, polynomials of the column, are
+        computed first unless ``reuse_terms``, and updated. Values per row have the precision of C, sums over rows
+        double precision.
     ridge, pull, noise : ndarray of shape (features,)
-        :math:`\lambda`, :math:`p` and :math:`z`; the latter are zeros by default.
+        :math:`\lambda`, :math:`p` and :math:`z`; the latter two are 0 by default.
     precision : float
         :math:`\alpha`.
     weights : ndarray of shape (rows,), optional
         :math:`w`.
-    kept_up : bool
-        Whether C was left by the last call for the same column, ``C[:, 0]`` aside, so that nothing is written over.
+    reuse_terms : bool
+        C holds the polynomials left by the last call for this column.
     threads : int
-        The result does not depend on them; they help where many features do not meet, as one-hot ones of one field.
-
-    Raises
-    ------
-    ValueError
-        If shapes or types do not fit.
+        The result does not depend on it. Helps where many features never share a row, such as one-hot features.
 
     References
     ----------
@@ -282,8 +264,8 @@ def anova_sweep(
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(f"expected numbers for each of {size} features and of {rows} rows")
-    if C.shape[1] > 1 and not kept_up:
+        raise ValueError(f"expected one number for each of {size} features and each of {rows} rows")
+    if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     for parts in table.parts(threads):
         work: Callable[[NDArray[np.int64]], None] = partial(
@@ -305,7 +287,7 @@ def _sweep_part(
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
-    """Give where columns of each order begin."""
+    """Return where the columns of each order start."""
     if V.shape != (table.shape[1], len(orders)):
         raise ValueError(f"V must be of shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
     return _first(tuple(orders.tolist()))
@@ -315,7 +297,7 @@ def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.
 def _first(orders: tuple[int, ...]) -> NDArray[np.int64]:
     d = np.array(orders, np.int64)
     if d.min(initial=1) < 1 or (np.diff(d) < 0).any():
-        raise ValueError(f"orders must be from 1 on and rise; got {orders}")
+        raise ValueError(f"orders must be at least 1 and non-decreasing; got {orders}")
     return frozen(np.searchsorted(d, np.arange(d.max(initial=1) + 2)), np.int64)
 
 
@@ -326,7 +308,7 @@ def _inside(rows: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for vector registers; infinities and NaN are preserved, so that overflow is detected."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
@@ -344,7 +326,7 @@ def _symmetric(columns, values, low, high, first, V, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_scores(starts, columns, values, rows, first, V, out):
-    """Add to ``out[k]`` what all columns give of row ``rows[k]``."""
+    """Add the score of row ``rows[k]`` to ``out[k]``."""
     order = len(first) - 2
     A = np.empty((order + 1, V.shape[1]))
     for k in range(len(rows)):
@@ -359,9 +341,10 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
-    """Add to ``G`` the derivatives of ``sum slopes[k] score(rows[k])``; returns how many rows of ``V`` it touched.
+    """Add the gradient of ``sum slopes[k] score(rows[k])`` to ``G``; return the number of rows of ``V`` touched.
 
-    ``touched`` lists them; ``seen`` counts how often each was, from what must be zero where a count begins.
+    ``touched`` lists these rows, and ``seen`` counts the batch rows of each feature; it must be zero at the start of a
+    batch.
     """
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
@@ -387,10 +370,7 @@ def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touche
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_features(touched, seen, shares, ridges, step, V, G):
-    """Move rows of ``V`` against mean gradients, then shrink them as penalties ``shares_j ridges_f`` have it.
-
-    Gradients and counts become zero.
-    """
+    """SGD step for the touched rows of ``V``: subtract mean gradients, then shrink; gradients and counts are reset."""
     for k in range(len(touched)):
         j = touched[k]
         each = 1.0 / seen[j]
@@ -402,7 +382,7 @@ def _sgd_features(touched, seen, shares, ridges, step, V, G):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
-    """Do so by Adagrad: by sums of gradients, each over the root of the sum of its squares so far, ``H``."""
+    """Adagrad step for the touched rows of ``V``; ``H`` holds the sums of squared gradients."""
     for k in range(len(touched)):
         j = touched[k]
         share = shares[j] * seen[j]
@@ -416,7 +396,7 @@ def _adagrad_features(touched, seen, shares, ridges, step, eps, V, G, H):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_terms(starts, columns, values, v, C):
-    """Fill ``C[i, t]``, t from 1 on, with ``e_t`` of row i by the one column ``v``."""
+    """Fill ``C[i, t]``, t from 1 on, with ``e_t`` of row i for the single column ``v``."""
     order = C.shape[1]
     for i in range(len(C)):
         if order == 2:  # in a register: twice as fast
@@ -436,10 +416,10 @@ def _anova_terms(starts, columns, values, v, C):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
-    """Solve for, or draw, each of ``v[features]`` given all else; ``C[i, 0]`` is what row i leaves unexplained.
+    """Minimise over, or draw, each of ``v[features]`` given all others; ``C[i, 0]`` is the residual of row i.
 
-    ``starts``, ``rows`` and ``values`` list the rows of each feature. The score of a row is linear in ``v_j``, with the
-    slope ``h = x_j e_{d-1}(without j)``. ``weights`` of rows may be empty, for ones.
+    ``starts``, ``rows`` and ``values`` list the rows of each feature. The score of a row is linear in ``v_j``, with
+    slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for ones.
     """
     d = C.shape[1]
     h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)
@@ -452,7 +432,7 @@ def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull
                 w = weights[i] * x if len(weights) else x
                 S += w * x
                 R += w * C[i, 0]
-        elif d == 2:  # by far the most common: written out, it takes half as long
+        elif d == 2:  # the most common case: unrolled, it takes half as long
             for p in range(low, high):
                 i, x = rows[p], values[p]
                 b = (C[i, 1] - before * x) * x

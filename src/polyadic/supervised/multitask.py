@@ -1,14 +1,12 @@
-r"""Many tasks or labels over the same features, whose weights lie in a space of few dimensions.
-
-Many tasks over the same features, through few directions: the objective, its gradient and where to begin.
+r"""Multi-task learning: many targets predicted from the same features through a few shared directions.
 
 .. math:: f(U, V, b) = \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
           + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
 
-with :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`, and targets of the squared and Huber
-loss less the mean of all. The least :math:`\tfrac12 (\|U\|_F^2 + \|V\|_F^2)` over all :math:`U V^\top = \Theta` is the
-trace norm of :math:`\Theta`, so with a rank that does not bind this is the convex problem with the penalty
-:math:`\lambda \|\Theta\|_*`.
+with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`. Targets of squared and Huber loss
+are centred by their overall mean. The minimum of :math:`\tfrac12 (\|U\|_F^2 + \|V\|_F^2)` over all :math:`U V^\top =
+\Theta` is the trace norm of :math:`\Theta`, so with a rank that does not bind this is the convex problem with the
+penalty :math:`\lambda \|\Theta\|_*`.
 
 References
 ----------
@@ -47,36 +45,41 @@ LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
 RIDGES = 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01
 RANKS = 1, 2, 5, 10, 20, 50, 100, 200
-"""What rows held out choose from; ranks up to the number of features or tasks."""
+"""Grids of the search; ranks up to the number of features or tasks."""
 
 
 class LowRankTasks(Model):
-    r"""Regressions, or yes-and-no decisions, that share a few directions of the features.
+    r"""Multi-task regression or multi-label classification with low-rank weights.
 
     .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
               + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
 
-    Each row of V is the embedding of a task or label. With a rank of at least that of the convex solution, the penalty
+    Each row of V is the embedding of a task or label. If the rank is at least that of the convex solution, the penalty
     is :math:`\lambda` times the trace norm of :math:`U V^\top`.
 
     Parameters
     ----------
     rank : int
-        R; no more than features or tasks are used.
+        Number of shared directions. At most the number of features or tasks is used.
     loss : {"squared", "logistic", "huber"}
-        Targets of ``"logistic"`` are from 0 to 1.
+        Loss of a target. Targets of "logistic" are from 0 to 1.
     ridge : float
-        :math:`\lambda`, in units of a feature's and a target's scale.
-    max_iter, tol
-        Steps of L-BFGS at most, and the relative change at which to stop; see :func:`~polyadic.core.solvers.run.run`.
+        Penalty :math:`\lambda` on U and V.
+    max_iter : int
+        Maximum number of L-BFGS steps.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each step.
+        Function called after each step with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     U_ : ndarray of shape (features, R)
+        Weights of the features.
     V_ : ndarray of shape (tasks, R)
+        Embeddings of the tasks.
     intercept_ : ndarray of shape (tasks,)
+        Intercepts :math:`b`.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -104,12 +107,19 @@ class LowRankTasks(Model):
     callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit to rows of features, sparse or dense, and targets of shape (n, tasks), NaN where they are not known.
+        """Fit to feature vectors and partially known targets.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        y : array of shape (n, tasks)
+            Targets, NaN where unknown.
 
         Raises
         ------
         InputError
-            If no target is known, one does not fit the loss, or a parameter is out of range.
+            If no target is known, a target does not suit the loss, or a parameter is out of range.
         """
         self.check()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
@@ -120,14 +130,28 @@ class LowRankTasks(Model):
         return self
 
     def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> Search:
-        """Judge ridge and rank by a tenth of the rows: by the loss of their known targets."""
+        """Return the search over ridge and rank, evaluated by the loss of a held-out tenth of the rows.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        y : array of shape (n, tasks)
+            Targets, NaN where unknown.
+        seed : int, optional
+            Seed of the held-out rows.
+
+        Returns
+        -------
+        Search
+        """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
-        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # which refuses what does not fit
+        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
         out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
-            raise InputError(f"the {len(Y):,} rows have too few targets to hold any out")
+            raise InputError(f"the {len(Y):,} rows have too few known targets to hold some out")
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)
 
@@ -146,37 +170,48 @@ class LowRankTasks(Model):
         )
 
     def decision_function(self, X: Any) -> Array:
-        """Give what the loss is of: targets, or log-odds; of shape (n, tasks)."""
+        """Return predicted targets, or log-odds for the logistic loss; shape (n, tasks)."""
         check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give targets; with the logistic loss, whether each label is likelier than not."""
+        """Return predicted targets, or for the logistic loss whether each label is more probable than not."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m
 
     def predict_proba(self, X: Any) -> Array:
-        """Give the probability of each label, of shape (n, labels).
+        """Return the probability of each label, shape (n, labels).
 
         Raises
         ------
         InputError
-            If the loss is not the logistic one.
+            If the loss is not logistic.
         """
         from scipy.special import expit
 
         if self.loss != "logistic":
-            raise InputError(f"there are probabilities with the logistic loss alone; this is {self.loss}")
+            raise InputError(f"predict_proba requires loss='logistic'; got {self.loss!r}")
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Give one target for each row, that of its task, which is given by number.
+        """Return one prediction per row, for the given task of the row.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        tasks : array of int of shape (n,)
+            Index of the task of each row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
 
         Raises
         ------
         InputError
-            If there is no such task, or not one for each row.
+            If a task does not exist or the number of tasks differs from the number of rows.
         """
         at = np.asarray(tasks)
         check_is_fitted(self, "U_")
@@ -187,12 +222,12 @@ class LowRankTasks(Model):
             or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
         ):
             raise InputError(
-                f"tasks are one whole number for each of {X.shape[0]:,} rows, from 0 and below {len(self.V_):,}"
+                f"tasks must have one index for each of {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}"
             )
         return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """Give the mean loss of the known targets of rows, with a minus: the more the better."""
+        """Return the negative mean loss of the known targets."""
         Y, m = np.asarray(y, float), self.decision_function(X)
         if Y.shape != m.shape:
             raise InputError(f"targets must be of shape {m.shape}; got {Y.shape}")
@@ -200,7 +235,7 @@ class LowRankTasks(Model):
         return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
 
     def __sklearn_tags__(self) -> Any:
-        """Say what it takes."""
+        """Declare that features may be sparse and targets are multi-output."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = tags.target_tags.required = True
@@ -208,19 +243,19 @@ class LowRankTasks(Model):
 
 
 RIDGE = 0.01
-"""Of offsets, which keeps that of a label which nothing has finite, and gives a task without targets the mean."""
+"""Penalty of the offsets, which keeps those of constant labels finite and gives tasks without targets the mean."""
 SCALES = 2.0 ** np.arange(-20, 11)
-"""Of the start that are tried."""
+"""Scales of the start that are tried."""
 
 
 class Tasks:
-    r"""Losses of known cells, and their gradient.
+    r"""Objective of known targets and its gradient.
 
     Parameters
     ----------
     X : csr_array or ndarray of shape (n, d)
     rows, columns : ndarray of int of shape (m,), or None
-        The known cells; None for both if all are.
+        Known cells; None for both if all are known.
     y : ndarray of shape (m,), or (n, K) if all are known
     tasks : int
         K.
@@ -231,7 +266,7 @@ class Tasks:
     Attributes
     ----------
     centre : float
-        What was taken from all targets, so that a shift of them changes nothing else; 0 for the logistic loss.
+        Mean subtracted from all targets; 0 for the logistic loss.
     """
 
     def __init__(
@@ -252,31 +287,23 @@ class Tasks:
 
     @classmethod
     def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
-        """Take rows of features and targets of shape (n, K), NaN where they are not known.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit, no target is known, one is infinite, or not from 0 to 1 where the loss wants that.
-        """
+        """Make the objective from feature vectors and targets of shape (n, K), NaN where unknown."""
         Y = np.asarray(targets, float)
         if Y.ndim != 2 or len(Y) != X.shape[0]:
-            raise InputError(
-                f"targets must have a row for each of {X.shape[0]:,} and a column for each task; got {Y.shape}"
-            )
+            raise InputError(f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}")
         known = ~np.isnan(Y)
         if not known.any() or np.isinf(Y).any():
-            raise InputError("targets must be finite, NaN where they are not known, and some must be known")
+            raise InputError("targets must be finite, or NaN where unknown, and at least one must be known")
         y = Y[known]
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
-            raise InputError(f"truth values are from 0 to 1; got {y.min():g} to {y.max():g}")
+            raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")
         if known.all():
             return cls(X, None, None, Y, tasks=Y.shape[1], loss=loss, ridge=ridge)
         rows, columns = known.nonzero()
         return cls(X, rows, columns, y, tasks=Y.shape[1], loss=loss, ridge=ridge)
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Give the objective at U, V and b, and its gradient."""
+        """Return the objective at U, V and b, and its gradient."""
         U, V, b = factors
         Z = self.X @ U
         m = self._predicted(Z, V, b)
@@ -288,14 +315,14 @@ class Tasks:
         return value, [np.asarray(g) + p.grad(u) for g, p, u in zip(gradient, self.penalties, factors, strict=True)]
 
     def slopes(self, m: Array) -> Any:
-        """Give the derivatives of cells as a matrix of shape (n, K), sparse unless all cells are known."""
+        """Return the derivatives of the losses as an (n, K) matrix, sparse unless all cells are known."""
         g = self.loss.grad(self.y, m)
         return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
 
     def start(self, rank: int) -> Factors:
-        """Give the best offsets, and U and V along the strongest directions in which the loss falls.
+        """Return the best offsets, and U and V along the directions of steepest descent.
 
-        Zero is a saddle, which descent does not leave; the scale is the best of ``SCALES``.
+        Zero is a saddle point that descent does not leave. The scale is the best of ``SCALES``.
         """
         n, K = self.shape
         columns = np.tile(np.arange(K), n) if self.columns is None else self.columns

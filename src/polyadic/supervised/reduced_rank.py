@@ -1,13 +1,13 @@
-r"""Reduced-rank regression: several numbers predicted from the same features through a few directions.
+r"""Reduced-rank (ridge) regression of several targets on the same features.
 
 .. math:: \min_{b, U, V} \|Y - \mathbf 1 b^\top - X U V^\top\|_F^2 + \lambda \|U V^\top\|_F^2
 
-with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`. The objective is, but for a
-constant, the distance between :math:`\hat Y = [X; \sqrt\lambda I]\, \hat\Theta`, the fit of plain (ridge) regression,
-and the same of :math:`U V^\top`. So the best V are the first R eigenvectors of :math:`\hat Y^\top \hat Y = Y^\top X
-\hat\Theta`, and :math:`U = \hat\Theta V`. One decomposition gives every rank, and one of :math:`X^\top X = Q
-\,\mathrm{diag}(w)\, Q^\top`, or of :math:`X X^\top` if that is smaller, every ridge: :math:`\hat\Theta = Q\,
-\mathrm{diag}(1 / (w + \lambda))\, Q^\top X^\top Y`. X and Y are centred.
+with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`. Up to a constant, the objective is
+the squared distance between :math:`\hat Y = [X; \sqrt\lambda I]\, \hat\Theta`, the fit of ridge regression, and the
+same with :math:`U V^\top`. So the optimal V are the first R eigenvectors of :math:`\hat Y^\top \hat Y = Y^\top X
+\hat\Theta`, and :math:`U = \hat\Theta V`. One decomposition gives the solutions of all ranks, and one of :math:`X^\top
+X = Q \,\mathrm{diag}(w)\, Q^\top`, or of :math:`X X^\top` if that is smaller, those of all ridges: :math:`\hat\Theta =
+Q\, \mathrm{diag}(1 / (w + \lambda))\, Q^\top X^\top Y`. X and Y are centred.
 
 References
 ----------
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 class Spectrum(NamedTuple):
-    r"""What the solutions of all ranks and ridges are made of.
+    r"""Decomposition from which the solutions of all ranks and ridges follow.
 
     Attributes
     ----------
     x, y : ndarray of shape (d,) and (K,)
         Means of features and targets.
     Q, w : ndarray of shape (d, m) and (m,)
-        Eigenvectors and eigenvalues of the Gram matrix of the centred features, but for those of zero.
+        Eigenvectors and non-zero eigenvalues of the Gram matrix of the centred features.
     C : ndarray of shape (m, K)
         :math:`Q^\top X^\top Y`.
     """
@@ -57,7 +57,7 @@ class Spectrum(NamedTuple):
     C: Array
 
     def directions(self, ridge: float) -> tuple[Array, Array]:
-        """Give U and V of the largest rank, the strongest first; the largest element of a column of V is positive."""
+        """Return U and V of the largest rank, strongest first; the largest element of a column of V is positive."""
         D = self.C / (self.w + ridge)[:, None]
         V = eigh(self.C.T @ D)[1][:, ::-1][:, : len(self.w)]
         V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
@@ -65,12 +65,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum_of(X: Any, Y: Array) -> Spectrum:
-    """Decompose features, sparse or dense, of shape (n, d), beside targets of shape (n, K).
-
-    Raises
-    ------
-    InputError
-        If memory does not suffice.
+    """Decompose features of shape (n, d), sparse or dense, and targets of shape (n, K).
 
     Examples
     --------
@@ -81,23 +76,23 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
     """
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
-    check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer")
+    check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
     x, y = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
     shift = np.zeros(d)
     if issparse(X):
-        shift = x  # products are corrected for the mean, as subtracting it would fill the matrix
+        shift = x  # products are corrected for the mean, since subtracting it would make the matrix dense
     else:
         X = X - x
     w, P = eigh(_gram(X, shift))
     keep = w > max(n, d) * np.finfo(float).eps * w[-1]
     w, P = w[keep], P[:, keep]
     Q = (X.T @ P - np.outer(shift, P.sum(axis=0))) / np.sqrt(w) if n < d else P
-    C = Q.T @ np.asarray(X.T @ (Y - y))  # those of Y - y add up to zero, so the mean of X makes no difference
+    C = Q.T @ np.asarray(X.T @ (Y - y))  # columns of Y - y sum to zero, so the mean of X does not matter
     return Spectrum(x, y, np.asarray(Q), w, C)
 
 
 def _gram(X: Any, shift: Array) -> Array:
-    """Give the smaller Gram matrix of X less a shift, which is zero or its mean."""
+    """Return the smaller Gram matrix of X minus a shift, which is zero or its mean."""
     n, d = X.shape
     S = X @ X.T if n < d else X.T @ X
     G = S.toarray() if issparse(S) else S
@@ -108,14 +103,14 @@ def _gram(X: Any, shift: Array) -> Array:
 
 
 SHARES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-"""Ridges to be tried, as shares of the largest eigenvalue of :math:`X^\\top X`."""
+r"""Default ridges, as shares of the largest eigenvalue of :math:`X^\top X`."""
 
 
 class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
-    """Base of linear maps of low rank; results are ``U_``, ``V_`` and ``intercept_``."""
+    """Base class of low-rank linear maps with ``U_``, ``V_`` and ``intercept_``."""
 
     def predict(self, X: Any) -> Array:
-        """Give the targets of rows of features."""
+        """Return the predicted targets of feature vectors, of shape (n,) or (n, targets)."""
         check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
@@ -129,7 +124,7 @@ class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn ha
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Say what it takes."""
+        """Declare that features may be sparse and targets multi-output."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -137,22 +132,23 @@ class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn ha
 
 
 class ReducedRankRegression(LowRankMap):
-    r"""A linear map of low rank from features to targets, in closed form.
+    r"""Reduced-rank ridge regression, in closed form.
 
     Parameters
     ----------
     rank : int
-        R, at most the number of targets; larger ones are plain ridge regression.
+        Rank of the coefficient matrix. At the number of targets and above it is plain ridge regression.
     ridge : float
-        :math:`\lambda`, in units of the features squared.
+        Ridge penalty :math:`\lambda`, in units of the squared features.
 
     Attributes
     ----------
     U_ : ndarray of shape (features, R)
-        Directions of the features; ``X @ U_`` is what all targets are predicted from.
+        Directions of the features. All targets are predicted from ``X @ U_``.
     V_ : ndarray of shape (targets, R)
-        Orthonormal columns: how targets depend on each.
+        Coefficients of the targets on the directions, with orthonormal columns.
     intercept_ : ndarray of shape (targets,)
+        Intercepts.
 
     Examples
     --------
@@ -168,7 +164,14 @@ class ReducedRankRegression(LowRankMap):
     ridge: Amount = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to rows of features, sparse or dense, of shape (n, d), and targets of shape (n,) or (n, K).
+        """Fit to feature vectors and targets.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        y : array of shape (n,) or (n, targets)
+            Targets.
 
         Raises
         ------
@@ -181,26 +184,27 @@ class ReducedRankRegression(LowRankMap):
 
 
 class ReducedRankRegressionCV(LowRankMap):
-    """Reduced-rank regression of the rank and the ridge that predict best what is held out, fold by fold.
+    """Reduced-rank regression with rank and ridge selected by cross-validation.
 
     Parameters
     ----------
     ranks : sequence of int, optional
-        All up to the number of targets by default; they cost next to nothing.
+        Ranks to try. By default all up to the number of targets, which costs little.
     ridges : sequence of float, optional
-        By default ``SHARES`` of the largest eigenvalue of the features' Gram matrix.
+        Ridge penalties to try. By default ``SHARES`` of the largest eigenvalue of the features' Gram matrix.
     folds : int
+        Number of cross-validation folds.
     seed : int
-        Of the folds.
+        Seed of the assignment to folds.
 
     Attributes
     ----------
     rank_, ridge_ : int, float
-        The best.
+        Selected values.
     errors_ : ndarray of shape (ridges, ranks)
-        Mean squared error of the rows held out.
+        Cross-validated mean squared errors.
     U_, V_, intercept_
-        As of :class:`ReducedRankRegression`.
+        As for :class:`ReducedRankRegression`.
 
     Examples
     --------
@@ -218,13 +222,20 @@ class ReducedRankRegressionCV(LowRankMap):
     seed: Natural = 0
 
     def check(self) -> None:
-        """Refuse settings out of range, and nothing to choose from."""
+        """Raise InputError if a setting is out of range or a grid is empty."""
         super().check()
         if 0 in (len(tried) for tried in (self.ranks, self.ridges) if tried is not None):
-            raise InputError("give at least one rank and one ridge")
+            raise InputError("ranks and ridges must not be empty")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose and fit; X and y as of :class:`ReducedRankRegression`.
+        """Select rank and ridge, then fit to all rows.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        y : array of shape (n,) or (n, targets)
+            Targets.
 
         Raises
         ------
@@ -250,13 +261,13 @@ class ReducedRankRegressionCV(LowRankMap):
 
 
 def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: int) -> Array:
-    """Give the squared errors of rows for each ridge, and each rank from 1 to ``top``."""
+    """Return the sums of squared errors for each ridge and each rank from 1 to ``top``."""
     R = Y - spectrum.y
     errors = np.empty((len(ridges), top))
     for at, ridge in enumerate(ridges):
         U, V = spectrum.directions(float(ridge))
         T = np.asarray(X @ U) - spectrum.x @ U
-        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, as V is orthonormal
+        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, since V is orthonormal
         steps = np.zeros(top)
         steps[: min(top, len(gains))] = gains[:top]
         errors[at] = (R**2).sum() + np.cumsum(steps)

@@ -1,4 +1,4 @@
-"""Correspondence analysis: of two variables, of many, with other residuals and kernels."""
+"""Correspondence analysis of contingency tables: simple, multiple, and with other residuals and kernels."""
 
 from polyadic.core.lazy import attach
 

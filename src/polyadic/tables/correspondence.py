@@ -1,6 +1,6 @@
-"""Correspondence analysis of a table of counts, dense or sparse, and never made dense.
+"""Correspondence analysis of a table of counts, dense or sparse.
 
-Other analyses of tables share how a table is read, and coordinates that can be used as word vectors.
+Sparse tables are never made dense. The base classes read tables and return coordinates as embeddings.
 """
 
 from __future__ import annotations
@@ -34,12 +34,22 @@ SIDES = ("rows", "columns")
 
 
 class TableTransformer(Transformer):
-    """Estimators whose output is the coordinates of the rows they were fitted to."""
+    """Base class of estimators whose output is the coordinates of the fitted rows."""
 
     row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and give the coordinates of the rows, shape (m, rank)."""
+        """Fit the model and return the coordinates of the rows.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
         return self.fit(X, y).row_coordinates_.copy()
 
     @property
@@ -48,21 +58,31 @@ class TableTransformer(Transformer):
 
 
 class TableAnalysis(TableTransformer):
-    """Coordinates of the rows and columns of a table of counts; see its subclasses."""
+    """Base class of analyses that place the rows and columns of a table of counts."""
 
     column_coordinates_: NDArray[Any] = learned()
     row_labels_: tuple[str, ...] | None = learned()
     column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
-    rank: Count
+    n_components: Count
     power: Amount
-    temper: Positive
+    count_exponent: Positive
     method: Method
     tol: Positive
     seed: Seed
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Give the coordinates of rows or columns."""
+        """Return the coordinates of the rows or the columns.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components) or (n, n_components)
+        """
         check_is_fitted(self)
         check_choice("side", side, SIDES)
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
@@ -70,38 +90,48 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Give the coordinates of rows or columns their words, and how often these occur."""
+        """Return the coordinates as an :class:`~polyadic.embedding.Embedding`.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Label of each row or column.
+        side : {"rows", "columns"}
+            Side of the table.
+        counts : array of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
-        """Say what input is allowed."""
+        """Declare that input may be sparse and must be non-negative."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
-        """Decompose a residual under kernels, as the settings say."""
+        """Decompose a residual under kernels with the settings of the model."""
         axes = decompose(
-            A, self.rank, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
+            A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
         )
         self.singular_values_ = axes.s
         return axes
 
     def _scale(self) -> NDArray[Any]:
-        """Singular values to the power; axes that the table does not have stay at zero."""
+        """Singular values to the power ``power``; 0 for axes that the table does not have."""
         s = self.singular_values_
         return np.where(s > 0, s**self.power, 0)
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
-        """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""
+        """Return the counts to the power ``count_exponent``, and whether the table is known to be symmetric."""
         symmetric = False
         named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
         self.row_labels_ = tuple(map(str, X.index)) if named else None
         self.column_labels_ = tuple(map(str, X.columns)) if named else None
         if isinstance(X, Entries):
             if X.order != 2:
-                raise InputError(f"a table has rows and columns; got entries of order {X.order}")
+                raise InputError(f"a table must have order 2 (rows and columns); got entries of order {X.order}")
             values = X.values.astype(np.float32)
             symmetric = X.symmetric
             N = symmetric_matrix(X.indices, values, X.shape[0]) if symmetric else _table(X, values)
@@ -110,11 +140,11 @@ class TableAnalysis(TableTransformer):
         else:
             N = self._validated(X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
-        return _tempered(N, self.temper), symmetric
+        return _scaled_counts(N, self.count_exponent), symmetric
 
     def _read_more(self, X: Any) -> csr_array:
-        """Read further rows of the table that was fitted."""
-        return _tempered(self._validated(X, reset=False), self.temper)
+        """Read supplementary rows of the fitted table."""
+        return _scaled_counts(self._validated(X, reset=False), self.count_exponent)
 
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
@@ -122,24 +152,18 @@ class TableAnalysis(TableTransformer):
             how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
         N = csr_array(validate_data(self, X, reset=reset, **how))
         if not N.has_canonical_format:
-            N = N.copy()  # it may be the caller's
+            N = N.copy()  # do not modify the caller's matrix
             N.sum_duplicates()
         return N
 
 
 def check_counts(values: NDArray[Any]) -> None:
-    """Refuse what is no count.
-
-    Raises
-    ------
-    InputError
-        If a value is negative, infinite or missing.
-    """
+    """Raise InputError if a value is negative, infinite or missing."""
     if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise InputError("a table of counts holds no negative, infinite or missing number")
+        raise InputError("a table of counts must have no negative, infinite or missing values")
 
 
-def _tempered(N: csr_array, power: float) -> csr_array:
+def _scaled_counts(N: csr_array, power: float) -> csr_array:
     return N if power == 1 else with_values(N, N.data**power)
 
 
@@ -151,7 +175,7 @@ def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
 def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
 
-    That is :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
+    Computed as :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
     """
     rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
     squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
@@ -162,52 +186,55 @@ def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[N
 
 
 class CorrespondenceAnalysis(TableAnalysis):
-    r"""Rows and columns of a table of counts as points whose distances are those of their profiles.
+    r"""Correspondence analysis of a table of counts.
 
-    With the shares :math:`P = N / n` and their margins :math:`r, c`,
+    With the relative frequencies :math:`P = N / n` and their margins :math:`r, c`,
 
     .. math:: D_r^{-1/2} (P - r c^\top) D_c^{-1/2} \approx U S V^\top, \qquad
               F = D_r^{-1/2} U S, \qquad G = D_c^{-1/2} V S .
 
-    The squared singular values are the **inertias**; they sum to :math:`\chi^2 / n`. Rows or columns without
-    observations lie at zero and take part in nothing.
+    Distances between points approximate chi-square distances between profiles. The squared singular values are the
+    **principal inertias**; they sum to :math:`\chi^2 / n`. Rows and columns without observations are placed at the
+    origin and do not influence the result.
 
     Parameters
     ----------
-    rank : int
-        Axes; at most one less than the smaller side of the table.
+    n_components : int
+        Number of principal axes. At most one less than the smaller side of the table.
     power : float
-        Coordinates are :math:`D_r^{-1/2} U S^p`: 1, principal; 0, standard; smaller ones make word vectors better.
-    temper : float
-        Counts are taken to this power first; 1/2, of square roots, keeps rare events from dominating.
+        Exponent :math:`p` of the singular values in the coordinates :math:`D_r^{-1/2} U S^p`. 1 gives principal and 0
+        standard coordinates; values below 1 give better word vectors.
+    count_exponent : float
+        Power to which counts are raised before the analysis. 1/2 (square roots) keeps rare events from dominating.
     method : {"lanczos", "randomized"}
-        See :func:`~polyadic.core.linalg.truncated_svd`; a small table is decomposed exactly.
+        Algorithm of the truncated singular value decomposition (:func:`~polyadic.core.linalg.truncated_svd`). Small
+        tables are decomposed exactly.
     tol : float
-        Of the Lanczos method.
+        Convergence tolerance of the Lanczos method.
     seed : int, optional
-        Of its start.
+        Seed of the random start of the decomposition.
 
     Attributes
     ----------
-    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
-        :math:`F` and :math:`G`. In each axis the row with the largest element of :math:`U` is at the positive end.
-    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
+        :math:`F` and :math:`G`. On each axis the row with the largest absolute element of :math:`U` is positive.
+    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
         :math:`D_r^{-1/2} U` and :math:`D_c^{-1/2} V`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
         :math:`r` and :math:`c`.
-    singular_values_, inertia_ : ndarray of shape (rank,)
-        :math:`S` and its squares.
+    singular_values_, inertia_ : ndarray of shape (n_components,)
+        Singular values :math:`S` and principal inertias :math:`S^2`.
     row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
-        Squared chi-square distances to the mean profile, in all axes.
+        Squared chi-square distances to the mean profile, over all axes.
     total_inertia_ : float
-        Of all axes, also those not kept: :math:`\chi^2 / n`.
-    explained_inertia_ratio_ : ndarray of shape (rank,)
-        Share of each axis in it.
+        Inertia of all axes, :math:`\chi^2 / n`, including those not computed.
+    explained_inertia_ratio_ : ndarray of shape (n_components,)
+        Share of the total inertia explained by each axis.
 
     References
     ----------
     Greenacre (2007), Correspondence analysis in practice, appendix A. Niitsuma, Lee (2018), eq. (4), (5), (18) to (20),
-    where margins are counts: their :math:`F` is ours divided by :math:`n^{3/2}`, and eq. (6) has a wrong sign.
+    where margins are counts: their :math:`F` is the one here divided by :math:`n^{3/2}`, and eq. (6) has a wrong sign.
     Hsu, Hsieh (2022), On the expressivity of correspondence analysis, for roots of counts.
 
     Examples
@@ -222,28 +249,30 @@ class CorrespondenceAnalysis(TableAnalysis):
     [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     power: Amount = 1.0
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     method: Method = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts; ``y`` is ignored.
+        """Analyse a table of counts.
 
         Parameters
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Not negative.
+            Non-negative counts.
+        y : None
+            Ignored.
 
         Raises
         ------
         ValueError
-            If the table is empty, or holds something negative, infinite or missing.
+            If the table is empty or has negative, infinite or missing values.
         InputError
-            If the rank does not fit, or a setting is out of range.
+            If ``n_components`` is too large for the table or a setting is out of range.
         """
         self.check()
         del y
@@ -262,10 +291,10 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Place supplementary rows among those that were fitted.
+        """Project supplementary rows onto the fitted axes.
 
-        A row lies at the mean of the columns' standard coordinates, weighed by its profile; the rows that were fitted
-        come out where they are. A row without observations is placed at zero.
+        A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
+        table get their own coordinates; a row without observations is placed at the origin.
 
         Parameters
         ----------
@@ -274,18 +303,27 @@ class CorrespondenceAnalysis(TableAnalysis):
 
         Returns
         -------
-        ndarray of shape (m, rank)
+        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         return self._place(self._read_more(X), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
-        """Place supplementary columns; X of shape (rows of the table, columns to place).
+        """Project supplementary columns onto the fitted axes.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
+            Counts of the same rows.
+
+        Returns
+        -------
+        ndarray of shape (number of supplementary columns, n_components)
 
         Raises
         ------
         InputError
-            If there are not as many rows as the table had.
+            If X does not have as many rows as the fitted table.
         """
         check_is_fitted(self)
         turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
@@ -293,40 +331,72 @@ class CorrespondenceAnalysis(TableAnalysis):
         if turned.shape[1] != len(self.row_masses_):
             raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
         check_counts(turned.data)
-        turned.data **= self.temper
+        turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Tell which share of the inertia of an axis each row or column makes up; columns sum to 1."""
+        """Return the share of each axis's inertia contributed by each row or column.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points, n_components)
+            Columns sum to 1.
+        """
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Tell which share of the inertia of each row or column an axis explains; the sum over axes is its quality."""
+        """Return the share of each row's or column's inertia explained by each axis.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points, n_components)
+            Rows sum to the quality of the point.
+        """
         standard, _, distances = self._points(side)
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Tell which share of its inertia each row or column shows in the axes kept."""
+        """Return the share of each row's or column's inertia explained by the computed axes together.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points,)
+        """
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:
-        r"""Say along which axes a cell holds more, or less, than its margins expect.
+        r"""Decompose the ratio of observed to expected frequency of a cell by axis.
 
         .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
 
-        with principal coordinates, the reconstitution formula; all axes give the cell itself. The base is 1: as much as
-        rows and columns that have nothing to do with each other would have there.
+        with principal coordinates (the reconstitution formula, exact with all axes). The base is 1, the ratio under
+        independence of rows and columns.
 
         Parameters
         ----------
         row, column : str or int
-            By name, if the table has any; else by number, from 0.
+            Label of the row and of the column, or their indices if the table has no labels.
 
         Returns
         -------
         Explanation
-            How many times as much is there, and the parts of the axes kept, which are numbered from 1.
+            Ratio of observed to expected frequency and the part of each axis, numbered from 1.
 
         Raises
         ------
@@ -349,19 +419,22 @@ class CorrespondenceAnalysis(TableAnalysis):
         return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
 
     def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
-        r"""Give the rows, or columns, whose profiles are most like that of one, with their chi-square distances.
+        r"""Return the rows or columns with the most similar profiles, with their chi-square distances.
 
         .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
                   \approx \sum_k (f_{ik} - f_{i'k})^2
 
-        in the axes kept; in all axes it is exact. What has no observations is near nothing.
+        The distance is computed on the fitted axes and is exact if these are all axes. Points without observations are
+        left out.
 
         Parameters
         ----------
         name : str or int
-            As in :meth:`explain`.
+            Label of the row or column, or its index if the table has no labels.
         side : {"rows", "columns"}
+            Side of the table.
         n : int
+            Number of neighbours.
 
         Raises
         ------
@@ -382,13 +455,13 @@ class CorrespondenceAnalysis(TableAnalysis):
         return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
 
     def _place_of(self, side: Side, name: str | int) -> int:
-        """Give the number of a row or a column."""
+        """Return the index of a row or a column."""
         standard, _, _ = self._points(side)
         labels = self.row_labels_ if side == "rows" else self.column_labels_
         known = range(len(standard)) if labels is None else labels
         if name not in known:
             raise InputError(
-                f"the table has no {side[:-1]} {name!r}" + ("" if labels else f"; they go from 0 to {known[-1]}")
+                f"the table has no {side[:-1]} {name!r}" + ("" if labels else f"; indices are 0 to {known[-1]}")
             )
         return known.index(name)  # type: ignore[arg-type] # it is one of them
 

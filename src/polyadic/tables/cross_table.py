@@ -1,8 +1,4 @@
-"""Tables of counts as people have them: what ``polyadic table`` analyses, callable.
-
-A table is one already, or it is counted: two columns of a file against each other, two fields of the documents of a
-corpus, or a field of them against the words that they use.
-"""
+"""Contingency tables read from a file, or counted from two columns, two document fields, or a field and words."""
 
 from __future__ import annotations
 
@@ -28,48 +24,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS = 500
-"""The most frequent words of a corpus; rare ones say most about the few documents that have them."""
+"""Default number of most frequent words of a corpus; rarer words would dominate with few documents."""
 AXES = 5
 BLOCK = 1 << 22
-"""Tokens that are counted at once."""
+"""Number of tokens counted at once."""
 
 
 class CrossTable(NamedTuple):
-    """A table of counts with names.
+    """A contingency table with labels.
 
     Attributes
     ----------
     counts : csr_array of shape (rows, columns)
+        Counts.
     rows, columns : tuple of str
-        Their names, in the order in which they were met.
+        Labels, in order of first occurrence.
     """
 
     counts: csr_array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
-    def analyse(self, *, rank: int | None = None) -> CorrespondenceAnalysis:
-        """Give the correspondence analysis, which knows the names.
+    def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
+        """Return the correspondence analysis of the table, with its labels.
 
         Parameters
         ----------
-        rank : int, optional
-            Axes; by default five, or all if there are fewer.
+        n_components : int, optional
+            Number of principal axes. By default 5, or all axes if the table has fewer.
 
         Raises
         ------
         InputError
-            If there are fewer than two rows or columns, or the rank does not fit.
+            If the table has fewer than two rows or columns, or ``n_components`` is too large.
         """
         m, n = self.counts.shape
         if min(m, n) < 2:
-            raise InputError(f"a table needs two rows and two columns at least; this has {m:,} and {n:,}")
-        model = CorrespondenceAnalysis(min(AXES, m - 1, n - 1) if rank is None else rank, seed=0).fit(self.counts)
+            raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
+        model = CorrespondenceAnalysis(min(AXES, m - 1, n - 1) if n_components is None else n_components, seed=0).fit(
+            self.counts
+        )
         model.row_labels_, model.column_labels_ = self.rows, self.columns
         return model
 
     def association(self) -> dict[str, Any]:
-        """Tell whether rows and columns have to do with each other: chi-square, degrees of freedom, and its chance.
+        """Test the independence of rows and columns by Pearson's chi-square test.
+
+        Returns
+        -------
+        dict
+            ``observations``, ``chi2``, ``degrees`` of freedom and the p-value ``p``.
 
         Examples
         --------
@@ -84,7 +88,9 @@ class CrossTable(NamedTuple):
         expected = r[cells.coords[0]] * c[cells.coords[1]]
         statistic = n * max(float(np.sum(cells.data[expected > 0] ** 2 / expected[expected > 0]) - 1), 0.0)
         degrees = max((int(np.count_nonzero(r)) - 1) * (int(np.count_nonzero(c)) - 1), 0)
-        chance = float(chi2.sf(statistic, degrees)) if degrees else 1.0  # one row surprises nobody
+        chance = (
+            float(chi2.sf(statistic, degrees)) if degrees else 1.0
+        )  # a single row or column is independent of the other
         return {"observations": n, "chi2": statistic, "degrees": degrees, "p": chance}
 
 
@@ -99,27 +105,31 @@ def cross_table(
     encoding: str | None = None,
     errors: str | None = None,
 ) -> CrossTable:
-    r"""Read a table of counts, or count one.
+    r"""Read a contingency table, or count one from records or a corpus.
 
     Parameters
     ----------
     source : path or Corpus
-        A CSV, Excel or Parquet file, a corpus, or the folder of one.
+        A CSV, Excel or Parquet file, a corpus, or a corpus folder.
     rows, columns : str, optional
-        Columns of the file, or fields of the documents, to count against each other. Without both, the file is a table
-        of counts with the names of the rows in its first column; a corpus needs ``rows``, and without ``columns`` its
-        words are that.
+        Columns of the file, or document fields of the corpus, to cross-tabulate. If both are omitted, the file must be
+        a table of counts with row labels in its first column. A corpus needs ``rows``; without ``columns`` its words
+        are the columns.
     counts : str, optional
-        A column of the file that says how often its row counts; once, unless given.
+        Column of the file with the count of each record. By default each record counts once.
     words : int, optional
-        Of a corpus, how many of its most frequent words are counted; by default 500.
+        Number of most frequent words of the corpus used as columns. 500 by default.
     format, encoding, errors : str, optional
-        Of a file: see :class:`~polyadic.text.pieces.Reading`.
+        How to read the file; see :class:`~polyadic.text.pieces.Reading`.
+
+    Returns
+    -------
+    CrossTable
 
     Raises
     ------
     InputError
-        If the file cannot be read, a name is unknown, a count is none, or a setting has no effect.
+        If the file cannot be read, a name is unknown, a value is not a count, or a setting has no effect.
 
     Examples
     --------
@@ -136,21 +146,22 @@ def cross_table(
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
         idle = next(iter(reading if counts is None else ["counts"]), None)
         if idle is not None:
-            raise InputError(f"{idle} is for files, and {corpus.path} is a corpus; leave it out")
+            raise InputError(f"{idle} is for files, but {corpus.path} is a corpus; leave {idle} out")
         if words is not None and columns is not None:
-            raise InputError("words is for a field against words; leave out columns, or this")
+            raise InputError("words and columns are mutually exclusive; leave one of them out")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words is for a corpus, and {source} is none; leave it out")
+        raise InputError(f"words needs a corpus, but {source} is not one; leave words out")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("rows and columns are two columns of the file, to be counted against each other; name both")
+        raise InputError("to cross-tabulate two columns of the file, name both rows and columns")
     path = str(source)
     with open_bytes(path, None) as stream:
         file = File(path, stream, Reading(**reading))
         kind = format_of(file, table=True)
         if kind not in ROWS:
             raise InputError(
-                f"a table is {', '.join(ROWS)}, and {file.name} looks like {kind}; if it is one, say so: format='csv'"
+                f"a table must be {', '.join(ROWS)}, but {file.name} looks like {kind}; if it is a table,"
+                " set format='csv'"
             )
         body = ROWS[kind](file)
         names = names_of(file, body)
@@ -160,24 +171,26 @@ def cross_table(
 
 
 def _of_counts(file: File, names: list[str], body: Iterator[tuple[int, Sequence[Any]]]) -> CrossTable:
-    """Read numbers below names of columns, beside names of rows."""
+    """Read a table of counts with labelled rows and columns."""
     columns, values = tuple(names[1:]), []
     labels: dict[str, int] = {}
     for number, (label, *cells) in body:
         text = "" if label is None else str(label).strip()
         if text in labels:
-            raise InputError(f"{file.name}, row {number}: {text!r} names row {labels[text]} already")
+            raise InputError(f"{file.name}, row {number}: the label {text!r} is already used in row {labels[text]}")
         labels[text] = number
         values.append([_number(file, number, name, cell) for name, cell in zip_longest(columns, cells)])
     if not values or not columns:
-        raise InputError(f"{file.name} has no cells below names of columns and beside names of rows")
+        raise InputError(
+            f"{file.name} has no cells; a table needs column labels in the first row and row labels in the first column"
+        )
     return CrossTable(csr_array(np.array(values, float)), tuple(labels), columns)
 
 
 def _of_records(
     file: File, names: list[str], body: Iterator[tuple[int, Sequence[Any]]], chosen: tuple[str, str, str | None]
 ) -> CrossTable:
-    """Count two columns against each other."""
+    """Cross-tabulate two columns of a file."""
     unknown = next((name for name in chosen if name is not None and name not in names), None)
     if unknown is not None:
         raise InputError(f"{file.name} has no column {unknown!r}; its columns are {named(names)}")
@@ -192,11 +205,11 @@ def _of_records(
 
 
 def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int) -> CrossTable:
-    """Count documents by two of their fields, or words by one."""
+    """Cross-tabulate two document fields, or a field and words."""
     known = dict.fromkeys(name for fields in corpus.fields or () for name in fields)
     for what, name in (("rows", rows), ("columns", columns)):
         if name not in known and not (name is None and what == "columns"):
-            fault = f"{what} must be a field of the documents of the corpus, which are {named(known)}"
+            fault = f"{what} must be a document field of the corpus; its fields are {named(known)}"
             raise InputError(fault + ("" if name is None else f"; got {name!r}"))
     values = [[fields.get(name) for fields in corpus.fields or ()] for name in (rows, columns) if name is not None]
     if columns is not None:
@@ -214,33 +227,33 @@ def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int
 
 
 def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) -> CrossTable:
-    """Add up weights by two variables, leaving out what lacks a value of either."""
+    """Sum weights by two variables; records that lack a value of either are left out."""
     (rows, i), (columns, j) = _numbered(first), _numbered(second)
     known = (i >= 0) & (j >= 0)
     if not known.any():
-        raise InputError("there is nothing to count: no row has a value in both columns")
+        raise InputError("nothing to count: no record has a value in both columns")
     return CrossTable(csr_array((weights[known], (i[known], j[known])), (len(rows), len(columns))), rows, columns)
 
 
 def _numbered(values: list[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Give different values in the order of their first, and the number of each, -1 where there is none."""
+    """Return the distinct values in order of first occurrence, and the index of each value (-1 if missing)."""
     texts = ["" if value is None else str(value).strip() for value in values]
     index = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if text))}
     return tuple(index), np.array([index.get(text, -1) for text in texts], np.int64)
 
 
 def _number(file: File, row: int, name: str, cell: Any) -> float:
-    """Read a count; an empty cell is none."""
+    """Parse a count; an empty cell is 0."""
     cell = cell.strip() if isinstance(cell, str) else cell
     if cell is None or cell == "":
         return 0.0
     try:
-        value = -1.0 if "_" in str(cell) else float(cell)  # which Python takes for a separator
+        value = -1.0 if "_" in str(cell) else float(cell)  # Python accepts underscores in numbers
     except (TypeError, ValueError):
         value = -1.0
     if not 0 <= value < np.inf:
         raise InputError(
-            f"{file.name}, row {row}: {name!r} must hold counts, numbers of at least 0; got {cell!r:.60}. To count two"
-            " columns against each other name them: rows='NAME', columns='NAME'"
+            f"{file.name}, row {row}: {name!r} must hold counts (numbers of at least 0); got {cell!r:.60}. To"
+            " cross-tabulate two columns, name them: rows='NAME', columns='NAME'"
         )
     return value

@@ -1,16 +1,17 @@
-r"""The Gini index as a variance of categories, and the covariance of two categorical variables that it leads to.
+r"""Gini index and covariance of categorical variables.
 
-A category is a one-hot vector :math:`e(x)`; two observations differ by 0 or 1. Half the mean difference over all pairs
-is the **Gini index**, :math:`\sigma^2(x) = \frac{1}{2 n^2} \sum_{ab} [x_a \ne x_b] = \frac12 (1 - \sum_i p_i^2)`. Two
-variables have different categories, so the one-hot vectors of one are rotated towards those of the other:
+Observations are one-hot vectors :math:`e(x)`, so two observations differ by 0 or 1. The **Gini index** is half the mean
+difference over all pairs, :math:`\sigma^2(x) = \frac{1}{2 n^2} \sum_{ab} [x_a \ne x_b] = \frac12 (1 - \sum_i p_i^2)`.
+The covariance of two variables, which have different categories, maximises over rotations of one set of one-hot
+vectors:
 
 .. math:: \sigma^2(x, y) = \max_{R} \frac{1}{4 n^2} \sum_{ab} (e(x_a) - e(x_b))^\top R\, (e(y_a) - e(y_b))
           = \max_R \tfrac12 \operatorname{tr}(R^\top \Xi) = \tfrac12 \|\Xi\|_*, \qquad \Xi = P - r c^\top,
 
-over matrices with orthonormal columns or rows, whichever there are fewer of; with the singular value decomposition
-:math:`\Xi = U S V^\top` the best is :math:`R = U V^\top`. With one-hot vectors scaled by the margins,
-:math:`D^{-1} e`, and the constraint scaled likewise, the same problem is correspondence analysis: its value is half the
-sum of the singular values of correspondence analysis.
+over matrices with orthonormal columns or rows, whichever are fewer. With the singular value decomposition :math:`\Xi =
+U S V^\top` the maximum is at :math:`R = U V^\top`. If one-hot vectors are scaled by the margins, :math:`D^{-1} e`, and
+the constraint likewise, the same problem is correspondence analysis, and the value is half the sum of its singular
+values.
 
 References
 ----------
@@ -33,29 +34,19 @@ from polyadic.tables.similarities import root
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-LARGEST = 2000
-"""Categories of a variable at most: all singular values are needed."""
+MAX_CATEGORIES = 2000
+"""Maximum number of categories of a variable, since all singular values are computed."""
 
 
 class Covariance(NamedTuple):
-    """A covariance of categories, and the rotation that it is reached by, of shape (rows, columns)."""
+    """Covariance of two categorical variables, and the rotation of shape (rows, columns) that attains it."""
 
     value: float
     rotation: NDArray[np.float64]
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Half the share of pairs of observations that differ, each observation with itself among them.
-
-    Parameters
-    ----------
-    categories : array of shape (n,)
-        Of each observation.
-
-    Raises
-    ------
-    InputError
-        If there are no observations.
+    """Return half the share of unequal pairs of observations, pairs of an observation with itself included.
 
     Examples
     --------
@@ -69,12 +60,7 @@ def gini_index(categories: ArrayLike) -> float:
 
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-    """Count how often each category of one variable meets each of another; categories in sorted order.
-
-    Raises
-    ------
-    InputError
-        If there are not as many of one as of the other.
+    """Return the contingency table of two variables, categories in sorted order.
 
     Examples
     --------
@@ -83,34 +69,19 @@ def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     """
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
-        raise InputError(f"two variables need as many observations, at least one; got {i.shape} and {j.shape}")
+        raise InputError(
+            f"two variables must have the same number of observations, at least one; got {i.shape} and {j.shape}"
+        )
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)
     return table
 
 
 def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"] = "identity") -> Covariance:
-    r"""Give the rotated covariance of two categorical variables.
+    r"""Return the rotated covariance of two categorical variables, given their contingency table.
 
-    Parameters
-    ----------
-    table : array or sparse matrix of shape (m, n)
-        How often their categories meet.
-    scaled : {"identity", "margins"}
-        Plain one-hot vectors, or those scaled by the margins, which is correspondence analysis. (For the latter the
-        rotation is :math:`\check R = D_r^{1/2} U V^\top D_c^{1/2}`.)
-
-    Returns
-    -------
-    value : float
-        The covariance.
-    rotation : ndarray of shape (m, n)
-        What maximises it.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, too large, or holds something that is no count.
+    With ``scaled="margins"`` one-hot vectors are scaled by the margins, as in correspondence analysis, and the rotation
+    is :math:`\check R = D_r^{1/2} U V^\top D_c^{1/2}`.
 
     Examples
     --------
@@ -120,8 +91,10 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     """
     check_choice("scaled", scaled, ("identity", "margins"))
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
-    if max(N.shape) > LARGEST:
-        raise InputError(f"a covariance needs all singular values: at most {LARGEST:,} categories; got {N.shape}")
+    if max(N.shape) > MAX_CATEGORIES:
+        raise InputError(
+            f"the covariance needs all singular values, so at most {MAX_CATEGORIES:,} categories; got {N.shape}"
+        )
     check_counts(N.data)
     A = linear(N)
     left, right = root(scaled, A.r, "row"), root(scaled, A.c, "column")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from polyadic.tables.residuals import Residual
 
 Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
-Case = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
+ResidualName = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
 
 PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
-CASES: dict[Case, dict[str, Any]] = {
+CASES: dict[ResidualName, dict[str, Any]] = {
     "ca": {},
     "gini": PLAIN,
     "g-test": {"difference": "g-test", **PLAIN},
@@ -29,45 +29,56 @@ CASES: dict[Case, dict[str, Any]] = {
     "glove": {"difference": "log-counts", **PLAIN},
     "categorical-pca": {**PLAIN, "row_kernel": categorical_kernel(1.0)},
 }
-"""Table 2 of Niitsuma and Lee: known methods, as settings of :class:`KernelCorrespondenceAnalysis`."""
+"""Known methods as settings of :class:`KernelCorrespondenceAnalysis` (Niitsuma and Lee, 2018, Table 2)."""
 
 
 class KernelCorrespondenceAnalysis(TableAnalysis):
-    r"""Coordinates of rows and columns that keep any residual of a table, under any kernels.
+    r"""Kernel correspondence analysis of a table of counts.
 
     .. math:: K_r^{1/2} (X \ominus Y) K_c^{1/2} \approx U S V^\top, \qquad
               F = K_r^{1/2} U S, \qquad G = K_c^{1/2} V S,
 
-    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of
-    :mod:`polyadic.tables.residuals`.
-    With :math:`X - Y` and the inverse margins as kernels it is correspondence analysis; :data:`CASES` lists what else
-    it is: ``KernelCorrespondenceAnalysis(100, **CASES["g-test"])``.
+    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of the residuals of
+    :mod:`polyadic.tables.residuals`. With :math:`X - Y` and the inverse margins as kernels it is correspondence
+    analysis. :data:`CASES` lists other known methods, such as ``KernelCorrespondenceAnalysis(100, **CASES["g-test"])``.
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors; at most one less than the smaller side of the table.
+    n_components : int
+        Number of coordinates of each row and column. At most one less than the smaller side of the table.
     difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
-        :math:`\ominus`.
+        Residual :math:`\ominus` of the table against independence.
     row_kernel, column_kernel : "margins", "identity", array or callable
-        :math:`K_r` and :math:`K_c`: see :mod:`polyadic.tables.similarities`.
-    shift, smoothing : float
-        Of ``shifted-pmi``: see :func:`~polyadic.tables.residuals.shifted_pmi`.
+        Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.similarities`.
+    shift : float
+        Number of negative samples :math:`k` of the residual ``"shifted-pmi"``; see
+        :func:`~polyadic.tables.residuals.shifted_pmi`.
+    smoothing : float
+        Exponent of the column margins of the residual ``"shifted-pmi"``.
     row_scores, column_scores : sparse array, optional
-        Of ``similarity``: see :func:`~polyadic.tables.residuals.similarity`.
+        Similarity scores of pairs of rows and of columns for the residual ``"similarity"``; see
+        :func:`~polyadic.tables.residuals.similarity`.
     beta : float
-        Of ``similarity``: what pairs of words without a score count.
-    power, temper, method, tol, seed
-        As in :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`.
+        Weight of pairs of words without a score in the residual ``"similarity"``.
+    power : float
+        Exponent of the singular values in the coordinates. 1 gives principal and 0 standard coordinates.
+    count_exponent : float
+        Power to which counts are raised before the analysis.
+    method : {"lanczos", "randomized"}
+        Algorithm of the truncated singular value decomposition.
+    tol : float
+        Convergence tolerance of the Lanczos method.
+    seed : int, optional
+        Seed of the random start of the decomposition.
 
     Attributes
     ----------
-    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, n_components) and (n, n_components)
         :math:`F` and :math:`G`.
-    singular_values_ : ndarray of shape (rank,)
+    singular_values_ : ndarray of shape (n_components,)
         :math:`S`.
     row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
-        Margins, as shares of all.
+        Relative margins.
 
     References
     ----------
@@ -83,7 +94,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     difference: Difference = "linear"
     row_kernel: Kernel = "margins"
@@ -94,7 +105,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     column_scores: Any = None
     beta: Positive = 1.0
     power: Amount = 1.0
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     method: Method = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
@@ -105,16 +116,16 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         Parameters
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Not negative.
+            Non-negative counts.
         y : None
             Ignored.
 
         Raises
         ------
         ValueError
-            If the table is empty, or holds something negative, infinite or missing.
+            If the table is empty or has negative, infinite or missing values.
         InputError
-            If the rank, a kernel or scores do not fit, or a setting is out of range or has no effect.
+            If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
         """
         self.check()
         del y
@@ -128,7 +139,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         return self
 
     def check(self) -> None:
-        """Refuse settings out of range, and those that have no effect with this difference."""
+        """Raise InputError if a setting is out of range or has no effect with the chosen residual."""
         super().check()
         own = {
             "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1},
@@ -140,7 +151,9 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         }
         for difference, given in own.items():
             if difference != self.difference and (idle := [name for name, there in given.items() if there]):
-                raise InputError(f"{idle[0]} has no effect with difference={self.difference!r}; it is of {difference}")
+                raise InputError(
+                    f"{idle[0]} has no effect with difference={self.difference!r}; it requires {difference!r}"
+                )
 
     def _residual(self, N: csr_array) -> Residual:
         if self.difference == "shifted-pmi":

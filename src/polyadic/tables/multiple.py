@@ -1,4 +1,4 @@
-"""Multiple correspondence analysis: tables with a categorical variable in each column."""
+"""Multiple correspondence analysis of tables with a categorical variable in each column."""
 
 from __future__ import annotations
 
@@ -20,43 +20,44 @@ if TYPE_CHECKING:
 
 
 class MultipleCorrespondenceAnalysis(TableTransformer):
-    r"""Observations and categories as points: correspondence analysis of indicators.
+    r"""Multiple correspondence analysis: correspondence analysis of indicator variables.
 
-    Each of the :math:`Q` variables becomes as many columns as it has categories, of zeros and ones: the **indicator**
-    :math:`Z`. Correspondence analysis of it places observations and categories; that of the **Burt** table
-    :math:`Z^\top Z` has the same standard coordinates of categories, and squared inertias.
+    Each of the :math:`Q` variables is expanded into one 0/1 column per category, the **indicator matrix** :math:`Z`.
+    Correspondence analysis of :math:`Z` places observations and categories. The **Burt table** :math:`Z^\top Z` has the
+    same standard coordinates of categories, and squared inertias.
 
-    Inertias of indicators are small whatever the data: each category is far from the others of its variable. The
-    corrections count the excess over :math:`1/Q` alone,
-    :math:`\tilde\lambda = \big(\tfrac{Q}{Q - 1} (\lambda - \tfrac1Q)\big)^2` with :math:`\lambda` of the indicator, and
-    share them among their sum (Benzecri) or the mean inertia off the diagonal blocks of the Burt table (Greenacre).
+    Inertias of indicators are small for any data, since each category is far from the others of its variable. The
+    corrections count only the excess over :math:`1/Q`, :math:`\tilde\lambda = \big(\tfrac{Q}{Q - 1} (\lambda -
+    \tfrac1Q)\big)^2` with :math:`\lambda` of the indicator matrix. Shares are of their sum (Benzecri), or of the mean
+    inertia off the diagonal blocks of the Burt table (Greenacre).
 
     Parameters
     ----------
-    rank : int
-        Axes.
+    n_components : int
+        Number of principal axes.
     table : {"indicator", "burt"}
-        What is analysed; inertias and principal coordinates are those of it.
+        Table that is analysed. It determines inertias and principal coordinates.
     correction : {"none", "benzecri", "greenacre"}
-        Of the inertias.
+        Correction of the inertias.
     seed : int, optional
-        Of the decomposition, if the table is large.
+        Seed of the decomposition of large tables.
 
     Attributes
     ----------
-    row_coordinates_ : ndarray of shape (n, rank)
-        Principal coordinates of the observations, as the indicator has them.
-    column_coordinates_ : ndarray of shape (categories, rank)
+    row_coordinates_ : ndarray of shape (n, n_components)
+        Principal coordinates of the observations, from the indicator matrix.
+    column_coordinates_ : ndarray of shape (categories, n_components)
         Principal coordinates of the categories.
     levels_ : list of ndarray
-        The categories of each variable, sorted.
+        Sorted categories of each variable.
     categories_ : list of str
-        ``variable=category`` of each.
-    inertia_, explained_inertia_ratio_ : ndarray of shape (rank,)
-        Of each axis, corrected as asked for; the second, its share in all.
+        Names of all categories, ``variable=category``.
+    inertia_, explained_inertia_ratio_ : ndarray of shape (n_components,)
+        Inertia of each axis, corrected if requested, and its share of the total.
     total_inertia_ : float
+        Total inertia.
     analysis_ : CorrespondenceAnalysis
-        Of the indicator, with contributions and squared cosines.
+        Analysis of the indicator matrix, with contributions and squared cosines.
 
     References
     ----------
@@ -72,7 +73,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     True
     """
 
-    rank: Count = 2
+    n_components: Count = 2
     _: KW_ONLY
     table: Literal["indicator", "burt"] = "indicator"
     correction: Literal["none", "benzecri", "greenacre"] = "none"
@@ -84,27 +85,27 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Parameters
         ----------
         X : array or DataFrame of shape (n, Q)
-            A variable in each column; values of any type that can be sorted, none of them missing.
+            One variable per column, with sortable values and none missing.
         y : None
             Ignored.
 
         Raises
         ------
         ValueError
-            If something is missing, or there is but one observation.
+            If there is only one observation.
         InputError
-            If the rank does not fit, or a setting is out of range.
+            If a value is missing, ``n_components`` is too large, or a setting is out of range.
         """
         self.check()
         del y
         values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
-        _refuse_missing(values)
+        _check_missing(values)
         self.levels_ = OneHotEncoder().fit(values).categories_
         Z = self._indicator(values)
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:
-            raise InputError("inertias can be corrected where there are at least 2 variables; got 1")
-        self.analysis_ = plain = CorrespondenceAnalysis(self.rank, seed=self.seed).fit(Z)
+            raise InputError("a correction of the inertias needs at least 2 variables; got 1")
+        self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit(Z)
         names = getattr(self, "feature_names_in_", range(Q))
         self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
         self.row_coordinates_ = plain.row_coordinates_
@@ -127,22 +128,23 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Place further observations; a category that was not seen counts for nothing.
+        """Project further observations onto the fitted axes; categories not seen in ``fit`` are ignored.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n, Q)
+            The same variables.
 
         Returns
         -------
-        ndarray of shape (n, rank)
+        ndarray of shape (n, n_components)
         """
         check_is_fitted(self)
         values = validate_data(self, X, dtype=None, reset=False)
         return self.analysis_.transform(self._indicator(values))
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
-        """Give a column of zeros and ones for each category; one that was not seen has none."""
+        """Return the indicator matrix; unknown categories have no column."""
         starts = np.cumsum([0, *map(len, self.levels_)])
         places = [
             {level: place for place, level in enumerate(levels.tolist(), start)}
@@ -157,20 +159,20 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return csr_array((np.ones(len(columns)), columns, edges), shape=(len(rows), starts[-1]))
 
     def __sklearn_tags__(self) -> Any:
-        """Say what input is allowed."""
+        """Declare that input is categorical and may be text."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
 
 
-def _refuse_missing(values: NDArray[Any]) -> None:
-    """Refuse NaN, None and the like in numbers and objects alike."""
+def _check_missing(values: NDArray[Any]) -> None:
+    """Raise InputError if a category is NaN or None."""
     missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
     if missing:
-        raise InputError(f"row {missing[0]} has a missing category (NaN or None); give it one, or leave the row out")
+        raise InputError(f"row {missing[0]} has a missing category (NaN or None); fill it in or drop the row")
 
 
 def _burt_inertia(Z: csr_array) -> float:
-    """Sum of the squared inertias of the indicator, which is the inertia of the Burt table."""
+    """Total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
     return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -1,8 +1,8 @@
-r"""What a table of counts says beyond its margins: the operator :math:`\ominus` of kernel correspondence analysis.
+r"""Residuals of a table against independence: the operator :math:`\ominus` of kernel correspondence analysis.
 
-With :math:`X = N / n`, the shares of the cells, and :math:`Y = r c^\top`, the shares that independent rows and columns
-would have, each function gives :math:`X \ominus Y` as a sparse matrix plus a product of two thin ones, so that a table
-of 100,000 words is never made dense. ``linear`` is that of correspondence analysis.
+With :math:`X = N / n` and :math:`Y = r c^\top`, each function returns :math:`X \ominus Y` as a sparse matrix plus a
+product of two thin ones, so that large tables are never made dense. ``linear`` is the residual of correspondence
+analysis.
 
 References
 ----------
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class Residual(NamedTuple):
-    r"""A table less what its margins expect of it.
+    r"""Residual of a table against its margins, :math:`S + L M^\top`.
 
     Attributes
     ----------
     S : csr_array of shape (m, n)
-        The sparse part.
+        Sparse part.
     L, M : ndarray of shape (m, k) and (n, k)
-        The rest, :math:`L M^\top`; with k = 0 there is none.
+        Low-rank part; k may be 0.
     r, c : ndarray of shape (m,) and (n,)
-        Margins of rows and columns, as shares of all.
+        Relative margins of rows and columns.
     """
 
     S: csr_array
@@ -45,7 +45,7 @@ class Residual(NamedTuple):
 
 
 def linear(N: csr_array) -> Residual:
-    r"""Give :math:`X - Y`, whose double centring is exact.
+    """Return :math:`X - Y`, whose double centring is exact.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def linear(N: csr_array) -> Residual:
 
 
 def g_test(N: csr_array) -> Residual:
-    r"""Give :math:`X (\log X - \log Y)`, 0 in empty cells; :math:`2n` times their sum is the G statistic.
+    r"""Return :math:`X (\log X - \log Y)`, 0 in empty cells; :math:`2n` times its sum is the G statistic.
 
     Examples
     --------
@@ -70,10 +70,10 @@ def g_test(N: csr_array) -> Residual:
 
 
 def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> Residual:
-    r"""Give :math:`\max(\log X - \log Y - \log k, 0)`, what skip-gram with :math:`k` negative samples factorizes.
+    r"""Return :math:`\max(\log X - \log Y - \log k, 0)`, which skip-gram with :math:`k` negative samples factorizes.
 
-    Where a cell is empty the logarithm is :math:`-\infty`; as Levy and Goldberg (2014) do, negative values are left
-    out. With ``smoothing`` :math:`\alpha`, the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
+    Negative values, and the :math:`-\infty` of empty cells, are set to 0 (Levy and Goldberg, 2014). With ``smoothing``
+    :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
     """
     r, c, n = margins(N)
     powers = c ** check_number("smoothing", smoothing, above=True)
@@ -82,10 +82,10 @@ def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> 
 
 
 def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
-    r"""Give :math:`\log n_{ij} - b_i - b_j` in the cells that are not empty: PMI with biases, as GloVe has it.
+    r"""Return :math:`\log n_{ij} - b_i - b_j` in the non-empty cells, PMI with biases as in GloVe.
 
-    GloVe learns its biases with its vectors; here they are those that fit the logarithms best by themselves, found by
-    alternating means, so the rest is what vectors have to explain.
+    GloVe learns its biases with its vectors. Here they are the least-squares fit to the logarithms, by alternating
+    means.
     """
     if not N.data.all():
         N = N.copy()
@@ -102,26 +102,20 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 
 
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
-    r"""Weigh differences between words by how similar they are said to be, the word-similarity kernel.
+    r"""Residual of the word-similarity kernel, which weights differences between words by their similarity.
 
-    With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T` holds what is added for pairs of words with a score, the
-    matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`, of which both parts have the same
-    margins, so that it is centred. :math:`\Gamma` is never made: where scores are few, everything but one product of
-    margins is sparse. The diagonal of :math:`\Gamma` is :math:`\beta`.
+    With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T` holds the similarity scores of pairs of words, the
+    matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`. Both parts have the same margins,
+    so it is centred. :math:`\Gamma` is never formed: with few scores, everything except one product of margins is
+    sparse. The diagonal of :math:`\Gamma` is :math:`\beta`.
 
     Parameters
     ----------
     N : csr_array of shape (m, n)
     rows, columns : sparse array of shape (m, m) and (n, n), optional
-        :math:`T`, symmetric, such as :math:`\alpha` times scores from 0 to 1; without one, :math:`\Gamma` is
-        :math:`\beta` everywhere.
+        Symmetric scores :math:`T`, such as :math:`\alpha` times similarities from 0 to 1; by default 0.
     beta : float
-        Above 0.
-
-    Raises
-    ------
-    InputError
-        If a matrix of scores has another shape or is not symmetric, or gives a word a negative margin.
+        Positive.
     """
     check_number("beta", beta, above=True)
     r, c, n = margins(N)
@@ -136,39 +130,35 @@ def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: flo
     column_sums = np.asarray(expected.sum(axis=0)).ravel() + beta * beta * c
     total = row_sums.sum()
     if min(row_sums.min(), column_sums.min()) < -1e-12 * total:
-        raise InputError("these scores make the margin of a word negative; lower their weight, or raise beta")
+        raise InputError("the scores make the margin of a word negative; lower their weight or raise beta")
     S = ((listed - expected) / total).tocsr().astype(N.dtype)
     low = beta * beta / total
     return Residual(S, -low * r[:, None], c[:, None], row_sums / total, column_sums / total)
 
 
 def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Give the shares of rows and columns, and the sum of all.
-
-    Raises
-    ------
-    InputError
-        If the sum is zero or not finite.
-    """
+    """Return the relative margins of rows and columns, and the total."""
     r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
     rows = np.flatnonzero(np.diff(N.indptr))
     if len(rows):
-        r[rows] = np.add.reduceat(N.data, N.indptr[rows], dtype=float)  # scipy would sum float32 as such
+        r[rows] = np.add.reduceat(N.data, N.indptr[rows], dtype=float)  # scipy would sum in float32
     for block in blocks(N.nnz):
         c += np.bincount(N.indices[block], N.data[block], N.shape[1])
     n = float(r.sum())
     if not 0 < n < np.inf:
-        raise InputError("the table is empty: all its cells are zero" if n == 0 else "the sum of the table overflows")
+        raise InputError(
+            "the table is empty: all its cells are zero" if n == 0 else "the sum of the table overflows; scale it down"
+        )
     return r / n, c / n, n
 
 
 def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
-    """Give a matrix with the same cells listed, and other values in them; the cells are shared, not copied."""
+    """Return a matrix with the same stored cells and other values; the indices are shared, not copied."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
 def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
-    """PMI of the cells that are not empty, 0 where a zero is listed."""
+    """PMI of the non-empty cells, 0 where a zero is stored."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
     x = np.log(N.data, where=N.data > 0, out=np.zeros(len(N.data))) - np.log(n)
@@ -191,5 +181,5 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
     if T.shape != (size, size) or abs(T - T.T).max() > 0:
         raise InputError(f"{side} scores must be a symmetric matrix of {size:,} words; got shape {T.shape}")
     if T.diagonal().any():
-        raise InputError(f"{side} scores must be zero on the diagonal: a word is not compared with itself")
+        raise InputError(f"{side} scores must be zero on the diagonal, since a word is not compared with itself")
     return T

@@ -1,9 +1,9 @@
-r"""Kernels of rows and columns, and the decomposition that they share.
+r"""Kernels of rows and columns, and the decomposition of a residual under them.
 
-The problem of kernel correspondence analysis, :math:`\max_R \mathrm{tr}(R^\top K_r A K_c)` subject to
-:math:`R^\top K_r R K_c = E`, is solved by the singular value decomposition of :math:`K_r^{1/2} A K_c^{1/2}`, so a
-kernel is used by its square root. It is ``"margins"``, the inverse of the margins; ``"identity"``; a vector, its
-diagonal; a matrix; or a function that gives a vector or a matrix of the margins.
+Kernel correspondence analysis, :math:`\max_R \mathrm{tr}(R^\top K_r A K_c)` subject to :math:`R^\top K_r R K_c = E`, is
+solved by the singular value decomposition of :math:`K_r^{1/2} A K_c^{1/2}`, so only the square root of a kernel is
+used. A kernel is ``"margins"`` (the inverse margins), ``"identity"``, a vector (its diagonal), a matrix, or a function
+of the margins that returns a vector or a matrix.
 
 References
 ----------
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from polyadic.tables.residuals import Residual
 
 Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
-"""``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function of the margins that gives one."""
+"""``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function that maps the margins to one."""
 
 
 class Decomposition(NamedTuple):
-    """Singular vectors, singular values (0 of axes that the table does not have), and square roots of the kernels."""
+    """Singular vectors, singular values (0 for axes the table does not have), and square roots of the kernels."""
 
     U: NDArray[Any]
     s: NDArray[Any]
@@ -55,13 +55,7 @@ def decompose(
     tol: float,
     seed: int | None,
 ) -> Decomposition:
-    r"""Decompose :math:`K_r^{1/2} A K_c^{1/2}`; the options are those of :func:`~polyadic.core.linalg.truncated_svd`.
-
-    Raises
-    ------
-    InputError
-        If a kernel does not fit or has a negative eigenvalue, or the rank does not fit.
-    """
+    """Decompose :math:`K_r^{1/2} A K_c^{1/2}`; options as in :func:`~polyadic.core.linalg.truncated_svd`."""
     size = A.S.dtype.itemsize
     basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
     check_memory(
@@ -88,12 +82,7 @@ def decompose(
 
 
 def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:
-    """Give the square root of a kernel, as a vector if it is diagonal.
-
-    Raises
-    ------
-    InputError
-        If it has another size or a negative eigenvalue, or is not symmetric.
+    """Return the square root of a kernel, as a vector if it is diagonal.
 
     Examples
     --------
@@ -120,15 +109,15 @@ def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.f
 
 
 def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give one over each, and zero for zero: a row or column without observations stays out of everything."""
+    """Return the elementwise inverse, with 0 for 0, so that empty rows and columns have no influence."""
     return np.divide(1.0, masses, where=masses > 0, out=np.zeros(len(masses)))
 
 
 def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Give the kernel of kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}` (printed with a plus).
+    r"""Return the kernel of kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}` (printed with a plus).
 
-    It is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`, and as the columns of :math:`X - Y` sum to
-    zero, it does no more to them than multiply them by :math:`1 - a`.
+    It is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`. Since the columns of :math:`X - Y` sum to
+    zero, its effect on them is a multiplication by :math:`1 - a`.
 
     Examples
     --------
@@ -145,21 +134,9 @@ def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
 def stop_word_kernel(
     words: Sequence[str], alpha: float, *, stop_words: Collection[str]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    r"""Give the stop-word kernel, :math:`D(1 + \alpha\, [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45).
+    r"""Return the stop-word kernel, :math:`D(1 + \alpha\, [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45).
 
-    Parameters
-    ----------
-    words : sequence of str
-        Of the rows, or of the columns.
-    alpha : float
-        Above -1; below 0, stop words count less than in correspondence analysis.
-    stop_words : collection of str
-        Such as ``polyadic.text.stop_words("english")``.
-
-    Raises
-    ------
-    InputError
-        If ``alpha`` is -1 or less.
+    Negative ``alpha`` (above -1) weights stop words less than correspondence analysis does.
 
     Examples
     --------
@@ -167,12 +144,12 @@ def stop_word_kernel(
     [1.0, 2.0]
     """
     if check_number("alpha", alpha, low=-1e300) <= -1:
-        raise InputError(f"alpha must be above -1, where stop words would have no weight; got {alpha:g}")
+        raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}")
     weights = np.array([1 + alpha * (word in stop_words) for word in words])
     return partial(_weighted, weights)
 
 
 def _weighted(weights: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(weights) != len(masses):
-        raise InputError(f"the kernel is of {len(weights):,} words, and the table has {len(masses):,}")
+        raise InputError(f"the kernel has size {len(weights):,}, but the side of the table has size {len(masses):,}")
     return weights * inverse(masses)

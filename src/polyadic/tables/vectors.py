@@ -13,7 +13,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Model, Positive, Seed, Within
 from polyadic.embedding import Embedding
 from polyadic.tables.correspondence import Side
-from polyadic.tables.kernel_correspondence import CASES, Case, KernelCorrespondenceAnalysis
+from polyadic.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis, ResidualName
 from polyadic.tables.similarities import stop_word_kernel
 
 if TYPE_CHECKING:
@@ -21,39 +21,48 @@ if TYPE_CHECKING:
 
 
 class CorrespondenceVectors(Model):
-    r"""One vector per word, its coordinates in a kernel correspondence analysis of words and contexts.
+    r"""Word vectors: coordinates of words in a kernel correspondence analysis of words and contexts.
 
     Parameters
     ----------
     rank : int
-        Length of a word vector.
-    case : str
-        Of :data:`~polyadic.tables.kernel_correspondence.CASES`: ``"ca"``, ``"g-test"``, ``"sgns"``, ...
+        Length of the word vectors.
+    residual : {"ca", "gini", "g-test", "sgns", "glove", "categorical-pca"}
+        Residual of the table and kernels, by the name of a known method; see
+        :data:`~polyadic.tables.kernel_correspondence.CASES`.
     side : {"rows", "columns"}
-        Vectors of words, :math:`F`, or of contexts, :math:`G`; in a symmetric table they are the same up to signs.
-    power, temper : float
-        See :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`.
-    shift, smoothing : float
-        Of case ``"sgns"``: see :func:`~polyadic.tables.residuals.shifted_pmi`.
+        Return the vectors of words (rows, :math:`F`) or of contexts (columns, :math:`G`). For a symmetric table they
+        are equal up to signs.
+    power : float
+        Exponent of the singular values in the vectors.
+    count_exponent : float
+        Power to which counts are raised before the analysis.
+    shift : float
+        Number of negative samples :math:`k` of ``residual="sgns"``; see :func:`~polyadic.tables.residuals.shifted_pmi`.
+    smoothing : float
+        Exponent of the context frequencies of ``residual="sgns"``.
     stop_weight : float
-        :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Only with ``case="ca"``.
+        Weight :math:`\alpha` of the stop-word kernel. 0 treats all words alike. Requires ``residual="ca"``.
     stop_words : collection of str
-        The words that it weighs.
+        Words weighted by the stop-word kernel.
     scores : collection of (str, str, float), optional
-        Pairs of words with their similarity, for the word-similarity kernel; scores are divided by the largest. Do not
-        test on the pairs that are given here. Only with ``case="ca"``, and not with ``stop_weight``.
+        Pairs of words with their similarity, for the word-similarity kernel. Scores are divided by the largest. Do not
+        evaluate on the pairs given here. Requires ``residual="ca"`` and excludes ``stop_weight``.
     score_weight : float
-        :math:`\alpha` of that kernel, where :math:`\beta = 1`.
+        Weight :math:`\alpha` of the word-similarity kernel, with :math:`\beta = 1`.
     words : sequence of str, optional
-        Of the rows; needed by the two kernels.
+        Words of the rows. The stop-word and word-similarity kernels need them.
     seed : int, optional
-        Of the decomposition.
+        Seed of the random start of the decomposition.
 
     Attributes
     ----------
     vectors_ : ndarray of shape (V, rank)
+        Word vectors.
     analysis_ : KernelCorrespondenceAnalysis
+        The fitted analysis.
     singular_values_ : ndarray of shape (rank,)
+        Singular values.
 
     References
     ----------
@@ -71,10 +80,10 @@ class CorrespondenceVectors(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    case: Case = "ca"
+    residual: ResidualName = "ca"
     side: Side = "rows"
     power: Amount = 0.5
-    temper: Positive = 1.0
+    count_exponent: Positive = 1.0
     shift: Annotated[float, Within(1)] = 1.0
     smoothing: Positive = 1.0
     stop_weight: Annotated[float, Within(-1, above=True)] = 0.0
@@ -89,17 +98,17 @@ class CorrespondenceVectors(Model):
 
         Parameters
         ----------
-        table : sparse array or Entries of order 2, of shape (V, V) or (V, places * V)
-            Such as :func:`~polyadic.text.contexts.contexts` counts.
+        table : sparse array or Entries of order 2, of shape (V, V) or (V, positions * V)
+            Counts, such as those of :func:`~polyadic.text.contexts.contexts`.
 
         Raises
         ------
         InputError
-            If the rank does not fit, a setting is out of range or has no effect, or no word is weighed.
+            If the rank is too large, a setting is out of range or has no effect, or no word is a stop word.
         """
         self.check()
-        settings = {**CASES[self.case], **self._kernels(table.shape)}
-        same = {name: getattr(self, name) for name in ("power", "temper", "shift", "smoothing", "seed")}
+        settings = {**CASES[self.residual], **self._kernels(table.shape)}
+        same = {name: getattr(self, name) for name in ("power", "count_exponent", "shift", "smoothing", "seed")}
         analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)
         self.analysis_ = analysis.fit(table)
         self.singular_values_ = analysis.singular_values_
@@ -107,29 +116,40 @@ class CorrespondenceVectors(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the vectors their words, and how often these occur.
+        """Return the vectors as an :class:`~polyadic.embedding.Embedding`.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Word of each vector.
+        counts : array of int, optional
+            Frequency of each word.
 
         Raises
         ------
         InputError
-            If there are as many vectors as words not: those of positional contexts are of a word at a place.
+            If the number of words differs from the number of vectors. Vectors of positional contexts belong to a word
+            at a position.
         """
         if len(self.vectors_) != len(words):
-            raise InputError(f"the {len(self.vectors_):,} {self.side} are places of words, not {len(words):,} words")
+            raise InputError(
+                f"the number of words must equal the number of vectors, {len(self.vectors_):,} ({self.side}); got"
+                f" {len(words):,}. Vectors of positional contexts belong to a word at a position"
+            )
         return Embedding(words, self.vectors_, counts=counts)
 
     def check(self) -> None:
-        """Refuse settings out of range, and those that do not go together."""
+        """Raise InputError if settings are out of range or exclude each other."""
         super().check()
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores")
-        if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            raise InputError(f"shift and smoothing are options of case 'sgns'; got case {self.case!r}")
+        if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
+            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}")
         stopped = self.stop_weight != 0
-        if (stopped or self.scores is not None) and self.case != "ca":
-            raise InputError(f"stop_weight and scores are kernels of case 'ca'; got case {self.case!r}")
+        if (stopped or self.scores is not None) and self.residual != "ca":
+            raise InputError(f"stop_weight and scores need residual='ca'; got residual={self.residual!r}")
         if stopped and self.scores is not None:
-            raise InputError("stop_weight and scores are two kernels; give one of them")
+            raise InputError("stop_weight and scores are mutually exclusive; give one of them")
 
     def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
         if not self.stop_weight and self.scores is None:
@@ -142,7 +162,9 @@ class CorrespondenceVectors(Model):
             T = csr_array(self.score_weight * _matrix(self.scores, words))
             return {"difference": "similarity", "row_scores": T, "column_scores": T if places == 1 else None}
         if not set(words) & set(self.stop_words):
-            raise InputError("none of the stop words is in the vocabulary: keep them in the text")
+            raise InputError(
+                "none of the stop words is in the vocabulary; build the corpus without removing stop words"
+            )
         kernels = [
             stop_word_kernel(names, self.stop_weight, stop_words=self.stop_words) for names in (words, words * places)
         ]
@@ -150,11 +172,13 @@ class CorrespondenceVectors(Model):
 
 
 def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
-    """Give the scores of known pairs of different words, divided by the largest, on both sides of the diagonal."""
+    """Return the symmetric matrix of scores of known pairs of distinct words, divided by the largest."""
     index = {word: row for row, word in enumerate(words)}
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:
-        raise InputError("scores must be at least 0, and one above 0 of two different words of the vocabulary")
+        raise InputError(
+            "scores must be at least 0, and at least one must be above 0 for two different words of the vocabulary"
+        )
     i, j = np.array([sorted(pair) for pair in known]).T
     values = np.array([*known.values()]) / max(known.values())
     both = np.concatenate([values, values]), (np.concatenate([i, j]), np.concatenate([j, i]))

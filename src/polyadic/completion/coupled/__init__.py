@@ -1,1 +1,1 @@
-"""Several tables with common rows or columns, factorized together."""
+"""Collective factorization of several tables with shared rows or columns."""

@@ -1,4 +1,4 @@
-"""Bayesian factorization of a database by Gibbs sampling: predictions with their uncertainty."""
+"""Bayesian collective factorization of a database by Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -22,46 +22,50 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Database, Relation
 
 
-FOLDED = 5
-"""Draws of new rows for each draw that is kept, of which the last stays."""
+FOLD_IN_DRAWS = 5
+"""Draws of new rows per stored sample; the last one is stored."""
 
 
 class BayesianFactorization(DatabaseModel):
-    r"""Factors and biases drawn again and again from their distribution given all tables.
+    """Bayesian collective factorization of a database by Gibbs sampling.
 
-    See :mod:`polyadic.completion.coupled.gibbs`. Every table has its own noise. Predictions are means over draws; their
-    spread and the noise are the uncertainty. A table of three types or more is a CP tensor.
+    See :mod:`polyadic.completion.coupled.gibbs`. Every table has its own noise. Predictions are means over posterior
+    samples, and their spread plus the noise is the uncertainty. A table of three or more entity types is a CP tensor.
 
     Parameters
     ----------
     rank : int
-    burn_in, draws : int
-        Sweeps before draws count, and draws that count.
-    kept : int
-        Draws kept at most, evenly spread, to predict any cell from. With 0 there are only the averages at the cells
-        that ``fit`` was asked for, over all draws.
-    priors : Priors
+        Length of the factors of an entity.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced. With 0 only averages over all draws
+        at the cells given to ``fit`` are available.
+    priors : Priors, optional
+        Hyperparameters of the prior.
     seed : int, optional
-        Of the draws and of sampled zeros.
+        Seed of the draws and of sampled zeros.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
     database_, state_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`; the last draw.
+        As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, from the last draw.
     draws_ : list of Draw
-        Those kept.
+        Stored samples.
     memory_ : Memory
-        All that the draws go on from.
+        State of the chain.
     noise_ : dict of str to float
-        By squared table.
+        Posterior mean of the noise standard deviation of each squared-loss table.
     interrupted_ : bool
-        Whether Ctrl-C ended the draws; those made are kept.
+        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
 
     References
     ----------
@@ -83,7 +87,7 @@ class BayesianFactorization(DatabaseModel):
     _: KW_ONLY
     burn_in: Natural = 20
     draws: Count = 80
-    kept: Natural = 100
+    n_samples: Natural = 100
     priors: Priors | None = None
     seed: Seed = None
     threads: Threads = None
@@ -92,33 +96,41 @@ class BayesianFactorization(DatabaseModel):
     def fit(
         self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
     ) -> Self:
-        """Draw factors given all tables.
+        """Sample factors from the posterior given all tables.
 
         Parameters
         ----------
         database : Database or mapping of str to Relation
+            Tables.
+        y : None
+            Ignored.
         at : mapping of str to cells, optional
-            Cells by relation, as for :meth:`predict`, whose predictions are averaged on the way.
+            Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
 
         Raises
         ------
         InputError
-            If the database contradicts itself, or a parameter is out of range.
+            If tables contradict each other or a parameter is out of range.
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
+        coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
-        if not self.kept and not self._cells_:
-            raise InputError("with kept=0 nothing would be left; name cells to predict with at=")
+        if not self.n_samples and not self._cells_:
+            raise InputError("with n_samples=0 nothing is stored; pass cells to predict with at=")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
-        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
-        chain = Chain(linked, start, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
+        chain = Chain(coupled, start, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Go on where the draws ended: as if ``draws`` had been that many more.
+        """Continue the chain by further draws, as if ``draws`` had been larger.
+
+        Parameters
+        ----------
+        draws : int
+            Number of further draws.
 
         Raises
         ------
@@ -127,35 +139,37 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
-        linked = self._arranged(self.database_)
-        chain = Chain.of(linked, self.memory_, priors=self._priors(), kept=self.kept, threads=self._threads)
+        coupled = self._arranged(self.database_)
+        chain = Chain.of(coupled, self.memory_, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         return self._run(chain, draws)
 
     def _priors(self) -> Priors:
         return self.priors or Priors()
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
-        """Draw rows of what is new for each draw that is kept, given its others; sweeps start a chain from the last."""
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
+        """Draw new rows for each stored sample given its other rows; with sweeps, run a chain from the last draw."""
         memory, rng = self.memory_, np.random.default_rng()
         rng.bit_generator.state = memory.rng
         if folded is not None:
             given = [memory.last, *memory.draws]
             last, *draws = (
-                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "drawing", total=len(given))
+                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "sampling", total=len(given))
             )
             memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
         self.interrupted_ = False
-        if linked is None:
+        if coupled is None:
             self.memory_, self.state_ = memory, memory.last.state
             return
-        chain = Chain(linked, memory.last, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        chain = Chain(coupled, memory.last, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
         self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
         self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
 
-    def _folded(self, folded: Linked, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
+    def _folded(self, folded: CoupledTables, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
         state = folded.extended([part.astype(float) for part in draw.state], sizes)
         chain = gibbs(folded, Draw(state, draw.alphas), priors=self._priors(), rng=rng, threads=self._threads)
-        *_, found = islice(chain, FOLDED)
+        *_, found = islice(chain, FOLD_IN_DRAWS)
         return Draw([part.astype(old.dtype) for part, old in zip(found.state, draw.state, strict=True)], draw.alphas)
 
     def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:
@@ -164,27 +178,38 @@ class BayesianFactorization(DatabaseModel):
         self.state_ = chain.last.state
         return self
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         if not self.draws_:
-            raise InputError("no draw was kept; set kept above 0")
+            raise InputError("no samples are stored; set n_samples above 0")
         for state, alphas in self.draws_:
-            mu, precision = expected_prior(linked.factor(state[0], s).astype(float), self._priors())
+            mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
-            raise InputError("no draw was kept; set kept above 0, or see averages()")
+            raise InputError("no samples are stored; set n_samples above 0, or use averages()")
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Give the prediction of the cells that ``fit`` was asked for, over all draws; refuse if there are none."""
+        """Return the predictions of the cells given to ``fit``, averaged over all draws.
+
+        Parameters
+        ----------
+        relation : str
+            Name of the relation.
+
+        Raises
+        ------
+        InputError
+            If no cells of the relation were given to ``fit``.
+        """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"no cells of {relation!r} were named when the model was fitted")
+            raise InputError(f"no cells of {relation!r} were passed to fit with at=")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:
@@ -205,7 +230,7 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def draws_(self) -> list[Draw]:
-        """Those kept."""
+        """Stored samples."""
         return self.memory_.draws
 
     def _stacks(self) -> list[NDArray[Any]]:
@@ -213,6 +238,6 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def noise_(self) -> dict[str, float]:
-        """Give the standard deviation of the noise of each squared table, in its units, the mean over draws."""
+        """Posterior mean of the noise standard deviation of each squared-loss table, in its units."""
         named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
         return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

@@ -1,4 +1,4 @@
-"""Collective factorization of a database: one factor for each type of entity, shared by all tables."""
+"""Collective factorization of a database: one factor per entity type, shared by all tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective
-from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel
+from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel
 from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -18,46 +18,48 @@ from polyadic.core.solvers.run import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.completion.coupled.database import Database, Relation
     from polyadic.core.solvers.run import Sweep
 
 
 class CollectiveFactorization(DatabaseModel):
-    r"""Point estimates of factors and biases that explain the cells of all tables.
+    r"""Collective factorization of a database with point estimates.
 
     .. math:: \min \sum_t w_t \sum_e \ell_t(x_e, m_e)
               + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2,
               \qquad m = o_t + \sum_d b_{i_d} + \sum_r \prod_d u_{i_d r}
 
-    A factor belongs to a type of entity, whatever table it stands in, so that what one table says of an entity helps
-    with the others. Numbers are centred and scaled to unit variance table by table; see
-    :mod:`polyadic.completion.coupled.coordinate_descent`.
+    An entity type has the same factor in all tables, so that data on an entity in one table improves predictions in
+    others. Numeric values are standardized table by table; see :mod:`polyadic.completion.coupled.coordinate_descent`.
 
     Parameters
     ----------
     rank : int
-        Columns of each factor.
+        Number of columns of each factor.
     ridge : float or mapping of str to float
-        :math:`\lambda_s`, for all types or by type.
+        Ridge penalty :math:`\lambda_s` on the factors, for all entity types or by type.
     bias_ridge : float
-        :math:`\rho`.
-    count_power : float
-        :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; by default 1/2, and 0 if a table
-        weighs its zeros. With the ridges these served held-out ratings and listens best.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is all blocks.
+        Ridge penalty :math:`\rho` on the biases.
+    count_power : float, optional
+        Exponent :math:`\gamma` of the number of observed cells :math:`n_i` of an entity in its penalty. By default 1/2,
+        or 0 if a table weights its unobserved zeros. With the default ridges these gave the best predictions of
+        held-out ratings and play counts.
+    max_iter : int
+        Maximum number of sweeps over all blocks.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the start and of sampled zeros.
+        Seed of the start and of sampled zeros.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     database_, state_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`.
+        As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -92,58 +94,67 @@ class CollectiveFactorization(DatabaseModel):
         Parameters
         ----------
         database : Database or mapping of str to Relation
+            Tables.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If the database contradicts itself, or a parameter is out of range.
+            If tables contradict each other or a parameter is out of range.
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
-        start = linked.start(self.rank, rng, scale=self.rank**-0.5)
+        coupled, rng = self._prepare(database)
+        start = coupled.start(self.rank, rng, scale=self.rank**-0.5)
         self.state_ = self._keep(
-            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+            run(self._solver(coupled, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         )
         return self
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         state = self.state_
         if folded is not None:
             start = folded.extended(state, sizes)
-            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, callback=self.callback))
-        if linked is not None:
-            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, callback=self.callback))
+            state = self._keep(
+                run(self._solver(folded, start), max_iter=MAX_FOLD_IN_SWEEPS, tol=self.tol, callback=self.callback)
+            )
+        if coupled is not None:
+            state = self._keep(run(self._solver(coupled, state), max_iter=sweeps, callback=self.callback))
         self.state_ = state
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
-        penalty = self._ridges()[s] * max(int(linked.counts[s][row]), 1) ** self._power(linked)
-        yield Given(self.state_, [1.0] * len(linked.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
+        penalty = self._ridges()[s] * max(int(coupled.counts[s][row]), 1) ** self._power(coupled)
+        yield Given(self.state_, [1.0] * len(coupled.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
 
-    def _power(self, linked: Linked) -> float:
-        weighed = any(linked.zeros)
+    def _power(self, coupled: CoupledTables) -> float:
+        weighed = any(coupled.zeros)
         if self.count_power and weighed:
-            raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
+            raise InputError(
+                "count_power must be 0 if zeros are weighted, since all rows then have the same number of cells"
+            )
         default = 0.0 if weighed else 0.5
         return default if self.count_power is None else self.count_power
 
-    def _solver(self, linked: Linked, start: State) -> Iterator[Sweep]:
+    def _solver(self, coupled: CoupledTables, start: State) -> Iterator[Sweep]:
         return collective(
-            linked,
+            coupled,
             start,
             ridges=self._ridges(),
             bias_ridge=self.bias_ridge,
-            count_power=self._power(linked),
+            count_power=self._power(coupled),
             threads=self._threads,
         )
 
     def _ridges(self) -> list[float]:
-        """Give the ridge of each type of entity."""
+        """Return the ridge of each entity type."""
         types = self.database_.sizes
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
         if unknown := [entity for entity in self.ridge if entity not in types]:
-            raise InputError(f"ridge: there is no entity type {unknown[0]!r}; there are {', '.join(types)}")
+            raise InputError(f"ridge has an unknown entity type {unknown[0]!r}; types are {', '.join(types)}")
         if lacking := [entity for entity in types if entity not in self.ridge]:
-            raise InputError(f"ridge: there is no number for {lacking[0]!r}")
+            raise InputError(f"ridge has no value for entity type {lacking[0]!r}")
         return [float(self.ridge[entity]) for entity in types]

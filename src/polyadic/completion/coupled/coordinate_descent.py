@@ -1,10 +1,10 @@
-r"""Factors and biases of linked tables by one block after another, any loss under a parabola.
+r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds of the losses.
 
 .. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
 
-A sweep puts above each loss a parabola that touches it (:func:`parabola`), then solves for the rows of one
-factor after the other, for intercepts and biases; none of these raises the objective. For squared losses it is
+A sweep bounds each loss by a parabola that touches it from above (:func:`parabola`), then solves for the rows of one
+factor after another, for intercepts and for biases. No step increases the objective. For squared losses this is
 alternating least squares.
 
 References
@@ -28,37 +28,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.core.losses import Loss
 
     Array = NDArray[Any]
 
 BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)
-"""Losses that have a parabola."""
+"""Losses with a known parabolic bound."""
 
 
 def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
-    r"""Give :math:`\kappa` and :math:`y` of each entry: with a parabola, every loss is solved like a squared one.
+    r"""Return :math:`\kappa` and :math:`y` of the parabolic bound of each entry's loss.
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
 
-    Minimising the parabola cannot raise the loss (majorisation-minimisation). Where :math:`m` is random, the parabolas
-    are those that are lowest in expectation.
+    Minimising the parabola cannot increase the loss (majorisation-minimisation). For random :math:`m` the parabola is
+    the lowest in expectation.
 
     Parameters
     ----------
     loss : Squared, Logistic, SoftplusPoisson or Huber
     x : ndarray of shape (n,)
-        What is observed.
+        Observed values.
     mean : ndarray of shape (n,)
-        Prediction where the parabola touches.
+        Prediction at which the parabola touches.
     square : ndarray of shape (n,), optional
         Expected square of a random prediction.
-
-    Raises
-    ------
-    InputError
-        If no parabola is known.
 
     References
     ----------
@@ -84,24 +79,24 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
         kappa = loss.delta / np.maximum(np.abs(mean - x), loss.delta)
         return kappa, kappa * x
     allowed = ", ".join(kind.__name__ for kind in BOUNDED)
-    raise InputError(f"rows are solved for under one of the losses {allowed}; got {type(loss).__name__}")
+    raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}")
 
 
 def logistic_curvature(xi: Array) -> Array:
-    r"""Give :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
+    r"""Return :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
 
     Examples
     --------
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
     [0.25, 0.1904]
     """
-    small = np.abs(xi) < 1e-4  # there the series has all digits: 1/4 - xi^2 / 48
+    small = np.abs(xi) < 1e-4  # the series 1/4 - xi^2 / 48 is exact to machine precision here
     safe = np.where(small, 1, xi)
     return np.where(small, 0.25 - xi**2 / 48, np.tanh(safe / 2) / (2 * safe))
 
 
 def collective(
-    linked: Linked,
+    coupled: CoupledTables,
     start: State,
     *,
     ridges: Sequence[float],
@@ -109,107 +104,121 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    r"""Improve all blocks in turn.
+    r"""Iterate over sweeps of block coordinate descent.
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
     start : State
-        Where to begin; it is not changed.
+        Not changed.
     ridges : sequence of float
         :math:`\lambda_s`, one per factor.
     bias_ridge : float
         :math:`\rho`.
     count_power : float
-        :math:`\gamma`, of the number :math:`n_i` of entries of a row; 0 where zeros are weighted.
+        :math:`\gamma`, the exponent of the number of entries :math:`n_i` of a row; 0 if zeros are weighted.
     threads : int
-        The result does not depend on them.
+        The result does not depend on it.
 
     Yields
     ------
     Sweep
-        States, as lists of arrays; first the start. The objective never rises.
+        States as lists of arrays, first the start. The objective never increases.
     """
     state = [np.array(part) for part in start]
-    powers = [np.maximum(counts, 1.0) ** count_power for counts in linked.counts]
-    moving = [power[first:] for power, first in zip(powers, linked.fixed, strict=True)]
-    tables = range(len(linked.terms))
+    powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
+    moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]
+    tables = range(len(coupled.terms))
     while True:
-        m = [linked.products(state[0], t, threads) + linked.biases(state[1 + t], t) for t in tables]
-        yield Sweep([part.copy() for part in state], _objective(linked, state, m, ridges, bias_ridge, powers))
-        c, y = curves(linked, m)
+        m = [coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t) for t in tables]
+        yield Sweep([part.copy() for part in state], _objective(coupled, state, m, ridges, bias_ridge, powers))
+        c, y = curves(coupled, m)
         for s, ridge in enumerate(ridges):
-            _solve_factor(linked, state, s, c, y, ridge, moving[s], threads)
+            _solve_factor(coupled, state, s, c, y, ridge, moving[s], threads)
         for t in tables:
-            m[t] = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
-            _solve_biases(linked, state, t, c[t], y[t], m[t], bias_ridge, powers)
+            m[t] = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
+            _solve_biases(coupled, state, t, c[t], y[t], m[t], bias_ridge, powers)
 
 
 def curves(
-    linked: Linked, m: Sequence[Array], squares: Sequence[Array | None] | None = None
+    coupled: CoupledTables, m: Sequence[Array], squares: Sequence[Array | None] | None = None
 ) -> tuple[list[Array], list[Array]]:
-    """Give curvatures and right sides of the parabolas above the losses of all tables, weights included."""
+    """Return weighted curvatures and right-hand sides of the parabolic bounds of all tables."""
     c, y = [], []
-    for t, term in enumerate(linked.terms):
-        kappa, right = parabola(term.loss, linked.values[t], m[t], None if squares is None else squares[t])
-        c.append(linked.weights[t] * kappa)
-        y.append(linked.weights[t] * right)
+    for t, term in enumerate(coupled.terms):
+        kappa, right = parabola(term.loss, coupled.values[t], m[t], None if squares is None else squares[t])
+        c.append(coupled.weights[t] * kappa)
+        y.append(coupled.weights[t] * right)
     return c, y
 
 
 def _solve_factor(
-    linked: Linked, state: State, s: int, c: list[Array], y: list[Array], ridge: float, power: Array, threads: int
+    coupled: CoupledTables,
+    state: State,
+    s: int,
+    c: list[Array],
+    y: list[Array],
+    ridge: float,
+    power: Array,
+    threads: int,
 ) -> None:
-    stack, touch = state[0], linked.touches[s]
-    left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z for kappa, z in zip(c, linked.zeros, strict=True)]  # their share of all zeros is taken back
-    entries = linked.equations(s, listed, left)
+    stack, own = state[0], coupled.factor_entries[s]
+    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [
+        kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)
+    ]  # subtract their share of the zeros of all cells
+    entries = coupled.equations(s, listed, left)
     scale = np.repeat(1 / power, np.diff(entries.starts))
     precision = ridge * np.eye(stack.shape[1])
-    if any(linked.zeros):
-        precision = precision + linked.zero_precision(s, linked.grams(stack), [1.0] * len(c))
+    if any(coupled.zeros):
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack), [1.0] * len(c))
     posterior_rows(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,
         precision=precision,
-        out=linked.moved(stack, s),
-        threads=1 if touch.alone else threads,
+        out=coupled.free_rows(stack, s),
+        threads=1 if own.sequential else threads,
     )
 
 
 def _solve_biases(
-    linked: Linked, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
+    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
 ) -> None:
-    """Solve for the intercept of a table, if it has one, then for the biases of one mode after the other."""
-    if linked.zeros[t]:
+    """Solve for the intercept of a table, if any, then for the biases of one mode after another."""
+    if coupled.zeros[t]:
         return
     offsets = state[1 + t]
-    if not linked.folds:
+    if not coupled.folds:
         left = y - c * (m - offsets[0])
         moved = float(left.sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    term = linked.terms[t]
-    for part, slot, index in zip(linked.parts(t), linked.slots(t), term.entries.indices.T, strict=False):
+    term = coupled.terms[t]
+    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), term.entries.indices.T, strict=False):
         before = offsets[part][index]
         size = part.stop - part.start
         right = np.bincount(index, y - c * (m - before), minlength=size)
         solved = right / (np.bincount(index, c, minlength=size) + ridge * powers[slot])
-        offsets[part][linked.fixed[slot] :] = solved[linked.fixed[slot] :]
+        offsets[part][coupled.fixed[slot] :] = solved[coupled.fixed[slot] :]
         m += offsets[part][index] - before
 
 
 def _objective(
-    linked: Linked, state: State, m: list[Array], ridges: Sequence[float], bias_ridge: float, powers: list[Array]
+    coupled: CoupledTables,
+    state: State,
+    m: list[Array],
+    ridges: Sequence[float],
+    bias_ridge: float,
+    powers: list[Array],
 ) -> float:
     total, stack = 0.0, state[0]
-    for t, term in enumerate(linked.terms):
-        total += float(linked.weights[t] @ term.loss.value(linked.values[t], m[t]))
-        if linked.zeros[t]:
-            unlisted = linked.all_squares(t, linked.grams(stack)) - float(m[t] @ m[t])
-            total += 0.5 * linked.zeros[t] * unlisted
-        for part, slot in zip(linked.parts(t), linked.slots(t), strict=False):
+    for t, term in enumerate(coupled.terms):
+        total += float(coupled.weights[t] @ term.loss.value(coupled.values[t], m[t]))
+        if coupled.zeros[t]:
+            unlisted = coupled.all_squares(t, coupled.grams(stack)) - float(m[t] @ m[t])
+            total += 0.5 * coupled.zeros[t] * unlisted
+        for part, slot in zip(coupled.parts(t), coupled.slots(t), strict=False):
             total += 0.5 * bias_ridge * float(powers[slot] @ state[1 + t][part] ** 2)
     for s, ridge in enumerate(ridges):
-        total += 0.5 * ridge * float(powers[s] @ (linked.factor(stack, s) ** 2).sum(axis=1))
+        total += 0.5 * ridge * float(powers[s] @ (coupled.factor(stack, s) ** 2).sum(axis=1))
     return total

@@ -1,11 +1,11 @@
-r"""Tables that share factors, arranged for solvers that treat one row of a factor after another.
+r"""Tables with shared factors, arranged for solvers that update one row of a factor at a time.
 
-Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is explained by the factors that its slots name, and by what belongs
-to this table alone,
+Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is predicted by the factors of its slots, and by an intercept and
+biases of this table,
 
 .. math:: m = o_t + \sum_d b^{(t, d)}_{i_d} + \sum_r \prod_d U^{(s_d)}_{i_d r}.
 
-The rows of all factors lie in one array, the stack, one factor below the other; a row of ones ends it.
+The rows of all factors are stacked in one array (the stack), which ends with a row of ones.
 """
 
 from __future__ import annotations
@@ -30,50 +30,45 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 State = list["NDArray[np.float64]"]
-"""The stack, then for each table its intercept and biases in one vector (of length 1 without biases)."""
+"""The stack, then for each table one vector of its intercept and biases (of length 1 without biases)."""
 
 
-class Touch(NamedTuple):
-    """Entries of all tables that touch the rows of a factor that are to be found.
+class FactorEntries(NamedTuple):
+    """Entries of all tables that involve the free rows of a factor.
 
     Attributes
     ----------
     starts, columns : ndarray
         As in :class:`~polyadic.core.kernels.RowEntries`; columns are rows of the stack.
     tables : list of int
-        Whose entries they are, before they were sorted; a table comes once for each mode that names the factor.
+        Tables of the entries before sorting; a table occurs once per mode with this factor.
     order : ndarray
-        Where each sorted entry was.
-    alone : bool
-        Whether rows refer to rows of the same factor, and must be treated one after another.
+        Sorting permutation of the entries.
+    sequential : bool
+        Whether rows refer to rows of the same factor and must be updated sequentially.
     """
 
     starts: Array
     columns: Array
     tables: list[int]
     order: Array
-    alone: bool
+    sequential: bool
 
 
-class Linked:
+class CoupledTables:
     """Tables over shared factors.
 
     Parameters
     ----------
     terms : sequence of Term
-        Of CP form, a whole number in each slot.
+        Terms of CP form with an integer in each slot.
     sizes : sequence of int
-        Rows of each factor.
+        Number of rows of each factor.
     biased : sequence of bool
-        Which tables have biases.
+        Whether each table has biases.
     fixed : sequence of int, optional
-        How many rows of each factor stay as they are, the first ones, and with them intercepts and noise; solvers then
-        find only the other rows. None if nothing is known before.
-
-    Raises
-    ------
-    InputError
-        If forms or slots are of another kind, a table has biases and weighted zeros, or relates a row with itself.
+        Number of leading rows of each factor that stay fixed, with intercepts and noise; solvers then update only the
+        other rows.
     """
 
     def __init__(
@@ -100,10 +95,10 @@ class Linked:
         ]
         self.zeros = [term.weight * term.zero_weight for term in self.terms]
         self.counts = [np.zeros(size, np.int64) for size in self.sizes]
-        self.touches = [self._touch(factor) for factor in range(len(self.sizes))]
+        self.factor_entries = [self._factor_entries(factor) for factor in range(len(self.sizes))]
 
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
-        """Give a random state: normal rows of some spread, no biases."""
+        """Return a random state: normal rows with standard deviation ``scale``, biases of zero."""
         stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
         return [
             stack,
@@ -111,15 +106,15 @@ class Linked:
         ]
 
     def slots(self, table: int) -> tuple[int, ...]:
-        """Give the factor of each mode of a table."""
+        """Return the factor of each mode of a table."""
         return _slots(self.terms[table])
 
     def factor(self, stack: Array, number: int) -> Array:
-        """Give the rows of a factor, as a view."""
+        """Return a view of the rows of a factor."""
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
     def extended(self, state: State, sizes: Sequence[int]) -> State:
-        """Give a state of factors of fewer rows zeros for those that it lacks, rows and biases."""
+        """Extend a state to larger factors by rows and biases of zero."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
             _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
@@ -129,40 +124,40 @@ class Linked:
         ]
         return [stack, *offsets]
 
-    def moved(self, stack: Array, number: int) -> Array:
-        """Give the rows of a factor that are to be found, as a view."""
+    def free_rows(self, stack: Array, number: int) -> Array:
+        """Return a view of the free rows of a factor."""
         return self.factor(stack, number)[self.fixed[number] :]
 
     def products(self, stack: Array, table: int, threads: int) -> Array:
-        """Give the part of predictions of the listed entries of a table that comes from factors."""
+        """Return the factor part of the predictions of the observed entries of a table."""
         return kernels.cp_predict(self.indices[table], stack, threads=threads)
 
     def parts(self, table: int) -> list[slice]:
-        """Say where in its vector a table keeps the biases of each mode."""
+        """Return the slices of a table's bias vector, by mode."""
         ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
 
     def biases(self, offsets: Array, table: int) -> Array:
-        """Give the part of predictions that comes from intercept and biases, or from another vector of its length."""
+        """Return the intercept and bias part of predictions, from ``offsets`` or another vector of the same layout."""
         total = np.full(len(self.values[table]), offsets[0])
         for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
             total += offsets[part][index]
         return total
 
     def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
-        """Give the equations of the rows of a factor that are to be found, from weights and right sides by table."""
-        starts, columns, tables, order, _ = self.touches[number]
+        """Return the equations of the free rows of a factor, from weights and right-hand sides by table."""
+        starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
         both = (np.concatenate([given[table] for table in tables])[order] for given in (c, y))
         return RowEntries(starts, columns, *both)
 
     def grams(self, stack: Array) -> list[Array]:
-        """Give the Gram matrix of each factor."""
+        """Return the Gram matrix of each factor."""
         return [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
 
     def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
-        """Give what the zeros of all cells add to the precision of the rows of a factor."""
+        """Return the contribution of weighted zeros of all cells to the precision of the rows of a factor."""
         total = np.zeros_like(grams[0])
         for table, (term, z) in enumerate(zip(self.terms, self.zeros, strict=True)):
             if z and number in term.slots:
@@ -171,11 +166,11 @@ class Linked:
         return total
 
     def all_squares(self, table: int, grams: Sequence[Array]) -> float:
-        """Give the sum of squares of the predictions of a table over all its cells."""
+        """Return the sum of squared predictions over all cells of a table."""
         return float(np.prod([grams[s] for s in _slots(self.terms[table])], axis=0).sum())
 
-    def _touch(self, factor: int) -> Touch:
-        """Collect the entries that touch a factor, and sort them by its rows."""
+    def _factor_entries(self, factor: int) -> FactorEntries:
+        """Collect the entries that involve a factor, sorted by its rows."""
         named = [(t, d) for t, term in enumerate(self.terms) for d, s in enumerate(term.slots) if s == factor]
         widest = max((self.indices[t].shape[1] - 1 for t, _ in named), default=1)
         rows, columns = [np.zeros(0, np.int64)], [np.zeros((0, widest), np.int32)]
@@ -190,12 +185,12 @@ class Linked:
         starts = np.concatenate([[0], np.cumsum(self.counts[factor])])[self.fixed[factor] :]
         order = order[starts[0] :]
         tables = [t for t, _ in named]
-        alone = len(set(tables)) < len(tables)
-        return Touch(starts - starts[0], np.concatenate(columns)[order], tables, order, alone)
+        sequential = len(set(tables)) < len(tables)
+        return FactorEntries(starts - starts[0], np.concatenate(columns)[order], tables, order, sequential)
 
 
 def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
-    """Put zeros behind each block of rows, so many as it has come to have."""
+    """Append zeros to each block of rows up to its new size."""
     blocks = np.split(array, np.cumsum(before)[:-1])
     zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]
     return np.concatenate([part for pair in zip(blocks, zeros, strict=True) for part in pair])
@@ -208,20 +203,20 @@ def _slots(term: Term) -> tuple[int, ...]:
 def _check(term: Term, sizes: Sequence[int], biased: bool) -> None:  # noqa: FBT001 internal
     slots = _slots(term)
     if not isinstance(term.form, CP) or len(slots) < len(term.slots) or len(slots) < 2:
-        raise InputError("linked tables need CP forms and one factor for each of two modes or more")
+        raise InputError("coupled tables need CP forms with at least two modes and one factor per mode")
     if any(sizes[s] != n for s, n in zip(slots, term.entries.shape, strict=True)):
         raise InputError(
-            f"entries of shape {term.entries.shape} do not fit factors of {[sizes[s] for s in slots]} rows"
+            f"entries of shape {term.entries.shape} do not match factors with {[sizes[s] for s in slots]} rows"
         )
     if term.entries.symmetric:
-        raise InputError("symmetric entries stand for several cells; list each cell that is observed")
+        raise InputError("entries must not be symmetric; list each observed cell")
     repeated = len(set(slots)) < len(slots)
     if (repeated or biased) and term.zero_weight:
-        raise InputError("weighted zeros need a factor of its own for each mode, and no biases; sample zeros instead")
+        raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
     if repeated and biased:
-        raise InputError("a table whose modes share a factor has no biases")
+        raise InputError("a table whose modes share a factor must not have biases")
     columns = term.entries.indices.T
     for d, s in enumerate(slots):
         for e in range(d):
             if slots[e] == s and (columns[d] == columns[e]).any():
-                raise InputError("a table relates a row with itself; leave the diagonal out")
+                raise InputError("a table relates a row to itself; leave the diagonal out")

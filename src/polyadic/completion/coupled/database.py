@@ -1,7 +1,6 @@
-"""A database of relations: what a user says of each table, and entities numbered across them.
+"""Databases: named relations between typed entities, with entities numbered across tables.
 
-The cells of a table come named or numbered, with values and weights; they are checked, and values given in units of the
-model.
+Cells are read by name or number, with values and weights, validated, and scaled to the units of the model.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -42,32 +41,35 @@ class Relation:
     Parameters
     ----------
     data : DataFrame, mapping of columns, sparse matrix, array, or Entries
-        A frame lists cells, a row each, and names entities; so does a mapping of names to columns. A matrix or Entries
-        numbers them; unknown cells of an array are NaN, a sparse matrix knows what it lists.
+        Observed cells. A frame, or a mapping of names to columns, has one row per cell and names entities; a matrix or
+        Entries numbers them. Unknown cells of an array are NaN; all stored cells of a sparse matrix are observed.
     entities : sequence of str
-        The type of entity along each mode, such as ``("user", "item")``. A type named twice shares its factor, as in
-        ``("user", "user")`` for friends: then (a, b) and (b, a) are one cell.
+        Entity type of each mode, such as ``("user", "item")``. A type that occurs twice shares its factor, as in
+        ``("user", "user")`` for friendships; then (a, b) and (b, a) are the same cell.
     columns : sequence of str, optional
-        Columns of a frame that hold the entities; those called as their types if left out.
-    value, weight_by : str, optional
-        Columns of values and of weights; without them both are 1.
+        Columns of a frame with the entities. By default the columns named like the types.
+    value : str, optional
+        Column of the values. Without it all values are 1.
+    weight_by : str, optional
+        Column of the weights of the cells. Without it all weights are 1.
     loss : {"squared", "logistic", "poisson", "huber"}
-        Logistic for truth values 0 and 1, poisson for counts (of mean ``log(1 + exp(m))``).
+        Loss of a cell. Use logistic for values 0 and 1, and poisson for counts (with mean ``log(1 + exp(m))``).
     weight : float
-        How much the table counts beside the others.
+        Weight of the table relative to the others.
     unlisted : {"missing", "zero"}
-        What cells say that are not listed.
+        Meaning of unobserved cells.
     zero_weight : float
-        How much an unlisted zero counts, if the loss is squared; all of them are seen at no cost.
-    negatives : int
-        Unlisted cells taken as zeros for each listed one, if the loss is another: its copies with one entity replaced.
+        Weight of an unobserved zero under squared loss. All of them are included exactly, at no extra cost.
+    n_negatives : int
+        Number of unobserved cells sampled as zeros per observed one under other losses. A sampled cell is a copy of an
+        observed one with one entity replaced.
     biases : bool
-        Whether entities have biases in this table (not where zeros are weighted or a type is named twice).
+        Fit biases of the entities in this table. Ignored if zeros are weighted or a type occurs twice.
 
     Raises
     ------
     InputError
-        If a choice is unknown, or no two entities are named.
+        If a choice is unknown or fewer than two entity types are named.
     """
 
     data: Any
@@ -79,43 +81,43 @@ class Relation:
     weight: Positive = 1.0
     unlisted: Literal["missing", "zero"] = "missing"
     zero_weight: Positive = 1.0
-    negatives: Count = 1
+    n_negatives: Count = 1
     biases: bool = True
 
     def __post_init__(self) -> None:
         check_settings(self)
         if len(self.entities) < 2:
-            raise InputError(f"entities must name the type along each of two modes or more; got {self.entities!r}")
+            raise InputError(f"entities must name the entity types of at least two modes; got {self.entities!r}")
         if self.columns is not None and len(self.columns) != len(self.entities):
-            raise InputError(f"columns must be one per entity, {len(self.entities)}; got {self.columns!r}")
+            raise InputError(f"columns must have one name per entity type ({len(self.entities)}); got {self.columns!r}")
 
     @property
     def weighs_zeros(self) -> bool:
-        """Whether all unlisted cells count as zeros."""
+        """Whether all unobserved cells count as zeros."""
         return self.unlisted == "zero" and self.loss == "squared"
 
     @property
     def biased(self) -> bool:
-        """Whether entities have biases here."""
+        """Whether entities have biases in this table."""
         return self.biases and not self.weighs_zeros and len(set(self.entities)) == len(self.entities)
 
 
 class Units(NamedTuple):
-    """Values of a table are ``centre + scale * m``; both are fixed before the fit."""
+    """Values of a table are ``centre + scale * m``; both are set before the fit."""
 
     centre: float
     scale: float
 
 
-class Cells(NamedTuple):
-    """Cells of a table.
+class RelationCells(NamedTuple):
+    """Cells of a relation.
 
     Attributes
     ----------
     columns : list of ndarray
-        By mode, the entity of each cell: its name, or its number.
+        Entity of each cell by mode, as name or number.
     sizes : list of int or None
-        How many entities each mode numbers; None where it names them.
+        Number of entities of each mode; None where they are named.
     values, weights : float64 ndarray of shape (n,)
     """
 
@@ -125,41 +127,34 @@ class Cells(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
-    """Read the cells of a relation; those that are added to others may all say the same.
-
-    Raises
-    ------
-    InputError
-        If the data is of no known kind, lacks a column, holds text for numbers, or a value that the loss does not
-        allow.
-    """
+def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
+    """Read the cells of a relation; ``added`` cells may all have the same value."""
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
-        raise InputError(f"{name}: value and weight_by name columns of a frame; the data has none")
+        raise InputError(f"{name}: value and weight_by need a frame with columns; got {type(data).__name__}")
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
-            raise InputError(f"{name}: data of {len(shape)} modes does not fit {order} entities")
+            raise InputError(f"{name}: data has {len(shape)} modes, but {order} entity types are given")
         ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
-        cells = Cells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
+        cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
-        raise InputError(f"{name}: no cell is known")
+        raise InputError(f"{name}: no cell is observed")
     _check_values(name, relation, cells)
     if not added:
-        _check_told(name, relation, cells)
+        _check_informative(name, relation, cells)
     return cells
 
 
-def _framed(name: str, relation: Relation) -> Cells:
+def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
-        raise InputError(f"{name}: entities share a type, so name their columns")
+        raise InputError(f"{name}: two entities have the same type; name their columns with columns=")
     for column in (*wanted, relation.value, relation.weight_by):
         if column is not None and column not in frame:
-            raise InputError(f"{name}: there is no column {column!r}; there are {', '.join(map(str, frame.keys()))}")
+            raise InputError(f"{name}: there is no column {column!r}; columns are {', '.join(map(str, frame.keys()))}")
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
     given = [
@@ -167,14 +162,14 @@ def _framed(name: str, relation: Relation) -> Cells:
         for column in (relation.value, relation.weight_by)
     ]
     if any(len(array) != n for array in (*columns, *given)):
-        raise InputError(f"{name}: columns are of different lengths")
-    return Cells(columns, [None] * len(columns), given[0], given[1])
+        raise InputError(f"{name}: columns have different lengths")
+    return RelationCells(columns, [None] * len(columns), given[0], given[1])
 
 
 def _names(name: str, column: str, values: Any) -> Array:
     names = as_names(values)
     if names is None:
-        raise InputError(f"{name}: column {column!r} must name entities by text or whole numbers, none of them missing")
+        raise InputError(f"{name}: column {column!r} must hold text or whole numbers without missing values")
     return names
 
 
@@ -209,67 +204,63 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     return known, dense[known], None, dense.shape
 
 
-def _check_values(name: str, relation: Relation, cells: Cells) -> None:
+def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
         raise InputError(f"{name}: a value is not finite; leave unknown cells out")
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError(f"{name}: weights must be finite and not negative")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
-        raise InputError(f"{name}: a logistic loss takes 0 and 1; got {x[~np.isin(x, (0, 1))][0]:g}")
+        raise InputError(f"{name}: values of a logistic loss must be 0 or 1; got {x[~np.isin(x, (0, 1))][0]:g}")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
-        raise InputError(f"{name}: a poisson loss takes counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
+        raise InputError(f"{name}: values of a poisson loss must be counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
 
 
-def _check_told(name: str, relation: Relation, cells: Cells) -> None:
-    """Refuse a table of which nothing can be learned."""
+def _check_informative(name: str, relation: Relation, cells: RelationCells) -> None:
+    """Raise InputError if a table carries no information."""
     x = cells.values
     if not cells.weights.any():
-        raise InputError(f"{name}: every weight is zero")
+        raise InputError(f"{name}: all weights are zero")
     if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
-        raise InputError(f"{name}: every truth value is {x[0]:g}; unlisted='zero' takes cells that are not listed as 0")
+        raise InputError(f"{name}: all values are {x[0]:g}; use unlisted='zero' to treat unobserved cells as 0")
     if relation.weighs_zeros and not x.any():
-        raise InputError(f"{name}: every cell is zero")
+        raise InputError(f"{name}: all cells are zero")
 
 
 def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
-    """Put the entities of one type in falling order within each cell: (a, b) and (b, a) are the same.
-
-    Raises
-    ------
-    InputError
-        If a cell relates an entity with itself.
-    """
+    """Sort entities of the same type in decreasing order within each cell, since (a, b) and (b, a) are the same."""
     indices = indices.copy()
     for entity in {e for e in entities if entities.count(e) > 1}:
         modes = [mode for mode, other in enumerate(entities) if other == entity]
         falling = np.sort(indices[:, modes], axis=1)[:, ::-1]
         if (falling[:, 1:] == falling[:, :-1]).any():
-            raise InputError(f"{name}: a cell relates a {entity} with itself; leave such cells out")
+            raise InputError(f"{name}: a cell relates a {entity} to itself; leave such cells out")
         indices[:, modes] = falling
     return indices
 
 
 def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
-    """Give the entities of cells, mode by mode, of a frame or a list of tuples."""
+    """Return the entities of cells by mode, from a frame or a list of tuples."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
         if absent := [column for column in wanted if column not in cells]:
-            raise InputError(f"{name}: there is no column {absent[0]!r}; there are {', '.join(map(str, cells.keys()))}")
+            raise InputError(
+                f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, cells.keys()))}"
+            )
         columns = [cells[column] for column in wanted]
         if len({len(column) for column in columns}) > 1:
-            raise InputError(f"{name}: columns are of different lengths")
+            raise InputError(f"{name}: columns have different lengths")
         return columns
     rows = [tuple(row) if hasattr(row, "__len__") else (row,) for row in cells]
     if any(len(row) != len(relation.entities) for row in rows):
-        raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
+        raise InputError(f"{name}: each cell must have {len(relation.entities)} entities")
     return [*zip(*rows, strict=True)] or [()] * len(relation.entities)
 
 
 def units_of(relation: Relation, values: Array) -> Units:
-    """Give the units in which the values of a table have mean 0 and variance 1, or mean square 1 if zeros count.
+    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted.
 
-    If all values are the same, they are only centred.
+    Constant values are only centred.
     """
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
@@ -280,26 +271,28 @@ def units_of(relation: Relation, values: Array) -> Units:
 
 
 class Database:
-    """Relations with named types of entities.
+    """Relations between entities of named types.
 
     Parameters
     ----------
     relations : mapping of str to Relation
+        Relations by name.
     entities : mapping of str to sequence, optional
-        Names of all entities of a type, in order; types left out consist of what tables name. Entities that no table
-        mentions are allowed here: they get what the prior expects, and are flagged.
+        Names of all entities of a type, in order. Other types consist of the entities that occur in tables. Entities
+        without a cell are allowed here; their predictions are those of the prior, and they are flagged.
 
     Attributes
     ----------
     names : dict of str to ndarray or None
-        Names of the entities of each type; None where tables number them.
+        Names of the entities of each type; None if they are numbered.
     sizes : dict of str to int
+        Number of entities of each type.
 
     Raises
     ------
     InputError
-        If a relation names an unknown type, types are numbered in one table and named in another, a cell is given twice
-        with different values, or relates an entity with itself.
+        If a relation has an unknown type, a type is numbered in one table and named in another, or a cell has several
+        values or relates an entity to itself.
 
     Examples
     --------
@@ -319,7 +312,7 @@ class Database:
         self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
     ) -> None:
         if not isinstance(relations, Mapping) or not relations:
-            raise InputError("a database needs relations by name")
+            raise InputError("relations must be a non-empty mapping of names to Relation")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
         self.names: dict[str, Array | None] = {}
@@ -327,7 +320,7 @@ class Database:
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
         named = {} if entities is None else dict(entities)
         if unused := [entity for entity in named if entity not in types]:
-            raise InputError(f"no relation names the entity type {unused[0]!r}; there are {', '.join(types)}")
+            raise InputError(f"no relation has the entity type {unused[0]!r}; types are {', '.join(types)}")
         for entity in types:
             self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=named.get(entity))
         self.units: dict[str, Units] = {}
@@ -338,27 +331,27 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Give a database with more cells; entities that are new are numbered behind those there.
+        """Return a database with further cells; new entities are numbered after the existing ones.
 
         Parameters
         ----------
         data : mapping of str to data
-            By relation, as :class:`Relation` takes them: new cells alone. They replace those that are known.
+            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
 
         Returns
         -------
         Database
-            Units of values stay.
+            The extended database, with the same units of values.
         dict
-            How many cells are new, and how many of those known have other values; how many entities, by type.
+            Number of new cells, of cells with changed values, and of new entities by type.
 
         Raises
         ------
         InputError
-            As for new databases, or if there is no such relation.
+            As for new databases, or if a relation does not exist.
         """
         if not isinstance(data, Mapping) or not data:
-            raise InputError("name the relations whose cells are given")
+            raise InputError("data must be a non-empty mapping of relation names to cells")
         relations = {name: replace(self.relation(name), data=given) for name, given in data.items()}
         cells = {name: cells_in(name, relation, added=True) for name, relation in relations.items()}
         columns: dict[str, list[Any]] = {}
@@ -381,23 +374,23 @@ class Database:
         return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
 
     def relation(self, name: str) -> Relation:
-        """Give a relation, or refuse a name that there is not."""
+        """Return a relation by name, or raise InputError."""
         if name not in self.relations:
-            raise InputError(f"there is no relation {name!r}; there are {', '.join(map(str, self.relations))}")
+            raise InputError(f"there is no relation {name!r}; relations are {', '.join(map(str, self.relations))}")
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
-        """Give the cells of a relation, in units of the model; refuse where they were not kept."""
+        """Return the cells of a relation in units of the model, or raise InputError if they were not stored."""
         if name not in self._cells:
-            raise InputError("the model was saved without its tables, by an older version; fit it anew")
+            raise InputError("the model was saved without its tables by an older version; fit it again")
         return self._cells[name]
 
     def replace(self, name: str, cells: Entries) -> None:
-        """Put other cells, in units of the model, in the place of those of a relation."""
+        """Replace the cells of a relation, given in units of the model."""
         self._cells = {**self._cells, name: cells}
 
     def mentioned(self) -> dict[str, NDArray[np.bool_]]:
-        """Tell by type which entities a table mentions; one that weighs all its zeros says something of each."""
+        """Return by type which entities occur in a table; a table with weighted zeros covers all of its entities."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
             for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
@@ -405,7 +398,7 @@ class Database:
         return seen
 
     def only(self, name: str) -> Database:
-        """Give a database with one of the relations, and its entities."""
+        """Return a database with a single relation and its entities."""
         database, relation = copy(self), self.relations[name]
         database.relations, database.units = {name: relation}, {name: self.units[name]}
         database.sizes = {entity: size for entity, size in self.sizes.items() if entity in relation.entities}
@@ -413,17 +406,17 @@ class Database:
         database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
         return database
 
-    def linked(
+    def coupled(
         self,
         rng: np.random.Generator,
         *,
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
-    ) -> Linked:
-        """Arrange the tables for a solver; zeros are drawn where they are sampled.
+    ) -> CoupledTables:
+        """Arrange the tables for a solver, with newly sampled zeros where these are sampled.
 
-        With ``fixed``, by type how many entities stay as they are, only cells that mention another; with ``mention``
-        only those that mention one entity of a type.
+        ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
+        ``mention`` (type, number) to those that involve one entity.
         """
         types = list(self.sizes)
         terms = []
@@ -441,67 +434,76 @@ class Database:
             terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
         biased = [relation.biased for relation in self.relations.values()]
         held = None if fixed is None else [fixed[entity] for entity in types]
-        return Linked(terms, list(self.sizes.values()), biased=biased, fixed=held)
+        return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
-    def mentions(self, linked: Linked, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Name the entries of tables that mention one entity, as :meth:`linked` arranged them, in the order of its row.
+    def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
+        """Return the names of the entries that involve one entity, in the order of its row in :meth:`coupled`.
 
         Returns
         -------
         list of tuple
-            The relation, then all other entities.
+            Relation, then all other entities.
         list of bool
-            Which are listed, and no sampled zeros.
+            Whether the entry is observed, not a sampled zero.
         """
-        touch = linked.touches[list(self.sizes).index(entity)]
-        entries = [(t, at) for t in touch.tables for at in range(len(linked.values[t]))]
+        own = coupled.factor_entries[list(self.sizes).index(entity)]
+        entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
         tables, known = list(self.relations.items()), {}
         for t, (name, relation) in enumerate(tables):
             known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
         names, listed = [], []
-        for k in touch.order[slice(*touch.starts[number : number + 2])].tolist():
+        for k in own.order[slice(*own.starts[number : number + 2])].tolist():
             t, at = entries[k]
-            row = zip(tables[t][1].entities, linked.terms[t].entries.indices[at].tolist(), strict=True)
+            row = zip(tables[t][1].entities, coupled.terms[t].entries.indices[at].tolist(), strict=True)
             names.append((tables[t][0], *(self.name(e, i) for e, i in row if (e, i) != (entity, number))))
             listed.append(at < known[t])
         return names, listed
 
     def name(self, entity: str, number: int) -> Any:
-        """Give the name of an entity, or its number if it has none."""
+        """Return the name of an entity, or its number if it has none."""
         names = self.names[entity]
         return number if names is None else names[number].item()
 
     def locate(self, name: str, cells: Any) -> Array:
-        """Give the numbers of the entities of cells of a relation, shape (n, order).
+        """Return the entity numbers of cells of a relation, shape (n, order).
 
         Parameters
         ----------
+        name : str
+            Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names, or numbers where its tables number entities.
+            Names of entities, or numbers if entities are numbered.
 
         Raises
         ------
         InputError
-            If there is no such relation, or an entity is unknown.
+            If the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
     def number(self, entity: str, names: Any) -> NDArray[np.int64]:
-        """Give the numbers of entities of a type.
+        """Return the numbers of entities of a type.
+
+        Parameters
+        ----------
+        entity : str
+            Entity type.
+        names : sequence
+            Names of entities, or numbers if entities are numbered.
 
         Raises
         ------
         InputError
-            If the type or one of them is unknown.
+            If the type or an entity does not exist.
         """
         if entity not in self.sizes:
-            raise InputError(f"there is no entity type {entity!r}; there are {', '.join(self.sizes)}")
+            raise InputError(f"there is no entity type {entity!r}; types are {', '.join(self.sizes)}")
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
-    def _located(self, name: str, cells: Cells) -> Entries:
-        """Give cells by number; refuse contradictions."""
+    def _located(self, name: str, cells: RelationCells) -> Entries:
+        """Return cells with numbered entities, or raise InputError if values contradict each other."""
         relation = self.relations[name]
         indices = np.column_stack(
             [
@@ -517,19 +519,19 @@ class Database:
         for kept, what in ((values, "values"), (weights, "weights")):
             if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
                 at = tuple(str(column[other[0]]) for column in cells.columns)
-                raise InputError(f"{name}: the cell {at} has several {what}; take their mean, or the last")
+                raise InputError(f"{name}: the cell {at} has several {what}; merge duplicates")
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
         return Entries(indices, values, shape, some, unlisted=relation.unlisted)
 
 
 def in_units(entries: Entries, units: Units) -> Entries:
-    """Give entries in units of the model."""
+    """Return entries in units of the model."""
     return replace(entries, values=(entries.values - units.centre) / units.scale)
 
 
 def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
-    """Tell which entries mention an entity, given by type and number."""
+    """Return which entries involve an entity, given by type and number."""
     found = np.zeros(len(entries), bool)
     for other, column in zip(relation.entities, entries.indices.T, strict=True):
         found |= (other == entity[0]) & (column == entity[1])
@@ -537,7 +539,7 @@ def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -
 
 
 def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
-    """Put cells together, new ones in the place of those known; say how many of these had other values."""
+    """Merge cells, new ones replacing known ones; also return the number of changed values."""
     indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
     values = np.concatenate([new.values, known.values])
     some = new.weights is not None or known.weights is not None
@@ -548,94 +550,72 @@ def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
 
 
 def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
-    """Give some of the entries."""
+    """Return selected entries."""
     weights = None if entries.weights is None else entries.weights[which]
     return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
 
 
 def collect(
-    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Any
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Give the names of all entities of a type, None where tables number them, and how many there are.
+    """Return the names of all entities of a type (None if numbered) and their number.
 
-    Parameters
-    ----------
-    entity : str
-        The type.
-    relations, cells : mapping
-        By name.
-    given : sequence, optional
-        Their names, where the user says.
-
-    Raises
-    ------
-    InputError
-        If tables contradict one another or what is given.
+    ``given`` are their names, if the user lists them. Raises InputError if tables contradict each other or these names.
     """
     if given is not None and (given := as_names(given)) is None:
-        raise InputError(f"{entity}: names are a list of text or of whole numbers, none of them missing")
+        raise InputError(f"{entity}: names must be text or whole numbers without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
     sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
     tables = [name for name, _ in modes if name not in sizes]
     named = [cells[name].columns[d] for name, d in modes if name not in sizes]
     if len(set(sizes.values())) > 1:
-        raise InputError(f"{entity}: tables number different amounts of them: {sizes}")
+        raise InputError(f"{entity}: tables have different numbers of entities: {sizes}")
     if sizes and named and given is None:
-        raise InputError(f"{entity}s are numbered in {next(iter(sizes))!r} and named in {tables[0]!r}")
+        raise InputError(f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r}")
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
-        raise InputError(f"{entity}: {len(given)} are named, tables number {next(iter(sizes.values()))}")
+        raise InputError(
+            f"{entity}: there are {len(given)} names, but tables have {next(iter(sizes.values()))} entities"
+        )
     if given is None and not named:
         return None, next(iter(sizes.values()))
     everything = named if given is None else [*named, given]
     if len({array.dtype.kind == "U" for array in everything}) > 1:
-        raise InputError(f"{entity}s are named by text in one table and by numbers in another")
+        raise InputError(f"entities of type {entity} are named by text in one table and by numbers in another")
     names = np.unique(np.concatenate(named)) if given is None else given
     if len(np.unique(names)) < len(names):
-        raise InputError(f"{entity}: a name is given twice")
+        raise InputError(f"{entity}: a name occurs twice")
     return names, len(names)
 
 
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Put entities of a type that columns mention behind those known.
+    """Append entities of a type that occur in new cells to the known ones.
 
-    Parameters
-    ----------
-    entity : str
-        The type.
-    names, size
-        As :func:`collect` gave them.
-    columns : sequence of (ndarray, int or None)
-        Entities of cells; and how many there are, where they are numbered.
-
-    Raises
-    ------
-    InputError
-        If they are named where numbers are known, or numbered where names are.
+    ``columns`` has the entities of cells, and the number of entities where they are numbered.
     """
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"the {size:,} {entity}s have names; name new ones too")
+        raise InputError(f"entities of type {entity} have names; name new ones, too")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(f"{entity}s are numbered from 0; number new ones too, from {size} on")
+            raise InputError(f"entities of type {entity} are numbered; number new ones, too, from {size}")
         if any(n is not None and n < size for _, n in columns):
-            raise InputError(f"there are {size:,} {entity}s; tables that number fewer do not fit")
+            raise InputError(f"new tables must have at least {size:,} entities of type {entity}")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
     named = [column for column, n in columns if n is None]
     if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
-        raise InputError(f"{entity}s are named by {'text' if names.dtype.kind == 'U' else 'numbers'}")
+        raise InputError(f"names of {entity} must be {'text' if names.dtype.kind == 'U' else 'numbers'}, as in the fit")
     new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
     return np.concatenate([names, new]), size + len(new)
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
-    """Add unlisted cells as zeros: copies of listed ones with one entity replaced by any of its type.
+    """Add unobserved cells as zeros: copies of observed ones with one entity replaced by a random one of its type.
 
-    As many as ``relation.negatives`` for each listed cell, less those that happen to be listed or drawn before.
+    ``relation.n_negatives`` are drawn per observed cell; those that are observed or drawn before are dropped.
     """
     order, shape = entries.order, np.array(entries.shape, np.int64)
-    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.negatives, axis=0)
+    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))
     drawn[np.arange(len(drawn)), mode] = (rng.random(len(drawn)) * shape[mode]).astype(np.int64)
     for entity in {e for e in relation.entities if relation.entities.count(e) > 1}:

@@ -1,4 +1,4 @@
-"""A database declared in a TOML file that lies beside its tables."""
+"""Databases declared in a TOML file next to their tables."""
 
 from __future__ import annotations
 
@@ -17,62 +17,62 @@ if TYPE_CHECKING:
     import os
 
 MARKS = "\t", ";", "|", ","
-"""What may stand between fields; the first of them that the first line has."""
+"""Possible field separators; the first one found in the first line is used."""
 LINE = 4000
-"""Characters of a line; the time that a name with many dots takes grows much faster than it does."""
+"""Maximum number of characters of a line, since the parsing time of names with many dots grows superlinearly."""
 
 
 def read_database(path: str | os.PathLike[str]) -> Database:
-    """Read a declaration and the tables that it names.
+    """Read a database declaration and its tables.
 
     .. code-block:: toml
 
         [relations.ratings]
-        table = "ratings.csv"           # from where this file lies
-        entities = ["user", "film"]     # the type along each mode
-        columns = ["user_id", "film"]   # headings, or places from 1 of a table without headings; else the types
+        table = "ratings.csv"           # relative to this file
+        entities = ["user", "film"]     # entity type of each mode
+        columns = ["user_id", "film"]   # headings, or 1-based positions in a table without headings; default: the types
         value = "stars"                 # and any other field of Relation
 
         [entities]
-        film = "films.txt"              # optional: all names of a type, one a line
+        film = "films.txt"              # optional: all names of a type, one per line
 
     Raises
     ------
     InputError
-        If a file cannot be read, an option is unknown, or tables contradict one another.
+        If a file cannot be read, an option is unknown, or tables contradict each other.
     """
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
         if long := next((at for at, line in enumerate(text.split("\n"), 1) if len(line) > LINE), None):
-            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 told below
+            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 reported below
         declared = tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad TOML, endless numbers
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: invalid UTF-8 or TOML, very long numbers
         raise InputError(f"{file} cannot be read: {error}") from None
     if unknown := set(declared) - {"relations", "entities"}:
-        raise InputError(f"{file}: there are [relations.NAME] and [entities]; got {min(unknown)!r}")
+        raise InputError(f"{file}: unknown section {min(unknown)!r}; sections are [relations.NAME] and [entities]")
     relations = declared.get("relations")
     if not isinstance(relations, dict) or not relations:
-        raise InputError(f"{file} declares no relation; begin one with [relations.NAME]")
+        raise InputError(f"{file} declares no relation; add a section [relations.NAME]")
     tables = {name: _relation(file, name, options) for name, options in relations.items()}
     entities = declared.get("entities", {})
     if not isinstance(entities, dict):
-        raise InputError(f"{file}: begin the names of entities with [entities]")
+        raise InputError(f"{file}: entities must be a section [entities]")
     return Database(tables, entities={entity: _names(file, entity, where) for entity, where in entities.items()})
 
 
 def _relation(file: Path, name: str, options: Any) -> Relation:
     allowed = {"table", *(field.name for field in fields(Relation))} - {"data"}
     if not isinstance(options, dict):
-        raise InputError(f"{file}: begin a relation with [relations.{name}]")
+        raise InputError(f"{file}: relation {name} must be a section [relations.{name}]")
     if unknown := set(options) - allowed:
-        raise InputError(f"{file}, {name}: there is no option {min(unknown)!r}; there are {_listed(allowed)}")
+        raise InputError(f"{file}, {name}: unknown option {min(unknown)!r}; options are {_listed(allowed)}")
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, {name}: {needed} is missing")
     for several in ("entities", "columns"):
         if not isinstance(options.get(several, []), list):
-            raise InputError(f"{file}, {name}: {several} is a list; got {options[several]!r}")
+            raise InputError(f"{file}, {name}: {several} must be a list; got {options[several]!r}")
     given = dict(options)
     table = file.parent / str(given.pop("table"))
     wanted = [str(column) for column in given.get("columns") or given["entities"]]
@@ -86,20 +86,10 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
 
 
 def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: list[str]) -> dict[str, list[Any]]:
-    """Read some columns of a table; comma, semicolon, tab or upright stroke between fields, quotes as in CSV.
+    """Read columns of a delimited table (comma, semicolon, tab or vertical bar, quotes as in CSV).
 
-    Parameters
-    ----------
-    path : path
-    columns : list of str
-        Headings; or places, from 1, if all are whole numbers: then the first line is no heading.
-    numbers : list of str
-        Which of them hold numbers.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a heading is not there, a line has too few fields, or a number is none.
+    Columns are headings, or 1-based positions if all are integers; then the first line is data. ``numbers`` lists the
+    numeric ones.
     """
     columns = list(dict.fromkeys(columns))
     lines = read_fields(path, marks=MARKS)
@@ -107,14 +97,14 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
     if len(places) < len(columns):
         headings = next(lines, Fields(1, [])).fields
         if absent := [column for column in columns if column not in headings]:
-            raise InputError(f"{path}: no column is headed {absent[0]!r}; there are {_listed(headings) or 'none'}")
+            raise InputError(f"{path}: there is no column {absent[0]!r}; columns are {_listed(headings) or 'none'}")
         places = [headings.index(column) for column in columns]
     if min(places) < 0:
-        raise InputError(f"{path}: places of columns begin with 1; got 0")
+        raise InputError(f"{path}: column positions start at 1; got 0")
     table: dict[str, list[Any]] = {column: [] for column in columns}
     for line, fields_ in lines:
         if len(fields_) <= max(places):
-            raise InputError(f"{path}, line {line}: {max(places) + 1} fields or more; got {len(fields_)}")
+            raise InputError(f"{path}, line {line}: expected at least {max(places) + 1} fields; got {len(fields_)}")
         for column, place in zip(columns, places, strict=True):
             field = fields_[place]
             table[column].append(_number(path, line, field) if column in numbers else field)
@@ -127,8 +117,8 @@ def _number(path: Any, line: int, field: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        hint = "; decimals stand behind a point here" if re.fullmatch(r"-?\d+,\d+", field) else ""
-        raise InputError(f"{path}, line {line}: a value is a finite number; got {field!r:.40}{hint}")
+        hint = "; use a decimal point" if re.fullmatch(r"-?\d+,\d+", field) else ""
+        raise InputError(f"{path}, line {line}: a value must be a finite number; got {field!r:.40}{hint}")
     return number
 
 
@@ -139,7 +129,7 @@ def _names(file: Path, entity: str, where: Any) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     if not names:
-        raise InputError(f"{path} names no {entity}")
+        raise InputError(f"{path} has no names of {entity}")
     return names
 
 

@@ -1,7 +1,7 @@
-r"""What models of a database have in common: fitting, going on with more, predictions, neighbours, how good they are.
+"""Base class of database models: fitting, updating, prediction, similarity and evaluation.
 
-An entity that is new is solved for given all others, as any row is in each sweep of a fit: from ratings of a film, or
-from nothing but its genres, which tables beside have given factors.
+A new entity is solved for given all others, like any row in a sweep: from ratings of a film, or only from its genres if
+another table provides them.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from polyadic.relations.entity_names import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
     from polyadic.completion.coupled.new_row import Given
 
 
 Array = NDArray[Any]
-FOLDING = 50
-"""Sweeps over new rows at most; those of new entities that share no cell with one another need only a few."""
+MAX_FOLD_IN_SWEEPS = 50
+"""Maximum number of sweeps over new rows; new entities that share no cell converge in a few."""
 
 
 class Prediction(NamedTuple):
     """Expected values of cells in the units of their table, and standard deviations.
 
-    Of truth values the mean is a probability, and the deviation that of the log-odds; of counts, that of ``m`` before
-    the softplus. Of numbers it holds the noise.
+    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
+    before the softplus. For numbers it includes the noise.
     """
 
     mean: NDArray[np.float64]
@@ -52,23 +52,23 @@ class Prediction(NamedTuple):
 
 
 class DatabaseModel(Model, ABC):
-    """A model of all tables of a database at once, which it keeps, to go on with more and to explain.
+    """Base class of models of all tables of a database, which they store.
 
     Attributes
     ----------
     database_ : Database
+        The database of the fit.
     state_ : list of ndarray
-        Rows of all factors, one type below the other, then of each relation its intercept and the biases of its modes,
-        if it has them.
+        Rows of all factors, stacked by type, then for each relation its intercept and the biases of its modes, if any.
     factors_ : dict of str to ndarray of shape (entities, rank)
-        By type.
+        Factors by type.
     offsets_ : dict of str to ndarray
         Intercept and biases by relation.
     unobserved_ : dict of str to bool ndarray
-        Entities that no table mentions; what is said of them is what the prior expects.
+        Entities that occur in no table. Their predictions are those of the prior.
     updated_ : dict
-        Of the last :meth:`update`: how many cells are new or have changed, and how many entities are new, by type; with
-        ``refit`` how far predictions of the known cells of each relation were from it (root mean square).
+        Report of the last :meth:`update`: numbers of new and changed cells and of new entities by type; with ``refit``
+        also the root mean square difference to the refitted predictions, by relation.
     """
 
     rank: Count = 10
@@ -80,7 +80,7 @@ class DatabaseModel(Model, ABC):
 
     @property
     def factors_(self) -> dict[str, Array]:
-        """Rows of factors by type."""
+        """Factors by entity type."""
         return self._rows(self.state_[0])
 
     @property
@@ -88,39 +88,40 @@ class DatabaseModel(Model, ABC):
         """Intercept and biases by relation."""
         return dict(zip(self.database_.relations, self.state_[1:], strict=True))
 
-    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator]:
-        """Arrange the tables."""
+    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[CoupledTables, np.random.Generator]:
+        """Arrange the tables of a new fit."""
         rng = np.random.default_rng(self.seed)
         self._know(database if isinstance(database, Database) else Database(database))
-        return self.database_.linked(rng), rng
+        return self.database_.coupled(rng), rng
 
-    def _arranged(self, database: Database, **which: Any) -> Linked:
-        """Arrange tables as for the fit, with the zeros that it drew."""
-        return database.linked(np.random.default_rng(self.seed), **which)
+    def _arranged(self, database: Database, **which: Any) -> CoupledTables:
+        """Arrange tables as in the fit, with the same sampled zeros."""
+        return database.coupled(np.random.default_rng(self.seed), **which)
 
     def _know(self, database: Database) -> None:
         self.database_ = database
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
 
     def update(self, data: Mapping[str, Any], *, sweeps: int = 0, refit: bool = False) -> Self:
-        """Learn what is new: entities first, given all others, then with sweeps over everything.
+        """Update the model with new cells: first new entities given all others, then optional sweeps over all.
 
         Parameters
         ----------
         data : mapping of str to data
-            By relation its new cells alone, as :class:`~polyadic.completion.coupled.database.Relation` takes them; what
-            was said of the relation holds. Names that the model has not are new entities; numbers go on from those
-            there. Cells that are known are replaced.
+            New cells by relation, in the form that :class:`~polyadic.completion.coupled.database.Relation` accepts;
+            other settings of the relation stay. Unknown names are new entities; numbers continue after the existing
+            ones. Existing cells are replaced.
         sweeps : int
-            Over all entities, from where they are. With 0, those that were there stay as they are, and so does what
-            new cells between them say, until the next sweep. Draws need as many as a fit has (``burn_in + draws``).
+            Number of sweeps over all entities, starting from their current factors. With 0 existing entities do not
+            change, and new cells between them have no effect until the next sweep. Gibbs sampling needs as many sweeps
+            as a fit (``burn_in + draws``).
         refit : bool
-            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
+            Also fit from scratch, keep that model, and report its distance to the update.
 
         Raises
         ------
         InputError
-            As for fits, or if there is no such relation.
+            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()
@@ -135,104 +136,139 @@ class DatabaseModel(Model, ABC):
             fitted = clone(self).fit(database)
             facts["distance_to_refit"] = {name: _distance(model, fitted, name) for name in database.relations}
             model = fitted
-        self.__dict__.update(model.__dict__, updated_=facts)  # at the end: what fails before has changed nothing
+        self.__dict__.update(model.__dict__, updated_=facts)  # last, so that a failure changes nothing
         return self
 
     @abstractmethod
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
-        """Find the rows that ``folded``, where given, has beyond sizes; then sweep over all tables, if given."""
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
+        """Solve for the new rows of ``folded``, if given; then sweep over all tables of ``coupled``, if given."""
 
     def _rows(self, stack: Array) -> dict[str, Array]:
-        """Give the rows of a stack (:mod:`polyadic.completion.coupled.coupled_tables`) by type, as views."""
+        """Return views of the rows of a stack (:mod:`polyadic.completion.coupled.coupled_tables`) by type."""
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
     def _stacks(self) -> list[Array]:
-        """Give the rows of all factors, of each draw."""
+        """Return the stacked factors of each sample."""
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Give the expected values of cells of a relation: probabilities of truth values, means of counts.
+        """Return the expected values of cells of a relation: probabilities of truth values, means of counts.
 
         Parameters
         ----------
         relation : str
+            Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers where the tables number them.
+            Names of entities, or their numbers if tables number them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
 
         Raises
         ------
         InputError
-            If there is no such relation or entity.
+            If the relation or an entity does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
     def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Give the expected values of cells and their standard deviations; NaN for the latter of point estimates.
+        """Return the expected values and standard deviations of cells; the latter are NaN for point estimates.
+
+        Parameters
+        ----------
+        relation : str
+            Name of the relation.
+        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
+            Names of entities, or their numbers if tables number them.
+
+        Returns
+        -------
+        Prediction
 
         Raises
         ------
         InputError
-            If there is no such relation or entity.
+            If the relation or an entity does not exist.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the expected values of cells whose entities are numbered, shape (n, order); refuse other numbers."""
-        check_is_fitted(self, "state_")
-        entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
-        if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
-            raise InputError(f"{relation}: cells are numbered by an array of shape (n, {len(entities)})")
-        columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
-        return self._distribution(relation, np.column_stack(columns)).mean
-
-    def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
-        """Take the value of a cell apart, by all that is known of one of its entities, in whatever table.
-
-        The row of the entity is solved for once more, given all others: that is linear in what the cells say that
-        mention it. Parts are of what is known; the base is the rest: the intercept, biases, what is expected of any
-        entity, and cells that were drawn as zeros.
+        """Return the expected values of cells given by entity numbers.
 
         Parameters
         ----------
         relation : str
-        cell : sequence of length order
-            Its entities.
-        by : str, optional
-            The type of the entity whose cells are the parts; the first of the relation by default.
+            Name of the relation.
+        indices : array of int of shape (n, order)
+            Entity numbers.
 
         Returns
         -------
-        Explanation
-            In the units of the table; of truth values log-odds, of counts ``m`` before the softplus. Parts are named by
-            relation and the other entities of the known cell. Of draws the means.
+        ndarray of shape (n,)
 
         Raises
         ------
         InputError
-            If there is no such relation, type or entity.
+            If a number is out of range.
+        """
+        check_is_fitted(self, "state_")
+        entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
+        if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
+            raise InputError(f"{relation}: indices must have shape (n, {len(entities)}); got {np.shape(indices)}")
+        columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
+        return self._distribution(relation, np.column_stack(columns)).mean
+
+    def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
+        """Decompose the prediction of a cell by the observed cells of one of its entities, in all tables.
+
+        The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
+        belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
+
+        Parameters
+        ----------
+        relation : str
+            Name of the relation.
+        cell : sequence of length order
+            Entities of the cell.
+        by : str, optional
+            Type of the entity whose cells are the parts. By default the first type of the relation.
+
+        Returns
+        -------
+        Explanation
+            In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
+            named by relation and other entities of the observed cell. For samples they are means.
+
+        Raises
+        ------
+        InputError
+            If the relation, type or entity does not exist.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
         by = entities[0] if by is None else by
         if by not in entities:
-            raise InputError(f"{relation} relates {', '.join(entities)}; got {by!r}")
+            raise InputError(f"{relation} has no entity type {by!r}; its types are {', '.join(entities)}")
         at, mode = database.locate(relation, [cell])[0], entities.index(by)
         types, number = list(database.sizes), int(at[mode])
-        linked = self._arranged(database, mention=(by, number))
+        coupled = self._arranged(database, mention=(by, number))
         s = types.index(by)
         others = [
-            linked.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
+            coupled.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
         ]
         base, parts = Average(), Average()
-        for given in self._givens(linked, s, number):
+        for given in self._givens(coupled, s, number):
             target = np.prod(given.state[0][others], axis=0, dtype=float)
             offsets = given.state[1 + list(database.relations).index(relation)]
-            usual, shares = shares_of(linked, s, number, target, given)
+            usual, shares = shares_of(coupled, s, number, target, given)
             base.add(usual + self._biases(relation, at[None], offsets))
             parts.add(shares)
-        names, listed = database.mentions(linked, by, number)
+        names, listed = database.mentions(coupled, by, number)
         centre, scale = database.units[relation]
         shares = scale * parts.mean
         value = centre + scale * float(base.mean[0]) + float(shares.sum())
@@ -241,13 +277,30 @@ class DatabaseModel(Model, ABC):
         )
 
     @abstractmethod
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
-        """Give what a row of a factor is solved for by; of draws, one after the other."""
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
+        """Yield what a row of a factor is solved from, for each sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Give the entities of a type whose factors are most like those of one; refuse what is unknown.
+        """Return the entities of a type with the most similar factors, by mean cosine of centred rows.
 
-        With the mean cosine of rows less their mean; of draws, over those kept.
+        Parameters
+        ----------
+        entity : str
+            Entity type.
+        name : str or int
+            Name of the entity, or its number if entities are numbered.
+        n : int
+            Number of neighbours.
+
+        Returns
+        -------
+        list of (name, float)
+            Cosines, averaged over the stored samples if there are any.
+
+        Raises
+        ------
+        InputError
+            If the type or the entity does not exist.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -258,12 +311,12 @@ class DatabaseModel(Model, ABC):
         return [(self.database_.name(entity, int(i)), float(cosines[i])) for i in best]
 
     def _distribution(self, relation: str, indices: Array) -> Prediction:
-        """Do it for numbered entities; here, of point estimates."""
+        """Predict cells given by entity number (point estimates)."""
         m = self._at(relation, indices, self.factors_, self.offsets_[relation])
         return Prediction(self._in_units(relation, m), np.full(len(m), np.nan))
 
     def _at(self, relation: str, indices: Array, factors: Mapping[str, Array], offsets: Array) -> NDArray[np.float64]:
-        """Give ``m`` of cells."""
+        """Return the linear predictor ``m`` of cells."""
         entities = self.database_.relations[relation].entities
         product = np.prod([factors[e][i] for e, i in zip(entities, indices.T, strict=True)], axis=0, dtype=float)
         return np.asarray(product.sum(axis=1) + self._biases(relation, indices, offsets))
@@ -278,7 +331,7 @@ class DatabaseModel(Model, ABC):
         return total
 
     def _in_units(self, relation: str, m: Array, variance: Array | float = 0.0) -> NDArray[np.float64]:
-        """Give the expected value of cells given the mean and the variance of ``m``."""
+        """Return the expected values of cells given the mean and the variance of ``m``."""
         loss = self.database_.relations[relation].loss
         centre, scale = self.database_.units[relation]
         if loss == "logistic":  # the probit approximation of the expected sigmoid (MacKay, 1992)
@@ -291,7 +344,7 @@ class DatabaseModel(Model, ABC):
 
 
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
-    """Give the root mean square difference of what two models expect of the known cells of a relation."""
+    """Return the root mean square difference of two models' predictions at the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
     return float(
         np.sqrt(np.mean((one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)) ** 2))
@@ -299,10 +352,10 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
-    """Give the cosines of all rows with one, less the mean of all rows, averaged over draws of a factor.
+    """Return the cosines of all rows with one, averaged over samples; rows are centred in each sample.
 
-    Without the mean: it is what all have in common. One draw alone says little: rows of which little is known point
-    anywhere in it, and near by chance.
+    Centring removes what all rows have in common. A single sample is unreliable, since rows with little data point in
+    random directions.
 
     Examples
     --------
@@ -319,14 +372,13 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Cells that a database no longer has.
+    """Held-out cells of a relation.
 
     Attributes
     ----------
     database : Database
-        Without them; entities stay.
+        Database without these cells; entities stay.
     relation : str
-        Whose cells they are.
     indices : ndarray of shape (n, order)
     values : ndarray of shape (n,)
         In the units of the table.
@@ -338,35 +390,30 @@ class HeldOut(NamedTuple):
     values: NDArray[np.float64]
 
     def alone(self) -> Database:
-        """Give the database with no other table than the one that cells are held out of."""
+        """Return the database with the relation of the held-out cells only."""
         return self.database.only(self.relation)
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold a random share of the cells of a relation out.
+    """Hold out a random share of the cells of a relation.
 
-    Where unlisted cells are zeros, as many of them as cells held out are added to those to be told, so that a model can
-    be asked which are which.
-
-    Raises
-    ------
-    InputError
-        If there is no such relation, or the share holds nothing or everything out.
+    If unobserved cells are zeros, as many of them as held-out cells are added to the test set, to be told apart by a
+    model.
     """
     if relation not in database.relations:
-        raise InputError(f"there is no relation {relation!r}; there are {', '.join(database.relations)}")
+        raise InputError(f"there is no relation {relation!r}; relations are {', '.join(database.relations)}")
     if not 0 < check_number("share", share) < 1:
-        raise InputError(f"the share held out must be between 0 and 1; got {share}")
+        raise InputError(f"the held-out share must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
     number = round(share * len(entries))
     if not 0 < number < len(entries):
-        raise InputError(f"a share of {share:g} of {len(entries)} cells holds out {number}; choose another")
+        raise InputError(f"a held-out share of {share:g} of {len(entries)} cells is {number}; change the share")
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)
     table = database.relations[relation]
     if table.unlisted == "zero":
-        both = with_negatives(entries, replace(table, negatives=1), rng)
+        both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
         zeros = zeros[rng.permutation(len(zeros))[:number]]
         asked = replace(
@@ -382,13 +429,13 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Say how well a model tells cells held out.
+    """Evaluate predictions of held-out cells.
 
     Returns
     -------
     dict of str to float
-        ``rmse`` of numbers and counts; of truth values the logarithmic loss, in nats; where unlisted cells are zeros
-        the share of pairs of a listed and an unlisted cell that it ranks rightly (``auc``).
+        ``rmse`` for numbers and counts; ``log_loss`` in nats for truth values; ``auc``, the share of correctly ranked
+        pairs of an observed and an unobserved cell, if unobserved cells are zeros.
     """
     from sklearn.metrics import roc_auc_score
 

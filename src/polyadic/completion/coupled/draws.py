@@ -1,4 +1,4 @@
-"""A chain of draws that is run, thinned, averaged and gone on with."""
+"""Markov chain of posterior samples: running, thinning, averaging and resuming."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.coupled_tables import CoupledTables
 
 
 class Average:
-    """Mean and variance of numbers that come one draw after another, none of them kept.
+    """Running mean and variance over samples, without storing them.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Average:
         self._squares: NDArray[np.float64] = np.zeros(0)
 
     def add(self, values: ArrayLike) -> None:
-        """Add a draw (Welford, 1962)."""
+        """Add a sample (Welford, 1962)."""
         x = np.asarray(values, float)
         if not self.count:
             self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
@@ -49,22 +49,22 @@ class Average:
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Over the draws so far."""
+        """Variance over the samples so far."""
         return np.asarray(self._squares / max(self.count, 1))
 
 
 class Memory(NamedTuple):
-    """All that a chain remembers.
+    """Complete state of a chain.
 
     Attributes
     ----------
     last : Draw
     draws : list of Draw
-        Those kept.
+        Stored samples.
     every, made, sweeps : int
-        Which draws are kept, how many were made, and sweeps before and with them.
+        Thinning interval, number of draws after burn-in, and number of all sweeps.
     rng : dict
-        State of the generator.
+        State of the random generator.
     """
 
     last: Draw
@@ -76,99 +76,102 @@ class Memory(NamedTuple):
 
 
 class Chain:
-    """Draws of the factors of linked tables, or of anything else (:meth:`over`).
+    """Markov chain over the factors of coupled tables, or over other states (:meth:`over`).
 
     Parameters
     ----------
-    linked : Linked
+    coupled : CoupledTables
     start : Draw
     rng : Generator
-        It belongs to the chain from now on.
+        Owned by the chain from then on.
     priors : Priors
-    kept : int
-        Draws kept at most, evenly spread over those that were made.
+    n_samples : int
+        Maximum number of stored samples, evenly spaced.
     threads : int
-        The draws do not depend on them.
+        The result does not depend on it.
 
     Attributes
     ----------
     last : Draw
     draws : list of Draw
-        Those kept, in single precision.
+        Stored samples, in single precision.
     sweeps, made : int
-        Sweeps so far, and those of them that were no burn-in.
+        Number of all sweeps, and of those after burn-in.
     interrupted : bool
         Whether Ctrl-C ended the last run.
     """
 
     def __init__(
-        self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
+        self,
+        coupled: CoupledTables,
+        start: Draw,
+        rng: np.random.Generator,
+        *,
+        priors: Priors,
+        n_samples: int,
+        threads: int,
     ) -> None:
-        self._set(partial(gibbs, linked, priors=priors, rng=rng, threads=threads), start, rng, kept)
+        self._set(partial(gibbs, coupled, priors=priors, rng=rng, threads=threads), start, rng, n_samples)
 
-    def _set(self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, kept: int) -> None:
+    def _set(
+        self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, n_samples: int
+    ) -> None:
         self.last, self._rng, self._random = start, rng, rng.bit_generator.state
         self._begin, self._solver = begin, begin(start)
-        self._kept, self._every = kept, 1
+        self._n_samples, self._every = n_samples, 1
         self.draws: list[Draw] = []
         self.sweeps = self.made = 0
         self.interrupted = False
 
     @classmethod
     def over(
-        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, kept: int
+        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, n_samples: int
     ) -> Chain:
-        """Chain draws of another kind: ``begin`` gives those that follow one, and draws with ``rng`` only."""
+        """Make a chain of other states; ``begin`` returns an iterator from a state, which draws with ``rng`` only."""
         chain = cls.__new__(cls)
-        chain._set(begin, start, rng, kept)  # noqa: SLF001 it is of this class
+        chain._set(begin, start, rng, n_samples)  # noqa: SLF001 it is of this class
         return chain
 
     @classmethod
-    def of(cls, linked: Linked, memory: Memory, *, priors: Priors, kept: int, threads: int) -> Chain:
-        """Go on from what :meth:`memory` gave; with the same tables, as if it had not stopped."""
+    def of(cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int) -> Chain:
+        """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        chain = cls(linked, memory.last, rng, priors=priors, kept=kept, threads=threads)
+        chain = cls(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
         chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]
         return chain
 
     def memory(self) -> Memory:
-        """Give all that there is to remember."""
+        """Return the complete state of the chain."""
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.
-
-        Raises
-        ------
-        InputError
-            If a draw is not finite, or memory does not suffice for those to keep.
-        """
-        new = min(self._kept, len(self.draws) + draws) - len(self.draws)
-        check_memory(4.0 * new * sum(part.size for part in self.last.state), "what is kept of the draws", "keep fewer")
+        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps those made so far."""
+        new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
+        check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False
         try:
-            for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
+            for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(f"draw {self.sweeps + 1} is not finite; scale the values")
+                    raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:
                     self._keep(last)
                     seen(last)
         except KeyboardInterrupt:
-            self._rng.bit_generator.state = self._random  # the sweep that was cut off will be made anew
+            self._rng.bit_generator.state = self._random  # the interrupted sweep will be repeated
             self._solver = self._begin(self.last)
             if not self.made:
                 raise
             self.interrupted = True
 
     def _keep(self, draw: Draw) -> None:
-        """Keep every so-manieth draw; where there are too many, drop every second."""
-        if self._kept and self.made % self._every == 0:
+        """Store every n-th draw; if there are too many, drop every second one and double the interval."""
+        if self._n_samples and self.made % self._every == 0:
             self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
-            if len(self.draws) > self._kept:
+            if len(self.draws) > self._n_samples:
                 self.draws = self.draws[::2]
                 self._every *= 2
         self.made += 1

@@ -1,13 +1,13 @@
-r"""Gibbs sampling of factors and biases of linked tables.
+r"""Gibbs sampling of factors and biases of coupled tables.
 
-Rows of a factor share a normal prior, and this a Normal-Wishart prior of its own; each table has its own noise:
+Rows of a factor share a normal prior with a Normal-Wishart hyperprior; each table has its own noise:
 
 .. math:: x \sim N(m, \alpha_t^{-1}) \ \text{or}\ P(x = 1) = \sigma(m), \quad u_i \sim N(\mu, \Lambda^{-1}), \quad
           \mu \sim N(0, (\beta_0 \Lambda)^{-1}), \quad \Lambda \sim W(I, R), \quad b_i \sim N(0, \rho^{-1}), \quad
           \alpha_t, \rho \sim \Gamma(a_0, b_0)
 
-Given all else, each is drawn from its distribution. Truth values become normal given Polya-Gamma variables
-(:func:`polyadic.core.kernels.polya_gamma`). Zeros of weight :math:`z` count as observations of which each is worth z.
+Each variable is drawn from its conditional distribution. Logistic likelihoods become normal given Polya-Gamma variables
+(:func:`polyadic.core.kernels.polya_gamma`). Zeros of weight :math:`z` count as observations of weight z.
 
 References
 ----------
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 
     Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Priors:
-    r"""What is believed before any cell is seen.
+    r"""Hyperparameters of the prior.
 
     Attributes
     ----------
     beta : float
-        :math:`\beta_0`, how many rows the prior mean 0 is worth.
+        :math:`\beta_0`, the number of pseudo-observations of the prior mean 0.
     shape, rate : float
         :math:`a_0` and :math:`b_0` of the precisions of noise and biases.
     intercept : float
-        Precision of intercepts, around 0; with 0 all are alike.
+        Prior precision of intercepts around 0; 0 is a flat prior.
     """
 
     beta: float = 2.0
@@ -62,14 +62,14 @@ class Priors:
 
 
 class Draw(NamedTuple):
-    """One state of the chain.
+    """State of the chain.
 
     Attributes
     ----------
     state : list of ndarray
         Factors, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
     alphas : ndarray of shape (tables,)
-        Precision of the noise of each; 1 where truth values are observed.
+        Precision of the noise of each table; 1 for truth values.
     """
 
     state: State
@@ -77,12 +77,7 @@ class Draw(NamedTuple):
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
-    r"""Draw :math:`\mu` and :math:`\Lambda` given the rows that they are of.
-
-    Returns
-    -------
-    ndarray of shape (R,), ndarray of shape (R, R)
-    """
+    r"""Draw :math:`\mu` of shape (R,) and :math:`\Lambda` of shape (R, R) given the rows of a factor."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     precision = wishart(scale, R + n, rng)
@@ -92,14 +87,14 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Give the means of what :func:`draw_prior` draws."""
+    """Return the means of the variables that :func:`draw_prior` draws."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     return mean, (R + n) * scale
 
 
 def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
-    r"""Give the mean of :math:`\mu` and the scale of :math:`\Lambda`, given the rows that they are of."""
+    r"""Return the mean of :math:`\mu` and the scale of :math:`\Lambda` given the rows of a factor."""
     n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
@@ -109,7 +104,7 @@ def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
-    """Draw from a Wishart distribution of mean ``freedom * scale``, by Bartlett's decomposition."""
+    """Draw from a Wishart distribution of mean ``freedom * scale`` by Bartlett's decomposition."""
     R = len(scale)
     A = np.tril(rng.standard_normal((R, R)), -1)
     A[np.diag_indices(R)] = np.sqrt(rng.chisquare(freedom - np.arange(R)))
@@ -117,58 +112,46 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
     return np.asarray(X @ X.T)
 
 
-def gibbs(linked: Linked, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int) -> Iterator[Draw]:
-    r"""Draw states one after another.
+def gibbs(
+    coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
+) -> Iterator[Draw]:
+    """Yield states of the Gibbs sampler.
 
-    Parameters
-    ----------
-    linked : Linked
-        Tables with squared or logistic losses; the latter with truth values of weight 1.
-    start : Draw
-        Where the chain begins, or goes on.
-    priors : Priors
-    rng : Generator
-        With ``start`` it is all that the chain remembers.
-    threads : int
-        The result does not depend on them.
-
-    Raises
-    ------
-    InputError
-        If a table has another loss.
+    Losses must be squared or logistic, the latter with weights of 1. ``start`` and the state of ``rng`` determine the
+    chain; ``threads`` do not change it.
     """
-    _check(linked)
+    _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
-    tables = range(len(linked.terms))
+    tables = range(len(coupled.terms))
     while True:
         c, y = [], []
         for t in tables:
-            more = _likelihood(linked, state, t, alphas[t], rng, threads)
+            more = _likelihood(coupled, state, t, alphas[t], rng, threads)
             c.append(more[0])
             y.append(more[1])
-        for s in range(len(linked.sizes)):
-            _draw_factor(linked, state, s, c, y, alphas, priors, rng, threads)
+        for s in range(len(coupled.sizes)):
+            _draw_factor(coupled, state, s, c, y, alphas, priors, rng, threads)
         for t in tables:
-            m = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
-            _draw_biases(linked, state, t, c[t], y[t], m, priors, rng)
-            if isinstance(linked.terms[t].loss, Squared) and not linked.folds:
-                alphas[t] = _draw_noise(linked, state, t, m, priors, rng)
+            m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
+            _draw_biases(coupled, state, t, c[t], y[t], m, priors, rng)
+            if isinstance(coupled.terms[t].loss, Squared) and not coupled.folds:
+                alphas[t] = _draw_noise(coupled, state, t, m, priors, rng)
         yield Draw([part.copy() for part in state], alphas.copy())
 
 
 def _likelihood(
-    linked: Linked, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
+    coupled: CoupledTables, state: State, t: int, alpha: float, rng: np.random.Generator, threads: int
 ) -> tuple[Array, Array]:
-    """Give precisions and right sides of the entries of a table."""
-    w, x = linked.weights[t], linked.values[t]
-    if isinstance(linked.terms[t].loss, Squared):
+    """Return precisions and right-hand sides of the entries of a table."""
+    w, x = coupled.weights[t], coupled.values[t]
+    if isinstance(coupled.terms[t].loss, Squared):
         return alpha * w, alpha * w * x
-    m = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
+    m = coupled.products(state[0], t, threads) + coupled.biases(state[1 + t], t)
     return polya_gamma(m, rng), x - 0.5
 
 
 def _draw_factor(
-    linked: Linked,
+    coupled: CoupledTables,
     state: State,
     s: int,
     c: Sequence[Array],
@@ -179,39 +162,39 @@ def _draw_factor(
     threads: int,
 ) -> None:
     """Draw the prior of a factor given its rows, then the rows."""
-    stack, touch = state[0], linked.touches[s]
-    out = linked.moved(stack, s)
-    mu, precision = draw_prior(linked.factor(stack, s), priors, rng)
-    left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, alphas, strict=True)]
+    stack, own = state[0], coupled.factor_entries[s]
+    out = coupled.free_rows(stack, s)
+    mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
+    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, alphas, strict=True)]
     total = precision
-    if any(linked.zeros):
-        total = precision + linked.zero_precision(s, linked.grams(stack), alphas.tolist())
+    if any(coupled.zeros):
+        total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
     posterior_rows(
-        linked.equations(s, listed, left),
+        coupled.equations(s, listed, left),
         stack,
         precision=total,
         linear=precision @ mu,
         noise=rng.standard_normal(out.shape),
         out=out,
-        threads=1 if touch.alone else threads,
+        threads=1 if own.sequential else threads,
     )
 
 
 def _draw_biases(
-    linked: Linked, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
+    coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
 ) -> None:
-    """Draw the intercept of a table, if it has one, then precision and biases of one mode after the other."""
-    if linked.zeros[t]:
+    """Draw the intercept of a table, if any, then precision and biases of one mode after another."""
+    if coupled.zeros[t]:
         return
     offsets = state[1 + t]
-    if not linked.folds:
+    if not coupled.folds:
         precision = float(c.sum()) + priors.intercept
         moved = float((y - c * (m - offsets[0])).sum() / precision + rng.standard_normal() / np.sqrt(precision))
         m += moved - offsets[0]
         offsets[0] = moved
-    for part, slot, index in zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False):
-        b, first = offsets[part], linked.fixed[slot]
+    for part, slot, index in zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False):
+        b, first = offsets[part], coupled.fixed[slot]
         rho = rng.gamma(priors.shape + len(b) / 2, 1 / (priors.rate + float(b @ b) / 2))
         before = b[index]
         known = np.bincount(index, c, minlength=len(b)) + rho
@@ -220,22 +203,27 @@ def _draw_biases(
         m += offsets[part][index] - before
 
 
-def _draw_noise(linked: Linked, state: State, t: int, m: Array, priors: Priors, rng: np.random.Generator) -> float:
+def _draw_noise(
+    coupled: CoupledTables, state: State, t: int, m: Array, priors: Priors, rng: np.random.Generator
+) -> float:
     """Draw the precision of the noise of a table given its predictions."""
-    w, z = linked.weights[t], linked.zeros[t]
-    number, squares = float(w.sum()), float(w @ (linked.values[t] - m) ** 2)
+    w, z = coupled.weights[t], coupled.zeros[t]
+    number, squares = float(w.sum()), float(w @ (coupled.values[t] - m) ** 2)
     if z:
-        number += z * (float(np.prod(linked.terms[t].entries.shape)) - len(m))
-        squares += z * (linked.all_squares(t, linked.grams(state[0])) - float(m @ m))
+        number += z * (float(np.prod(coupled.terms[t].entries.shape)) - len(m))
+        squares += z * (coupled.all_squares(t, coupled.grams(state[0])) - float(m @ m))
     return float(rng.gamma(priors.shape + number / 2, 1 / (priors.rate + squares / 2)))
 
 
-def _check(linked: Linked) -> None:
-    for t, term in enumerate(linked.terms):
+def _check(coupled: CoupledTables) -> None:
+    for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"draws are made for squared and logistic losses; got {type(term.loss).__name__}, which the variational"
-                " method can treat"
+                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational"
+                " Bayes also"
+                " supports counts"
             )
-        if isinstance(term.loss, Logistic) and (linked.weights[t] != 1).any():
-            raise InputError("truth values count once each when they are drawn for; leave weights out, or sample fewer")
+        if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
+            raise InputError(
+                "weights of logistic losses must be 1 for Gibbs sampling; leave them out, or sample fewer zeros"
+            )

@@ -1,4 +1,4 @@
-"""One row of a factor of linked tables, solved for once more given all others: what each entry that it has adds."""
+"""One row of a factor of coupled tables, solved for given all others, and the contribution of each of its entries."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 
     Array = NDArray[Any]
 
 
 class Given(NamedTuple):
-    """All that one row of a factor is solved for by; of draws, one of them.
+    """Quantities that one row of a factor is solved from, for one sample.
 
     Attributes
     ----------
     state : State
     alphas : sequence of float
-        What a cell of each table counts, beside its weight.
+        Precision of the cells of each table, besides their weights.
     precision, linear : ndarray of shape (R, R) and (R,)
-        Of the prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
+        Prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
     covariances : ndarray of shape (rows of the stack, R, R), optional
-        Of all rows, where they are random.
+        Covariances of all rows, if they are random.
     squares : list of ndarray, optional
-        Then the expected squares of the predictions of the entries of each table.
+        Expected squared predictions of the entries of each table, if rows are random.
     """
 
     state: State
@@ -46,28 +46,28 @@ class Given(NamedTuple):
 
 
 BLOCK = 1 << 10
-"""Entries whose moments are held at a time."""
+"""Number of entries whose moments are held at once."""
 
 
-def shares_of(linked: Linked, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
-    """Give the product of a target with a row that is solved for: what the prior adds, and what each entry does."""
+def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
+    """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
     stack, *offsets = given.state
-    tables = range(len(linked.terms))
-    biases = [linked.biases(offsets[t], t) for t in tables]
-    m = [linked.products(stack, t, 1) + biases[t] for t in tables]
-    c, y = curves(linked, m, given.squares)
+    tables = range(len(coupled.terms))
+    biases = [coupled.biases(offsets[t], t) for t in tables]
+    m = [coupled.products(stack, t, 1) + biases[t] for t in tables]
+    c, y = curves(coupled, m, given.squares)
     c, y = ([alpha * values for alpha, values in zip(given.alphas, side, strict=True)] for side in (c, y))
     left = [right - kappa * bias for right, kappa, bias in zip(y, c, biases, strict=True)]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, given.alphas, strict=True)]
-    starts, columns, c_, y_ = linked.equations(s, listed, left)
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, given.alphas, strict=True)]
+    starts, columns, c_, y_ = coupled.equations(s, listed, left)
     some = slice(starts[row], starts[row + 1])
     v = np.prod(stack[columns[some]], axis=1, dtype=float)
     precision = given.precision
-    if any(linked.zeros):
-        grams = linked.grams(stack)
+    if any(coupled.zeros):
+        grams = coupled.grams(stack)
         if given.covariances is not None:
-            grams = [gram + linked.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
-        precision = precision + linked.zero_precision(s, grams, given.alphas)
+            grams = [gram + coupled.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
+        precision = precision + coupled.zero_precision(s, grams, given.alphas)
     if given.covariances is not None:
         precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
     entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
@@ -77,7 +77,7 @@ def shares_of(linked: Linked, s: int, row: int, target: Array, given: Given) -> 
 
 
 def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
-    """Give by how much more products of random rows are expected to weigh than those of their means."""
+    """Return the excess of the expected products of random rows over the products of their means."""
     total = np.zeros(covariances.shape[1:])
     for block in blocks(len(c), BLOCK):
         rows, spread = stack[columns[block]], covariances[columns[block]]

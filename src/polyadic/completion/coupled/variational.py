@@ -1,16 +1,14 @@
-r"""Variational Bayes for a database: means and covariances of factors, nothing to tune but the rank.
+r"""Variational Bayes for coupled tables, with a full covariance matrix for every row.
 
-Variational Bayes for factors and biases of linked tables, a full covariance for every row.
-
-The distribution given all tables is taken to be a product,
+The posterior is approximated by a product,
 
 .. math:: q = \prod_{s, i} N(u^{(s)}_i; \bar u, S_i) \prod N(b; \bar b, v) \prod \Gamma(a^{(s)}_r) \prod \Gamma(\rho)
           \prod \Gamma(\alpha_t)
 
-over the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`: components that the tables do not need
-get a large :math:`a_r` and vanish (automatic relevance determination). Each step raises the bound on the probability of
-the tables, or leaves it; losses other than the squared are bounded by parabolas
-(:mod:`polyadic.completion.coupled.coordinate_descent`). Intercepts are points.
+with the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`. Components that the tables do not need
+get a large :math:`a_r` and vanish (automatic relevance determination). No step decreases the evidence lower bound.
+Losses other than the squared one are bounded by parabolas (:mod:`polyadic.completion.coupled.coordinate_descent`).
+Intercepts are point estimates.
 
 References
 ----------
@@ -26,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective, curves
-from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel, Prediction
+from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel, Prediction
 from polyadic.completion.coupled.new_row import Given
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RandomRows, row_moments, variational_rows
@@ -40,45 +38,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.coupled_tables import CoupledTables, State
     from polyadic.completion.coupled.database import Database, Relation
 
     Array = NDArray[np.float64]
 
 
 class VariationalFactorization(DatabaseModel):
-    r"""A normal distribution for every row of every factor (:mod:`polyadic.completion.coupled.variational`).
+    """Variational Bayesian collective factorization of a database (:mod:`polyadic.completion.coupled.variational`).
 
-    Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
-    vanish, so ``rank`` is a bound; where it reaches the number of entities of a type, all of them do.
+    Noise, the scale of biases and the relevance of each component are learned. Unneeded components vanish, so ``rank``
+    is an upper bound; if it reaches the number of entities of a type, all components vanish.
 
     Parameters
     ----------
     rank : int
-        Columns of each factor, at most.
-    shape, rate : float
-        Of the gamma distribution that precisions have before anything is seen.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Maximum number of columns of each factor.
+    shape : float
+        Shape of the gamma prior of precisions.
+    rate : float
+        Rate of the gamma prior of precisions.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the start and of sampled zeros.
+        Seed of the start and of sampled zeros.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     database_, state_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`; means.
+        As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`, with posterior means.
     beliefs_ : Beliefs
-        All of the distribution.
+        The variational posterior.
     relevance_ : dict of str to ndarray of shape (rank,)
-        By type, the share of each component in the squares of the means: those near zero have vanished.
+        Share of each component in the sum of squared means, by type. Components near zero have vanished.
     bound_ : float
-        On the logarithm of the probability of the tables.
+        Evidence lower bound.
     result_, history_, n_iter_, converged_, interrupted_
-        The objective is the negative bound; see :class:`~polyadic.core.model.Model`.
+        See :class:`~polyadic.core.model.Model`. The objective is the negative bound.
 
     References
     ----------
@@ -111,38 +113,43 @@ class VariationalFactorization(DatabaseModel):
         Parameters
         ----------
         database : Database or mapping of str to Relation
+            Tables.
+        y : None
+            Ignored.
 
         Raises
         ------
         InputError
-            If the database contradicts itself, a parameter is out of range, or memory does not suffice.
+            If tables contradict each other, a parameter is out of range, or memory is insufficient.
         """
         self.check()
         del y
-        linked, rng = self._prepare(database)
-        check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
-        start = beliefs(linked, self.rank, rng, prior=self._prior(), threads=self._threads)
-        self._take(self._improved(linked, start, self.max_iter, self.tol))
+        coupled, rng = self._prepare(database)
+        check_memory(5 * 8 * coupled.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
+        start = beliefs(coupled, self.rank, rng, prior=self._prior(), threads=self._threads)
+        self._take(self._improved(coupled, start, self.max_iter, self.tol))
         return self
 
-    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
         q = self.beliefs_
         if folded is not None:
-            q = self._improved(folded, extended(folded, q, sizes), FOLDING, self.tol)
-        if linked is not None:
-            q = self._improved(linked, q, sweeps, 0.0)
+            q = self._improved(folded, extended(folded, q, sizes), MAX_FOLD_IN_SWEEPS, self.tol)
+        if coupled is not None:
+            q = self._improved(coupled, q, sweeps, 0.0)
         self._take(q)
 
-    def _improved(self, linked: Linked, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
-        solver = variational(linked, start, prior=self._prior(), threads=self._threads)
+    def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
+        solver = variational(coupled, start, prior=self._prior(), threads=self._threads)
         arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
         self.bound_ = -self.history_[-1]
-        return Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
+        return Beliefs.of(arrays, len(coupled.terms), len(coupled.sizes))
 
-    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+    def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         q = self.beliefs_
-        squares = [moments(linked, q, t, self._threads)[1] for t in range(len(linked.terms))]
+        squares = [moments(coupled, q, t, self._threads)[1] for t in range(len(coupled.terms))]
         yield Given(q.means, q.alphas.tolist(), np.diag(q.relevance[s]), np.zeros(self.rank), q.covariances, squares)
 
     def _take(self, q: Beliefs) -> None:
@@ -153,7 +160,7 @@ class VariationalFactorization(DatabaseModel):
 
     @property
     def relevance_(self) -> dict[str, NDArray[np.float64]]:
-        """By type, the share of each component in the squares of the means."""
+        """Share of each component in the sum of squared means, by type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
@@ -171,14 +178,17 @@ class VariationalFactorization(DatabaseModel):
 
 
 SWEEPS = 10
-"""Of point estimates before the first of the bound. Without any, components of a tensor of truth values stayed at zero
-from some starts, and one was not enough; from 10 on the bound of ratings was highest (0 to 30 tried)."""
+"""Sweeps of point estimates before variational ones.
+
+Without any, components of a tensor of truth values stayed at zero from some starts, and one was not enough; from 10 on
+the bound of ratings was highest (0 to 30 tried).
+"""
 SPREAD = 0.1
-"""Variance of rows, over the rank, and of biases at the start: small, but above zero for the bound to exist."""
+"""Initial variance of rows (divided by the rank) and biases: small, but positive so that the bound exists."""
 
 
 class GammaPrior(NamedTuple):
-    """Shape and rate of the distributions of precisions before anything is seen."""
+    """Shape and rate of the gamma prior of precisions."""
 
     shape: float = 1.0
     rate: float = 1.0
@@ -186,19 +196,19 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The parameters of q.
+    """Parameters of the variational posterior.
 
     Attributes
     ----------
     means : State
-        Of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
+        Means of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
     covariances : ndarray of shape (rows of the stack, R, R)
     variances : list of ndarray
-        Of intercepts (zero) and biases, by table.
+        Variances of intercepts (zero) and biases, by table.
     relevance : list of ndarray of shape (R,)
         Expected precision of each component, by factor.
     bias_precisions : list of ndarray of shape (modes,)
-        By table; empty without biases.
+        Expected precision of biases, by table; empty without biases.
     alphas : ndarray of shape (tables,)
         Expected precision of the noise; 1 unless the loss is squared.
     """
@@ -211,13 +221,13 @@ class Beliefs:
     alphas: Array
 
     def arrays(self) -> list[Array]:
-        """Give all of them in a list, copied."""
+        """Return copies of all parameters in a flat list."""
         parts = [*self.means, self.covariances, *self.variances, *self.relevance, *self.bias_precisions, self.alphas]
         return [part.copy() for part in parts]
 
     @classmethod
     def of(cls, arrays: Sequence[Array], tables: int, factors: int) -> Beliefs:
-        """Take what :meth:`arrays` gave."""
+        """Restore parameters from the list of :meth:`arrays`."""
         ends = np.cumsum([1 + tables, 1, tables, factors, tables]).tolist()
         means, covariances, variances, relevance, precisions, alphas = (
             list(arrays[a:b]) for a, b in zip([0, *ends], [*ends, len(arrays)], strict=True)
@@ -225,168 +235,154 @@ class Beliefs:
         return cls(means, covariances[0], variances, relevance, precisions, alphas[0])
 
 
-def beliefs(linked: Linked, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
-    """Give beliefs to start from: a few sweeps of point estimates, and small covariances."""
-    scattered = linked.start(rank, rng, scale=1.0)
-    ridges = [1.0] * len(linked.sizes)
-    points = run(collective(linked, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
+def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prior: GammaPrior, threads: int) -> Beliefs:
+    """Return the initial posterior: a few sweeps of point estimates, and small covariances."""
+    scattered = coupled.start(rank, rng, scale=1.0)
+    ridges = [1.0] * len(coupled.sizes)
+    points = run(collective(coupled, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
     if points.interrupted:
         raise KeyboardInterrupt
     means = points.factors
-    size = linked.offsets[-1] + 1
+    size = coupled.offsets[-1] + 1
     covariances = np.broadcast_to(SPREAD * np.eye(rank) / rank, (size, rank, rank)).copy()
     covariances[-1] = 0
-    tables = range(len(linked.terms))
+    tables = range(len(coupled.terms))
     return Beliefs(
         means,
         covariances,
         [np.where(np.arange(len(means[1 + t])), SPREAD, 0.0) for t in tables],
-        [np.full(rank, prior.shape / prior.rate) for _ in linked.sizes],
-        [np.full(len(linked.parts(t)), prior.shape / prior.rate) for t in tables],
-        np.ones(len(linked.terms)),
+        [np.full(rank, prior.shape / prior.rate) for _ in coupled.sizes],
+        [np.full(len(coupled.parts(t)), prior.shape / prior.rate) for t in tables],
+        np.ones(len(coupled.terms)),
     )
 
 
-def extended(linked: Linked, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
-    """Give beliefs of factors of fewer rows those that they lack: means of zero, and small covariances."""
+def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
+    """Extend a posterior to larger factors by means of zero and small covariances."""
     rank = q.covariances.shape[-1]
-    covariances, *variances = linked.extended([q.covariances, *q.variances], sizes)
+    covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
     covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
     for t, variance in enumerate(variances):
-        for part in linked.parts(t):
+        for part in coupled.parts(t):
             variance[part][variance[part] == 0] = SPREAD
-    return replace(q, means=linked.extended(q.means, sizes), covariances=covariances, variances=variances)
+    return replace(q, means=coupled.extended(q.means, sizes), covariances=covariances, variances=variances)
 
 
-def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    r"""Improve one part of q after the other.
+def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
+    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
 
-    Parameters
-    ----------
-    linked : Linked
-        Tables of squared, logistic or softplus-Poisson losses.
-    start : Beliefs
-        Where to begin; it is not changed.
-    prior : GammaPrior
-        Of all precisions.
-    threads : int
-        The result does not depend on them.
-
-    Yields
-    ------
-    Sweep
-        :meth:`Beliefs.arrays`, and the negative bound, which never rises; first the start.
-
-    Raises
-    ------
-    InputError
-        If a loss is no likelihood.
+    Losses must be squared, logistic or softplus-Poisson. Yields :meth:`Beliefs.arrays` and the negative bound, which
+    never increases; first the start.
     """
-    for term in linked.terms:
+    for term in coupled.terms:
         if isinstance(term.loss, Huber):
-            raise InputError("a Huber loss is no likelihood; use the squared one, or point estimates")
-    q = Beliefs.of(start.arrays(), len(linked.terms), len(linked.sizes))
-    tables = range(len(linked.terms))
-    known = [moments(linked, q, t, threads) for t in tables]
+            raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
+    q = Beliefs.of(start.arrays(), len(coupled.terms), len(coupled.sizes))
+    tables = range(len(coupled.terms))
+    known = [moments(coupled, q, t, threads) for t in tables]
     while True:
-        yield Sweep(q.arrays(), -_bound(linked, q, known, prior))
-        c, y = curves(linked, [m for m, _ in known], [square for _, square in known])
+        yield Sweep(q.arrays(), -_bound(coupled, q, known, prior))
+        c, y = curves(coupled, [m for m, _ in known], [square for _, square in known])
         c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
-        for s in range(len(linked.sizes)):
-            _improve_factor(linked, q, s, c, y, threads)
-            if not linked.folds:
-                q.relevance[s] = _relevance(linked, q, s, prior)
+        for s in range(len(coupled.sizes)):
+            _improve_factor(coupled, q, s, c, y, threads)
+            if not coupled.folds:
+                q.relevance[s] = _relevance(coupled, q, s, prior)
         for t in tables:
-            m = linked.products(q.means[0], t, threads) + linked.biases(q.means[1 + t], t)
-            _improve_biases(linked, q, t, c[t], y[t], m, prior)
-        known = [moments(linked, q, t, threads) for t in tables]
-        for t, term in enumerate(linked.terms):
-            if isinstance(term.loss, Squared) and not linked.folds:
-                number, squares = _residual(linked, q, t, known[t])
+            m = coupled.products(q.means[0], t, threads) + coupled.biases(q.means[1 + t], t)
+            _improve_biases(coupled, q, t, c[t], y[t], m, prior)
+        known = [moments(coupled, q, t, threads) for t in tables]
+        for t, term in enumerate(coupled.terms):
+            if isinstance(term.loss, Squared) and not coupled.folds:
+                number, squares = _residual(coupled, q, t, known[t])
                 q.alphas[t] = (prior.shape + number / 2) / (prior.rate + squares / 2)
 
 
-def second_moments(linked: Linked, q: Beliefs) -> list[Array]:
-    """Give the expected Gram matrix of each factor."""
-    return [gram + linked.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(linked.grams(q.means[0]))]
+def second_moments(coupled: CoupledTables, q: Beliefs) -> list[Array]:
+    """Return the expected Gram matrix of each factor."""
+    return [gram + coupled.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(coupled.grams(q.means[0]))]
 
 
-def moments(linked: Linked, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
-    """Give mean and expected square of the predictions of the listed entries of a table."""
-    product, square = row_moments(linked.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
-    mean = product + linked.biases(q.means[1 + t], t)
-    return mean, square - product**2 + linked.biases(q.variances[t], t) + mean**2
+def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
+    """Return mean and expected square of the predictions of the observed entries of a table."""
+    product, square = row_moments(coupled.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
+    mean = product + coupled.biases(q.means[1 + t], t)
+    return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
 
 
-def _improve_factor(linked: Linked, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int) -> None:
-    means, touch = q.means, linked.touches[s]
-    left = [right - kappa * linked.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, q.alphas, strict=True)]
+def _improve_factor(
+    coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
+) -> None:
+    means, own = q.means, coupled.factor_entries[s]
+    left = [right - kappa * coupled.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, q.alphas, strict=True)]
     precision = np.diag(q.relevance[s])
-    if any(linked.zeros):
-        precision = precision + linked.zero_precision(s, second_moments(linked, q), q.alphas.tolist())
+    if any(coupled.zeros):
+        precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
     variational_rows(
-        linked.equations(s, listed, left),
+        coupled.equations(s, listed, left),
         RandomRows(means[0], q.covariances),
-        RandomRows(linked.moved(means[0], s), linked.moved(q.covariances, s)),
+        RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
         precision=precision,
-        threads=1 if touch.alone else threads,
+        threads=1 if own.sequential else threads,
     )
 
 
-def _squares(linked: Linked, q: Beliefs, s: int) -> Array:
-    """Give the expected sum of squares of each column of a factor."""
-    spread = linked.factor(q.covariances, s)
-    return np.asarray((linked.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
+def _squares(coupled: CoupledTables, q: Beliefs, s: int) -> Array:
+    """Return the expected sum of squares of each column of a factor."""
+    spread = coupled.factor(q.covariances, s)
+    return np.asarray((coupled.factor(q.means[0], s) ** 2).sum(axis=0) + np.einsum("nrr->r", spread))
 
 
-def _relevance(linked: Linked, q: Beliefs, s: int, prior: GammaPrior) -> Array:
-    return np.asarray((prior.shape + linked.sizes[s] / 2) / (prior.rate + _squares(linked, q, s) / 2))
+def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) -> Array:
+    return np.asarray((prior.shape + coupled.sizes[s] / 2) / (prior.rate + _squares(coupled, q, s) / 2))
 
 
-def _improve_biases(linked: Linked, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior) -> None:
-    """Improve the intercept of a table, if it has one, then biases and their precision, one mode after the other."""
-    if linked.zeros[t]:
+def _improve_biases(
+    coupled: CoupledTables, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior
+) -> None:
+    """Update the intercept of a table, if any, then biases and their precision, one mode after another."""
+    if coupled.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
-    if not linked.folds:
+    if not coupled.folds:
         moved = float((y - c * (m - offsets[0])).sum() / c.sum())
         m += moved - offsets[0]
         offsets[0] = moved
-    sides = zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False)
+    sides = zip(coupled.parts(t), coupled.slots(t), coupled.terms[t].entries.indices.T, strict=False)
     for d, (part, slot, index) in enumerate(sides):
-        size, before, first = part.stop - part.start, offsets[part][index], linked.fixed[slot]
+        size, before, first = part.stop - part.start, offsets[part][index], coupled.fixed[slot]
         precision = np.bincount(index, c, minlength=size) + q.bias_precisions[t][d]
         found = np.bincount(index, y - c * (m - before), minlength=size) / precision
         offsets[part][first:], variances[part][first:] = found[first:], 1 / precision[first:]
         m += offsets[part][index] - before
-        if linked.folds:
+        if coupled.folds:
             continue
         squares = float((offsets[part] ** 2 + variances[part]).sum())
         q.bias_precisions[t][d] = (prior.shape + size / 2) / (prior.rate + squares / 2)
 
 
-def _residual(linked: Linked, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
-    """Give how many observations a table holds, and their expected sum of squared residuals."""
-    w, x, z = linked.weights[t], linked.values[t], linked.zeros[t]
+def _residual(coupled: CoupledTables, q: Beliefs, t: int, moments: tuple[Array, Array]) -> tuple[float, float]:
+    """Return the (weighted) number of observations of a table and their expected sum of squared residuals."""
+    w, x, z = coupled.weights[t], coupled.values[t], coupled.zeros[t]
     mean, square = moments
     number, squares = float(w.sum()), float(w @ (x * x - 2 * x * mean + square))
     if z:
-        number += z * (float(np.prod(linked.terms[t].entries.shape)) - len(x))
-        squares += z * (linked.all_squares(t, second_moments(linked, q)) - float(square.sum()))
+        number += z * (float(np.prod(coupled.terms[t].entries.shape)) - len(x))
+        squares += z * (coupled.all_squares(t, second_moments(coupled, q)) - float(square.sum()))
     return number, squares
 
 
-def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
-    """Give the bound on the logarithm of the probability of the tables."""
+def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
+    """Return the evidence lower bound."""
     from scipy.special import gammaln, xlogy
 
     total = 0.0
-    for t, term in enumerate(linked.terms):
+    for t, term in enumerate(coupled.terms):
         mean, square = moments[t]
-        w, x = linked.weights[t], linked.values[t]
+        w, x = coupled.weights[t], coupled.values[t]
         if isinstance(term.loss, Squared):
-            number, squares = _residual(linked, q, t, moments[t])
+            number, squares = _residual(coupled, q, t, moments[t])
             a = prior.shape + number / 2
             total += _gamma_bound(a, q.alphas[t], prior, number) - 0.5 * q.alphas[t] * squares
             total -= 0.5 * number * np.log(2 * np.pi)
@@ -396,21 +392,21 @@ def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], p
         elif isinstance(term.loss, SoftplusPoisson):
             kappa = 0.25 + 0.17 * x
             total -= float(w @ (term.loss.value(x, mean) + 0.5 * kappa * (square - mean**2)))
-            total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # what the loss leaves out of the likelihood
-        for d, part in enumerate(linked.parts(t)):
+            total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # constants of the likelihood that the loss omits
+        for d, part in enumerate(coupled.parts(t)):
             b, v, rho = q.means[1 + t][part], q.variances[t][part], q.bias_precisions[t][d]
             total += _gamma_bound(prior.shape + len(b) / 2, rho, prior, len(b)) - 0.5 * rho * float((b * b + v).sum())
             total += 0.5 * float(np.log(v).sum()) + 0.5 * len(b)
-    for s, size in enumerate(linked.sizes):
-        for a, squares in zip(q.relevance[s], _squares(linked, q, s), strict=True):
+    for s, size in enumerate(coupled.sizes):
+        for a, squares in zip(q.relevance[s], _squares(coupled, q, s), strict=True):
             total += _gamma_bound(prior.shape + size / 2, a, prior, size) - 0.5 * a * squares
-        total += 0.5 * float(np.linalg.slogdet(linked.factor(q.covariances, s))[1].sum())
+        total += 0.5 * float(np.linalg.slogdet(coupled.factor(q.covariances, s))[1].sum())
         total += 0.5 * size * len(q.relevance[s])
     return float(total)
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Give what a precision adds: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and its entropy."""
+    r"""Return the bound's part of a precision: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and entropy."""
     from scipy.special import digamma, gammaln
 
     rate = shape / mean

@@ -1,12 +1,12 @@
-r"""Stochastic gradient descent of factorization machines, over batches of rows or of pairs of rows.
+r"""Stochastic gradient descent of factorization machines over mini-batches of rows or pairs of rows.
 
-A feature's penalty is spread over the rows that it stands in, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f
-v_{jf}^2` for each of these :math:`N_j`; :math:`n_j` is their number too, or the sum of their weights.
+The penalty of a feature is distributed over its rows, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f v_{jf}^2` for
+each of these :math:`N_j`; :math:`n_j` is their number too, or the sum of their weights.
 
-Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by the mean gradient
-of the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent ones no farther;
-then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared gradients of the parameter so
-far.
+Epoch :math:`t`, from 0, has the learning rate :math:`\eta / (1 + d t)`. A plain step moves each feature by its mean
+gradient over the rows of the batch that have it, so that rare features move as far as with single rows and frequent
+ones no farther; then the penalty shrinks it. Adagrad moves by the sum of the gradients, divided by the root of the sum
+of all squared gradients of the parameter so far.
 
 References
 ----------
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.solvers.run import Sweep
-from polyadic.supervised.kernels import Moves, anova_scores
+from polyadic.supervised.kernels import GradientBuffer, anova_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from polyadic.core.losses import Loss
     from polyadic.core.solvers.sgd import Steps
+    from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge
     from polyadic.supervised.kernels import FeatureTable
-    from polyadic.supervised.machine_descent import Machine, Observed, Ridge
 
     Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ EPS = 1e-8
 
 
 class Pairs(NamedTuple):
-    """Rows of a table of which one is to score above the other.
+    """Pairs of rows of a table, the first of which should score higher.
 
     Attributes
     ----------
@@ -54,34 +54,35 @@ class Pairs(NamedTuple):
     worse: NDArray[np.int64]
 
     def loss(self, V: Array, orders: NDArray[np.int64]) -> float:
-        """Give the sum of ``log(1 + exp(-difference))``."""
+        """Return the sum of ``log(1 + exp(-difference))``."""
         m = anova_scores(self.table, V, orders=orders)
         return float(np.logaddexp(0, m[self.worse] - m[self.better]).sum())
 
 
 class Stepper:
-    r"""A machine that moves, and what it remembers of its moves.
+    """State of stochastic gradient descent.
 
     Parameters
     ----------
     start : Machine
-        It is not changed.
+        Not changed.
     orders : ndarray of shape (K,)
-        Rising.
+        Order of each column, non-decreasing.
     ridge : Ridge
     steps : Steps
+        Learning rates.
     batch : int
-        Rows, or pairs, of a step.
+        Rows or pairs per step.
     adagrad : bool
     squares : (float, ndarray of shape (features, K)), optional
-        Sums of squared gradients to go on with.
+        Sums of squared gradients to continue from.
 
     Attributes
     ----------
     bias, V
-        Where it is.
+        Current parameters.
     counts, rows : ndarray of shape (features,)
-        :math:`n_j` and :math:`N_j`; the caller keeps them up.
+        :math:`n_j` and :math:`N_j`, maintained by the caller.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Stepper:
         self.epochs = 0
         self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)
-        self._moves = Moves(self.V.shape, squares=before)
+        self._moves = GradientBuffer(self.V.shape, squares=before)
 
     @property
     def squares(self) -> tuple[float, Array]:
@@ -109,7 +110,7 @@ class Stepper:
         return self._bias_squares, self._moves.squares
 
     def epoch(self, data: Observed, loss: Loss, order: NDArray[np.int64]) -> None:
-        """Go once through these rows."""
+        """Run one epoch over rows in the given order."""
 
         def slopes(part: NDArray[np.int64], m: Array) -> Array:
             g = loss.grad(data.y[part], m)
@@ -120,7 +121,7 @@ class Stepper:
         self.epochs += 1
 
     def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
-        """Go once through these pairs."""
+        """Run one epoch over pairs in the given order."""
         from scipy.special import expit
 
         def slopes(m: Array) -> Array:
@@ -133,7 +134,7 @@ class Stepper:
         self.epochs += 1
 
     def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        # what a feature's penalty is in each of its rows; constant through an epoch
+        # a feature's penalty in each of its rows; constant during an epoch
         self._shares = self._ridge.features(self.counts) / np.maximum(self.rows, 1)
         return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
 
@@ -155,22 +156,9 @@ class Stepper:
 def descend_rows(
     stepper: Stepper, data: Observed, *, loss: Loss, orders: NDArray[np.int64], ridge: Ridge, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Go through all rows again and again, each time in another order.
+    """Iterate over epochs of all rows, each in a new random order.
 
-    Parameters
-    ----------
-    stepper : Stepper
-        It moves.
-    data : Observed
-    loss : Loss
-    orders, ridge
-        As those of the stepper.
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    Sweep
-        Of factors ``[bias, V]``; first the start, then the end of each epoch.
+    Yields factors ``[bias, V]``: first the start, then the end of each epoch. ``stepper`` is updated in place.
     """
     stepper.counts, stepper.rows = data.counts, data.table.counts
     while True:
@@ -188,26 +176,14 @@ def descend_row_pairs(
     ridge: Ridge,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    """Go through drawn pairs again and again, each time through others.
+    """Iterate over epochs of newly sampled pairs.
 
-    Parameters
-    ----------
-    stepper : Stepper
-        It moves.
-    drawn : callable
-        Draws pairs.
-    orders, ridge
-        As those of the stepper.
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    Sweep
-        Of factors ``[V]``; first the start, then the end of each epoch. The objective is that of the first pairs.
+    Yields factors ``[V]``: first the start, then the end of each epoch. The objective is that of the first sample.
+    ``stepper`` is updated in place.
     """
     first = drawn(rng)
     at = np.concatenate([first.better, first.worse])
-    # a feature that none of these pairs has may be in others
+    # features absent from these pairs may occur in others
     stepper.counts = stepper.rows = np.maximum(first.table.times(at), 1)
     while True:
         V = stepper.V.copy()

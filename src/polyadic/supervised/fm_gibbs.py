@@ -1,13 +1,12 @@
-r"""Bayesian factorization machines: penalties are learned, predictions are means over draws.
-
-Gibbs sampling of factorization machines.
+r"""Bayesian factorization machines, fitted by Gibbs sampling.
 
 .. math:: y \sim N(m(x), \alpha^{-1}) \ \text{or}\ P(y = 1) = \Phi(m(x)), \quad
           v_{jf} \sim N(\mu_{gf}, \lambda_{gf}^{-1}), \quad \mu_{gf} \sim N(0, (\beta_0 \lambda_{gf})^{-1}), \quad
           \alpha, \lambda_{gf} \sim \Gamma(a_0, b_0), \quad w_0 \sim N(0, \rho_0^{-1})
 
-where feature j is of group g. Given all else, each is drawn from its distribution, so penalties are learned, one for
-each column and group. Truth values become normal given a variable of unit variance that is above 0 where they are true.
+where feature j belongs to group g. Each variable is drawn from its conditional distribution, so the penalties are
+learned, one per column and group. Binary targets are handled by normal latent variables of unit variance that are
+positive where the target is true.
 
 References
 ----------
@@ -28,9 +27,9 @@ from polyadic.completion.coupled.draws import Average, Chain
 from polyadic.completion.coupled.gibbs import Draw, Priors
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Natural, Seed, Threads
+from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase, Rank
+from polyadic.supervised.fm_coordinate_descent import Observed, started
 from polyadic.supervised.kernels import anova_scores, anova_sweep
-from polyadic.supervised.machine_base import FactorizationMachineBase, Rank, TwoClasses
-from polyadic.supervised.machine_descent import Observed, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,21 +39,21 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class DrawnMachine(FactorizationMachineBase):
-    """Base of machines that are drawn; results are ``draws_``, which predictions are means over."""
+class GibbsMachine(FactorizationMachineBase):
+    """Base class of factorization machines fitted by Gibbs sampling; predictions are means over ``draws_``."""
 
     rank: Rank = 8
     _: KW_ONLY
     order: Count = 2
     burn_in: Natural = 20
     draws: Count = 200
-    kept: Count = 100
+    n_samples: Count = 100
     scale: Amount = 0.1
     seed: Seed = None
     threads: Threads = None
 
     def _draw(self, data: Observed, groups: ArrayLike | None, *, probit: bool) -> float:
-        """Draw machines; give the standard deviation of the noise, the mean over draws."""
+        """Sample machines and return the posterior mean of the noise standard deviation."""
         rng, orders, threads = np.random.default_rng(self.seed), self._orders, self._threads
         which = checked_groups(groups, data.table.shape[1])
         V = started(data.table, orders, self.scale, rng)
@@ -63,7 +62,7 @@ class DrawnMachine(FactorizationMachineBase):
             how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
             return draw_machines(data, draw, probit=probit, **how)  # type: ignore[arg-type]
 
-        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, kept=self.kept)
+        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, n_samples=self.n_samples)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.draws_ = [(float(draw.state[0][0]), draw.state[1]) for draw in chain.draws]
@@ -72,7 +71,7 @@ class DrawnMachine(FactorizationMachineBase):
         return float(noise.mean[0])
 
     def _average(self, X: Any, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Average:
-        """Average a function of the scores of rows over draws."""
+        """Average a function of the scores of rows over the posterior samples."""
         check_is_fitted(self)
         table, orders, threads = self._table(X), self._orders, self._threads
         average = Average()
@@ -81,44 +80,50 @@ class DrawnMachine(FactorizationMachineBase):
         return average
 
 
-class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignore[misc]
-    r"""The model of :class:`~polyadic.supervised.machines.FactorizationMachine`, drawn given the data.
+class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignore[misc]
+    """Bayesian factorization machine for regression.
 
-    Parameters are drawn again and again from their distribution given the data
-    (:mod:`polyadic.supervised.gibbs_machines`), with one penalty for each column and group of features. Targets
-    are taken in standard deviations from their mean.
+    The model of :class:`~polyadic.supervised.factorization_machines.FactorizationMachine`, with parameters sampled from
+    their posterior by Gibbs sampling (:mod:`polyadic.supervised.fm_gibbs`) and one learned penalty per column and
+    feature group. Targets are standardized internally.
 
     Parameters
     ----------
-    rank, order
-        As those of the other.
-    burn_in, draws : int
-        Sweeps before draws are kept, and draws that are made.
-    kept : int
-        Draws kept at most, evenly spread over those made; predictions are means over them.
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
     scale : float
-        Standard deviation of the factors at the start.
+        Standard deviation of the initial factors.
     clip : bool
-        Whether each draw predicts nothing beyond the targets it was fitted to, as ratings have it.
+        Clip the predictions of each sample to the range of the training targets, as suits ratings.
     seed : int, optional
+        Seed of the random generator.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
     draws_ : list of (float, ndarray of shape (features, columns))
-        Biases and parameters kept, the linear weights first, for targets in units of ``scale_`` from ``mean_``.
+        Stored biases and parameters, linear weights first, for targets standardized by ``mean_`` and ``scale_``.
     penalties_ : ndarray of shape (groups, columns)
-        Mean precisions of the parameters.
+        Posterior means of the precisions of the parameters.
     noise_ : float
-        Standard deviation of the noise, the mean over draws.
+        Posterior mean of the standard deviation of the noise.
     mean_, scale_ : float
+        Mean and standard deviation of the targets.
     range_ : (float, float)
-        Of the targets.
+        Smallest and largest target.
     n_draws_ : int
-        Draws made.
+        Number of samples drawn.
     interrupted_ : bool
-        Whether Ctrl-C ended the draws; those made are kept.
+        Whether Ctrl-C ended the sampling early. Samples drawn before are kept.
 
     References
     ----------
@@ -138,19 +143,22 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
     clip: bool = False
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Draw machines given rows of features and their numbers.
+        """Sample machines from the posterior given feature vectors and targets.
 
         Parameters
         ----------
         X : csr or array of shape (rows, features)
+            Feature vectors.
         y : array of shape (rows,)
+            Targets.
         groups : array of int of shape (features,), optional
-            Features whose penalties are learned together, such as those of users, those of films; one group by default.
+            Group of each feature, such as users and films. Features of a group share their penalties. By default one
+            group.
 
         Raises
         ------
         InputError, ValueError
-            If values are not finite, shapes do not fit, or a parameter is out of range.
+            If values are not finite, shapes do not match, or a parameter is out of range.
         """
         self.check()
         table, numbers = self._table_and_targets(X, y, reset=True, numeric=True)
@@ -162,11 +170,18 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Give the expected number of each row; with ``return_std`` also its standard deviation, noise included.
+        """Return the posterior mean of the target of each row.
+
+        Parameters
+        ----------
+        X : csr or array of shape (rows, features)
+            Feature vectors.
+        return_std : bool
+            Also return the predictive standard deviation, including the noise.
 
         Returns
         -------
-        ndarray of shape (rows,), or two of them
+        ndarray of shape (rows,), or a pair of them
         """
         average = self._average(X, self._number)
         if not return_std:
@@ -175,7 +190,7 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         if self.clip:
-            raise InputError("clip=True cuts what each draw predicts, to which features do not add up; set clip=False")
+            raise InputError("clipped predictions are not a sum of feature contributions; set clip=False")
         return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
     def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -183,11 +198,36 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         return numbers.clip(*self.range_) if self.clip else numbers
 
 
-class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
-    r"""One of two classes: :math:`P(y = 1) = \Phi(m(x))`, the mean over draws of machines.
+class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
+    r"""Bayesian factorization machine for two classes, :math:`P(y = 1) = \Phi(m(x))`.
 
-    Parameters and attributes are those of :class:`BayesianFactorizationMachine`, save ``clip`` and what is of targets;
-    ``classes_`` are the two, of which the score is for the second.
+    Probabilities are means over posterior samples. For more classes use ``sklearn.multiclass.OneVsRestClassifier``.
+
+    Parameters
+    ----------
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
+    scale : float
+        Standard deviation of the initial factors.
+    seed : int, optional
+        Seed of the random generator.
+    threads : int, optional
+        Number of threads. All cores by default; the result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Classes. Scores are for the second.
+    draws_, penalties_, n_draws_, interrupted_
+        As for :class:`BayesianFactorizationMachine`.
 
     References
     ----------
@@ -205,21 +245,24 @@ class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
     """
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
-        """Draw machines given rows of features and their classes; else as :meth:`BayesianFactorizationMachine.fit`."""
+        """Sample machines from the posterior given feature vectors and classes.
+
+        Parameters and errors are those of :meth:`BayesianFactorizationMachine.fit`, with two classes as targets.
+        """
         self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
         self._draw(Observed(table, self._learned(labels)), groups, probit=True)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probabilities of both classes, of shape (rows, 2)."""
+        """Return the probabilities of both classes, shape (rows, 2)."""
         from scipy.special import ndtr
 
         p = self._average(X, ndtr).mean
         return np.column_stack([1 - p, p])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Give the probit of the second class, so that 0 is undecided."""
+        """Return the probit of the probability of the second class; 0 is the decision boundary."""
         from scipy.special import ndtr, ndtri
 
         p = self._average(X, ndtr).mean
@@ -227,30 +270,24 @@ class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
 
 
 def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
-    """Give the group of each feature, all in one by default.
-
-    Raises
-    ------
-    InputError
-        If there is not one whole number from 0 on for each feature.
-    """
+    """Return the group of each feature, renumbered without gaps; by default one group."""
     if groups is None:
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
     if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
-        raise InputError(f"groups must be a whole number from 0 for each of {features} features; got {group!r:.80}")
+        raise InputError(f"groups must be a non-negative integer for each of {features} features; got {group!r:.80}")
     return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)
 
 
 PRIORS = Priors(beta=1.0, shape=0.5, rate=0.5, intercept=1.0)
-"""Those of libFM, save that it knows nothing of the bias; here values are in standard deviations from their mean."""
+"""Priors of libFM, plus one of the bias, which libFM leaves free; targets are standardized."""
 
-KEPT = 1 << 28
-"""Bytes at most of what is kept of all rows from draw to draw, to be kept up and not computed anew."""
+MAX_CACHE_BYTES = 1 << 28
+"""Maximum number of bytes of cached polynomials of all rows, updated between sweeps instead of recomputed."""
 
 
 def first_draw(V: Array, groups: int) -> Draw:
-    """Begin at these parameters, a bias of 0, and hyper-parameters of 0 and 1."""
+    """Return the initial state: given parameters, a bias of 0, means of 0 and precisions of 1."""
     K = V.shape[1]
     return Draw([np.zeros(1), V, np.zeros((groups, K)), np.ones((groups, K))], np.ones(1))
 
@@ -266,35 +303,34 @@ def draw_machines(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> Iterator[Draw]:
-    r"""Draw machines one after another.
+    r"""Yield states of the Gibbs sampler.
 
     Parameters
     ----------
     data : Observed
-        With ``probit``, y is 0 or 1; weights are not used.
+        With ``probit``, y is 0 or 1. Weights are ignored.
     start : Draw
-        Of the state ``[bias, V, means, precisions]``, the latter of shape (groups, K), and :math:`\alpha`.
+        State ``[bias, V, means, precisions]``, the latter two of shape (groups, K), and :math:`\alpha`.
     orders : ndarray of shape (K,)
-        Rising.
+        Order of each column, non-decreasing.
     groups : ndarray of int of shape (features,)
-        From 0 on.
     priors : Priors
     probit : bool
-        Whether y is true or false; :math:`\alpha` is 1 then.
+        Binary targets; :math:`\alpha` is then 1.
     rng : Generator
     threads : int
-        The draws do not depend on them.
+        The result does not depend on it.
     """
     table, y, _ = data
     bias, V = float(start.state[0][0]), start.state[1]
     means, precisions = (part.copy() for part in start.state[2:])
     W, alpha = np.ascontiguousarray(V.T, float).copy(), float(start.alphas[0])
     sizes = np.bincount(groups, minlength=len(means))
-    # single precision halves what a draw reads; what is left adds up changes in double precision
-    kept = 4 * table.shape[0] * int(orders.sum()) <= KEPT
+    # single precision halves memory traffic; residuals accumulate in double precision
+    kept = 4 * table.shape[0] * int(orders.sum()) <= MAX_CACHE_BYTES
     shared = {d: np.zeros((table.shape[0], d), np.float32) for d in orders.tolist()}
     caches = [shared[d].copy() if kept else shared[d] for d in orders.tolist()]
-    kept_up = False
+    reuse_terms = False
     left = y - bias - anova_scores(table, V, orders=orders, threads=threads)
     z = y
     while True:
@@ -313,10 +349,10 @@ def draw_machines(
             ridge = precisions[groups, f]
             C[:, 0] = before = left.astype(np.float32)
             pull, noise = ridge * means[groups, f], rng.standard_normal(len(v))
-            how: dict[str, Any] = {"precision": alpha, "kept_up": kept_up, "threads": threads}
+            how: dict[str, Any] = {"precision": alpha, "reuse_terms": reuse_terms, "threads": threads}
             anova_sweep(table, v, C, ridge=ridge, pull=pull, noise=noise, **how)
             left = left + (C[:, 0] - before)
-        kept_up = kept
+        reuse_terms = kept
         state = [np.array([bias]), np.ascontiguousarray(W.T), means.copy(), precisions.copy()]
         yield Draw(state, np.array([alpha]))
 
@@ -333,9 +369,9 @@ def _draw_priors(
 
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
-    """Draw normal variables of means ``m`` and variance 1, above 0 where ``y`` is 1, below where it is 0."""
+    """Draw normal variables of means ``m`` and variance 1, positive where ``y`` is 1 and negative where it is 0."""
     from scipy.special import log_ndtr, ndtri_exp
 
     sign = 2 * y - 1
-    u = np.log1p(-rng.random(len(m)))  # of numbers above 0
+    u = np.log1p(-rng.random(len(m)))  # argument is above 0
     return np.asarray(m - sign * ndtri_exp(u + log_ndtr(sign * m)))

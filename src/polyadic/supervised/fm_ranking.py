@@ -1,4 +1,4 @@
-"""Factorization machines that rank: rows that were chosen above those that were not."""
+"""Factorization machines for ranking."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
+from polyadic.supervised.base import PointMachine, Rank, canonical
+from polyadic.supervised.fm_coordinate_descent import Machine
+from polyadic.supervised.fm_sgd import Pairs, Stepper, descend_row_pairs
 from polyadic.supervised.kernels import FeatureTable
-from polyadic.supervised.machine_base import PointMachine, Rank, canonical
-from polyadic.supervised.machine_descent import Machine
-from polyadic.supervised.machine_steps import Pairs, Stepper, descend_row_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,30 +25,54 @@ if TYPE_CHECKING:
 
 
 class FactorizationMachineRanker(PointMachine):
-    r"""Scores that put the better row of a group above the worse one, by Bayesian personalised ranking.
+    r"""Factorization machine for ranking, by Bayesian personalised ranking (BPR).
 
     .. math:: \min \sum_{(a, b)} -\log \sigma(m(x_a) - m(x_b)) + \tfrac12 \sum_j n_j^\gamma (\lambda_w w_j^2 + \lambda
               \|v_j\|^2)
 
-    over drawn pairs of rows of which a is better, by Adagrad. Each row that is better than some of its group meets
-    ``negatives`` of these in an epoch.
+    over random pairs of rows of the same group, the first of which has the higher grade, by Adagrad. In each epoch
+    every row is paired with ``n_negatives`` lower-graded rows of its group.
 
     Parameters
     ----------
-    rank, order, ridge, linear_ridge, count_power, scale, step, decay, seed, threads, callback
-        As those of :class:`~polyadic.supervised.machines.FactorizationMachine`, with Adagrad.
-    negatives : int
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    ridge : float
+        Penalty :math:`\lambda` on the factors.
+    linear_ridge : float
+        Penalty :math:`\lambda_w` on the linear weights.
+    count_power : float
+        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
+        proportion to their rows.
+    n_negatives : int
+        Number of lower-graded rows sampled per row and epoch.
+    scale : float
+        Standard deviation of the initial factors.
+    learning_rate : float
+        Initial Adagrad learning rate :math:`\eta`. Epoch :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
+    decay : float
+        Decay :math:`d` of the learning rate.
     batch : int
-        Pairs of a step.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
+        Number of pairs in a mini-batch.
+    max_iter : int
+        Maximum number of epochs.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Seed of the start and of the sampled pairs.
+    threads : int, optional
+        Number of threads. All cores by default; the result does not depend on it.
+    callback : callable, optional
+        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     V_, weights_, factors_
-        As those of :class:`~polyadic.supervised.machines.FactorizationMachine`.
+        As for :class:`~polyadic.supervised.factorization_machines.FactorizationMachine`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; the objective is that of pairs drawn once.
+        See :class:`~polyadic.core.model.Model`. The objective is that of pairs sampled once.
 
     References
     ----------
@@ -72,9 +96,9 @@ class FactorizationMachineRanker(PointMachine):
     ridge: Amount = 0.1
     linear_ridge: Amount = 0.1
     count_power: Amount = 0.5
-    negatives: Count = 1
+    n_negatives: Count = 1
     scale: Amount = 0.1
-    step: Positive = 0.1
+    learning_rate: Positive = 0.1
     decay: Amount = 0.0
     batch: Count = 256
     max_iter: Count = 50
@@ -84,36 +108,37 @@ class FactorizationMachineRanker(PointMachine):
     callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
-        """Fit to rows of features with grades, of which those of a group are comparable.
+        """Fit to graded feature vectors in groups.
 
         Parameters
         ----------
         X : csr or array of shape (rows, features)
+            Feature vectors.
         y : array of shape (rows,)
-            The higher the better.
+            Grades, higher is better.
         groups : array of shape (rows,)
-            What a row is of, such as a query or a user.
+            Group of each row, such as its query or user. Only rows of the same group are compared.
 
         Raises
         ------
         InputError, ValueError
-            If no group has two grades, shapes do not fit, or a parameter is out of range.
+            If no group has two different grades, shapes do not match, or a parameter is out of range.
         """
         self.check()
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)
         of = np.asarray(groups)
         if of.shape != grades.shape:
-            raise InputError(f"groups must be one for each of {len(grades)} rows; got shape {of.shape}")
+            raise InputError(f"groups must have one element for each of {len(grades)} rows; got shape {of.shape}")
         of = np.unique(of, return_inverse=True)[1]
         order = np.lexsort((grades, of))
         g, v = of[order], grades[order]
         new = np.r_[True, g[1:] != g[:-1]]
-        start = np.flatnonzero(new)[np.cumsum(new) - 1]  # of the group of each
+        start = np.flatnonzero(new)[np.cumsum(new) - 1]  # start of each row's group
         step = np.r_[True, new[1:] | (v[1:] != v[:-1])]
-        below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # how many of the group have lower grades
-        better = np.repeat(np.flatnonzero(below), self.negatives)
+        below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # number of lower grades in the group
+        better = np.repeat(np.flatnonzero(below), self.n_negatives)
         if not len(better):
-            raise InputError("no group has rows of two grades; there is nothing to rank")
+            raise InputError("no group has rows of different grades; there is nothing to rank")
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = start[better] + (rng.random(len(better)) * below[better]).astype(np.int64)
@@ -122,31 +147,35 @@ class FactorizationMachineRanker(PointMachine):
         return self._fit(drawn, table)
 
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
-        """Fit to items chosen in contexts, against drawn items that were not; rows are ``[context, item]``.
+        """Fit to items chosen in contexts, against randomly sampled items that were not chosen.
+
+        Feature vectors are ``[context, item]``.
 
         Parameters
         ----------
         contexts : csr or array of shape (contexts, features of contexts)
+            Features of the contexts.
         items : csr or array of shape (items, features of items)
+            Features of the items.
         chosen : csr or array of shape (contexts, items)
-            What is not zero was chosen.
+            Non-zero where the item was chosen in the context.
 
         Raises
         ------
         InputError
-            If shapes do not fit, nothing is chosen, or everything.
+            If shapes do not match, or no context has both chosen and other items.
         """
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
             raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
-            raise InputError("a value is not finite")
+            raise InputError("contexts, items and chosen must be finite")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
         free = np.flatnonzero(np.diff(N.indptr)[rows] < N.shape[1])
         if not len(free):
-            raise InputError("nothing is chosen, or everything; there is nothing to rank")
-        at = np.repeat(free, self.negatives)
+            raise InputError("no context has both chosen and other items; there is nothing to rank")
+        at = np.repeat(free, self.n_negatives)
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = absent_columns(N.indptr, N.indices, rows[at], number=N.shape[1], rng=rng)
@@ -159,12 +188,12 @@ class FactorizationMachineRanker(PointMachine):
         return self._fit(drawn, FeatureTable(canonical(block_diag([A[np.unique(rows[free])], B], format="csr"))))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Give the score of each row; scores of a group compare."""
+        """Return the score of each row; scores are comparable within a group."""
         return self._scores(X)
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
-        """Fit to drawn pairs; the table has the features that they may have."""
-        rng, steps = np.random.default_rng(self.seed), Steps(self.step, self.decay)
+        """Fit to sampled pairs; ``table`` has all features that can occur."""
+        rng, steps = np.random.default_rng(self.seed), Steps(self.learning_rate, self.decay)
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
         start = Machine(0.0, self._started(table, rng))
         stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)

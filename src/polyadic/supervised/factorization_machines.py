@@ -1,4 +1,4 @@
-"""Factorization machines: linear models with products of features whose weights have a low rank."""
+"""Factorization machines: linear models with low-rank weights of feature products."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
+from polyadic.supervised.base import BinaryClassifier, PointMachine, Rank
+from polyadic.supervised.fm_coordinate_descent import Machine, Observed, descend_features
+from polyadic.supervised.fm_sgd import Stepper, descend_rows
 from polyadic.supervised.kernels import anova_scores
-from polyadic.supervised.machine_base import PointMachine, Rank, TwoClasses
-from polyadic.supervised.machine_descent import Machine, Observed, descend_features
-from polyadic.supervised.machine_steps import Stepper, descend_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 Solver = Literal["als", "adagrad", "sgd"]
 LOSSES: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "poisson": LogPoisson()}
 BATCH, STEPS = 256, 64
-"""Rows of a step, if that makes so many steps an epoch."""
+"""Rows of a mini-batch, and the minimum number of mini-batches of an epoch, by default."""
 
 
 class Progress(NamedTuple):
-    """What further steps go on from, besides the parameters.
+    """State from which ``partial_fit`` continues, besides the parameters.
 
     Attributes
     ----------
     counts : ndarray of shape (features,)
-        In how many rows so far each feature stood, by their weights.
+        Weighted number of rows of each feature so far.
     rows : ndarray of int of shape (features,)
-        In how many, whatever their weights.
+        Number of rows of each feature so far.
     epochs : int
-        How often rows were gone through.
+        Number of passes.
     squares : (float, ndarray) or None
-        Sums of squared gradients, of Adagrad.
+        Adagrad's sums of squared gradients.
     """
 
     counts: NDArray[np.float64]
@@ -54,8 +54,8 @@ class Progress(NamedTuple):
     squares: tuple[float, NDArray[np.float64]] | None
 
 
-class DescendingMachine(PointMachine, ABC):
-    """Base of machines that descend a sum of losses of rows; results are ``bias_``, ``weights_`` and ``factors_``."""
+class PenalizedMachine(PointMachine, ABC):
+    """Base class of machines that minimise a penalized sum of losses."""
 
     rank: Rank = 8
     _: KW_ONLY
@@ -65,7 +65,7 @@ class DescendingMachine(PointMachine, ABC):
     linear_ridge: Amount = 1.0
     count_power: Amount = 0.5
     scale: Amount = 0.1
-    step: Positive | None = None
+    learning_rate: Positive | None = None
     decay: Amount = 0.0
     batch: Count | None = None
     max_iter: Count = 100
@@ -77,10 +77,10 @@ class DescendingMachine(PointMachine, ABC):
     @property
     @abstractmethod
     def _loss(self) -> Loss:
-        """The loss of a row."""
+        """Loss of a row."""
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
-        """Fit to rows; with others held out, keep the sweep of the lowest loss there."""
+        """Fit to rows; with validation data, keep the sweep of the lowest validation loss."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
@@ -99,7 +99,7 @@ class DescendingMachine(PointMachine, ABC):
         return self
 
     def _partial(self, data: Observed) -> Self:
-        """Go once through these rows, in their order, from where the model is."""
+        """Run one epoch over rows in their order, starting from the current state."""
         first, n = not hasattr(self, "V_"), data.table.counts
         nothing = np.zeros(len(n), np.int64)
         before = Progress(nothing.astype(float), nothing, 0, None) if first else self._progress_
@@ -112,7 +112,7 @@ class DescendingMachine(PointMachine, ABC):
         stepper.counts, stepper.rows, stepper.epochs = before.counts + data.counts, before.rows + n, before.epochs
         stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
         if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
-            raise InputError("the parameters became infinite or NaN and are as before; take shorter steps")
+            raise InputError("the parameters diverged, so this update was discarded; lower learning_rate")
         self.bias_, self.V_ = stepper.bias, stepper.V
         squares = stepper.squares if self.solver == "adagrad" else None
         self._progress_ = Progress(stepper.counts, stepper.rows, stepper.epochs, squares)
@@ -120,7 +120,7 @@ class DescendingMachine(PointMachine, ABC):
 
     def _stepper(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
         adagrad = self.solver == "adagrad"
-        step = (0.3 if adagrad else 0.02) if self.step is None else self.step
+        step = (0.3 if adagrad else 0.02) if self.learning_rate is None else self.learning_rate
         return Stepper(
             start,
             orders=self._orders,
@@ -132,7 +132,7 @@ class DescendingMachine(PointMachine, ABC):
         )
 
     def _start(self, data: Observed, rng: np.random.Generator) -> Machine:
-        """Begin with the constant that fits best, and small factors."""
+        """Return the best constant and small random factors."""
         V = self._started(data.table, rng)
         mean = float(np.average(data.y, weights=data.weights))
         if isinstance(self._loss, LogPoisson):
@@ -147,67 +147,71 @@ class DescendingMachine(PointMachine, ABC):
         return data.loss(self._loss, bias[0] + anova_scores(data.table, V, orders=self._orders))
 
 
-def goes_on(model: DescendingMachine) -> bool:
-    """Say whether a model has a ``partial_fit``.
-
-    Raises
-    ------
-    AttributeError
-        If its solver needs all rows at once.
-    """
+def supports_partial_fit(model: PenalizedMachine) -> bool:
+    """Return whether a model has ``partial_fit``; raise AttributeError if its solver needs all rows at once."""
     if model.solver == "als":
-        raise AttributeError("solver='als' needs all rows at once; take 'adagrad' or 'sgd' for partial_fit")
+        raise AttributeError("solver='als' needs all rows at once; use 'adagrad' or 'sgd' for partial_fit")
     return True
 
 
-class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[misc]
-    r"""Numbers from features and from their products.
+class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[misc]
+    r"""Factorization machine for regression.
 
     .. math:: m(x) = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots, \quad
               \min \sum_i \ell(y_i, m(x_i)) + \tfrac12 \sum_j n_j^\gamma (\lambda_w w_j^2 + \lambda \|v_j\|^2)
 
-    where feature j stands in :math:`n_j` rows; with ``order=3`` there are products of three features, with factors of
-    their own. A score costs time in proportion to what is not zero in a row.
+    where feature j occurs in :math:`n_j` rows. With ``order=3`` there are also products of three features, with factors
+    of their own. The cost of a score is proportional to the number of non-zero features of the row.
 
     Parameters
     ----------
     rank : int or tuple of int
-        Length of :math:`v_j`; a tuple has one for each order from 2 on.
+        Length of the factors :math:`v_j` of a feature. A tuple has one length for each order from 2 on.
     order : int
-        Features in a product at most; 1 for a linear model.
+        Maximum number of features in a product. 1 gives a linear model.
     loss : {"squared", "huber", "poisson"}
-        Half the squared error; absolute beyond 1; of counts whose logarithms are :math:`m`.
+        Loss of a target: half the squared error; Huber loss, linear beyond an error of 1; or Poisson loss for counts
+        with mean :math:`e^m`.
     solver : {"als", "adagrad", "sgd"}
-        One parameter solved for after another, which never raises the objective; or stochastic steps, which serve
-        ``partial_fit``.
-    ridge, linear_ridge : float
-        :math:`\lambda` and :math:`\lambda_w`.
+        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
+        Adagrad. Only the stochastic solvers support ``partial_fit``.
+    ridge : float
+        Penalty :math:`\lambda` on the factors.
+    linear_ridge : float
+        Penalty :math:`\lambda_w` on the linear weights.
     count_power : float
-        :math:`\gamma`: 0 penalises all features alike, 1 by their rows.
+        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
+        proportion to their rows.
     scale : float
-        Standard deviation of the factors at the start.
-    step, decay : float
-        Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; 0.3 for Adagrad, 0.02 without, by default.
+        Standard deviation of the initial factors.
+    learning_rate : float, optional
+        Initial learning rate :math:`\eta` of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD. Epoch
+        :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
+    decay : float
+        Decay :math:`d` of the learning rate.
     batch : int, optional
-        Rows of a step; 256, or fewer if that makes less than 64 steps an epoch.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
+    max_iter : int
+        Maximum number of sweeps or epochs.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
+        Seed of the random generator.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        Number of threads. All cores by default; the result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
     bias_ : float
-        :math:`w_0`.
+        Intercept :math:`w_0`.
     weights_ : ndarray of shape (features,)
-        :math:`w`.
+        Linear weights :math:`w`.
     factors_ : list of ndarray of shape (features, rank)
-        Of order 2, of order 3, ...
+        Factors of order 2, of order 3, ...
     V_ : ndarray of shape (features, columns)
-        Weights and factors, side by side.
+        Linear weights and factors side by side.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -229,41 +233,62 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
     loss: Literal["squared", "huber", "poisson"] = "squared"
 
     def check(self) -> None:
-        """Refuse settings out of range, and a loss that the solver cannot descend."""
+        """Raise InputError if a setting is out of range or the solver does not support the loss."""
         super().check()
         if self.solver == "als" and self.loss == "poisson":
-            raise InputError("solver='als' needs a loss of bounded curvature; loss='poisson' has none")
+            raise InputError(
+                "solver='als' needs a loss of bounded curvature; use 'adagrad' or 'sgd' for loss='poisson'"
+            )
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to rows of features, and to their numbers.
+        """Fit to feature vectors and targets.
 
         Parameters
         ----------
         X : csr or array of shape (rows, features)
+            Feature vectors.
         y : array of shape (rows,)
+            Targets.
         sample_weight : array of shape (rows,), optional
+            Weights of the rows.
         validation : (X, y), optional
-            The sweep of the lowest loss there is kept, and five without a gain end the fit.
+            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
+            without improvement.
 
         Raises
         ------
         InputError, ValueError
-            If values are not finite, shapes do not fit, or a parameter is out of range.
+            If values are not finite, shapes do not match, or a parameter is out of range.
         """
         self.check()
         data = self._observed(X, y, sample_weight, reset=True)
         return self._fit(data, None if validation is None else self._observed(*validation, None, reset=False))
 
-    @available_if(goes_on)  # type: ignore[untyped-decorator] # scikit-learn has no types
+    @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Go once through more rows, in their order, with a stochastic solver; shapes and errors as in :meth:`fit`."""
+        """Run one epoch over further rows, in their order, with a stochastic solver.
+
+        Parameters
+        ----------
+        X : csr or array of shape (rows, features)
+            Feature vectors.
+        y : array of shape (rows,)
+            Targets.
+        sample_weight : array of shape (rows,), optional
+            Weights of the rows.
+
+        Raises
+        ------
+        InputError, ValueError
+            As for :meth:`fit`, or if the parameters diverge.
+        """
         self.check()
         return self._partial(self._observed(X, y, sample_weight, reset=not hasattr(self, "V_")))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Give the number of each row."""
+        """Return the predicted target of each row."""
         m = self._scores(X)
         return np.exp(m) if self.loss == "poisson" else m
 
@@ -274,15 +299,56 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
     def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
         table, numbers = self._table_and_targets(X, y, reset=reset, numeric=True)
         if self.loss == "poisson" and numbers.min() < 0:
-            raise InputError(f"loss='poisson' is for counts; got {numbers.min():g}")
+            raise InputError(f"loss='poisson' needs targets of at least 0; got {numbers.min():g}")
         return Observed(table, numbers, checked_weights(weight, X))
 
 
-class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
-    r"""One of two classes from features and their products: :math:`P(y = 1) = \sigma(m(x))`, by the logistic loss.
+class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
+    r"""Factorization machine for two classes, :math:`P(y = 1) = \sigma(m(x))`, fitted by logistic loss.
 
-    Parameters and attributes are those of :class:`FactorizationMachine`, save ``loss``; ``classes_`` are the two, of
-    which the score is for the second. More classes: ``sklearn.multiclass.OneVsRestClassifier``.
+    For more classes use ``sklearn.multiclass.OneVsRestClassifier``.
+
+    Parameters
+    ----------
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    solver : {"als", "adagrad", "sgd"}
+        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
+        Adagrad. Only the stochastic solvers support ``partial_fit``.
+    ridge : float
+        Penalty :math:`\lambda` on the factors.
+    linear_ridge : float
+        Penalty :math:`\lambda_w` on the linear weights.
+    count_power : float
+        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
+        proportion to their rows.
+    scale : float
+        Standard deviation of the initial factors.
+    learning_rate : float, optional
+        Initial learning rate of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD.
+    decay : float
+        Decay :math:`d` of the learning rate, :math:`\eta / (1 + d t)` in epoch :math:`t`.
+    batch : int, optional
+        Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
+    max_iter : int
+        Maximum number of sweeps or epochs.
+    tol : float
+        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Seed of the random generator.
+    threads : int, optional
+        Number of threads. All cores by default; the result does not depend on it.
+    callback : callable, optional
+        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Classes. Scores are for the second.
+    bias_, weights_, factors_, V_, result_, history_, n_iter_, converged_, interrupted_
+        As for :class:`FactorizationMachine`.
 
     References
     ----------
@@ -300,21 +366,24 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to rows of features, and to their classes.
+        """Fit to feature vectors and classes.
 
         Parameters
         ----------
         X : csr or array of shape (rows, features)
+            Feature vectors.
         y : array of shape (rows,)
-            Of two classes.
+            Classes, exactly two.
         sample_weight : array of shape (rows,), optional
+            Weights of the rows.
         validation : (X, y), optional
-            The sweep of the lowest loss there is kept, and five without a gain end the fit.
+            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
+            without improvement.
 
         Raises
         ------
         InputError, ValueError
-            If values are not finite, there are not two classes, or a parameter is out of range.
+            If values are not finite, there are not exactly two classes, or a parameter is out of range.
         """
         self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
@@ -325,7 +394,7 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
             held_out = Observed(other, self._truth(labels))
         return self._fit(data, held_out)
 
-    @available_if(goes_on)  # type: ignore[untyped-decorator] # scikit-learn has no types
+    @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(
         self,
         X: Any,
@@ -334,12 +403,23 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Go once through more rows, in their order, with a stochastic solver; ``classes`` are due at the first call.
+        """Run one epoch over further rows, in their order, with a stochastic solver.
+
+        Parameters
+        ----------
+        X : csr or array of shape (rows, features)
+            Feature vectors.
+        y : array of shape (rows,)
+            Classes.
+        sample_weight : array of shape (rows,), optional
+            Weights of the rows.
+        classes : array of shape (2,), optional
+            The two classes. Required in the first call if ``y`` does not have both.
 
         Raises
         ------
         InputError, ValueError
-            As in :meth:`fit`, or if a row is of another class.
+            As for :meth:`fit`, if a row has another class, or if the parameters diverge.
         """
         self.check()
         first = not hasattr(self, "V_")
@@ -349,11 +429,11 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
         return self._partial(Observed(table, self._truth(labels), checked_weights(sample_weight, X)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Give the log-odds of the second class."""
+        """Return the log-odds of the second class."""
         return self._scores(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probabilities of both classes, of shape (rows, 2)."""
+        """Return the probabilities of both classes, shape (rows, 2)."""
         from scipy.special import expit
 
         m = self.decision_function(X)
@@ -365,13 +445,7 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64] | None:
-    """Give weights of rows, if there are any.
-
-    Raises
-    ------
-    ValueError
-        If there is not one for each row, or one is negative.
-    """
+    """Return the weights of rows, or None."""
     from sklearn.utils.validation import _check_sample_weight
 
     if sample_weight is None:

@@ -1,16 +1,16 @@
-r"""Factorization machines: their parameters, and exact descent of one parameter at a time.
+r"""Parameters and penalties of factorization machines, and exact coordinate descent.
 
 .. math:: m(x) = w_0 + \sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots), \quad e_1(z) = \sum_j z_j, \quad
           e_2(z) = \sum_{j < k} z_j z_k, \quad e_3(z) = \sum_{j < k < l} z_j z_k z_l, \ldots
 
-A column of order 1 is linear weights; those of order 2 are the factors of the usual machine, those of order d the
-factors of the ANOVA kernel of that order. All minimise
+Columns of order 1 are linear weights, those of order 2 the factors of the usual factorization machine, and those of
+order d the factors of the ANOVA kernel of that order. The objective is
 
 .. math:: \sum_i w_i \ell(y_i, m(x_i)) + \tfrac12 \sum_j n_j^\gamma \sum_f \lambda_f v_{jf}^2
 
-where feature j stands in :math:`n_j` rows. A score is linear in each parameter, so the squared loss can be solved for
-it, and another of bounded curvature :math:`c` through the parabola that touches it from above:
-:math:`\ell(m + t) \le \ell(m) + \ell'(m) t + \tfrac c2 t^2`. Neither ever raises the objective.
+where feature j occurs in :math:`n_j` rows. Scores are linear in each parameter, so squared loss is minimised exactly,
+and a loss of bounded curvature :math:`c` by the parabola that touches it from above: :math:`\ell(m + t) \le \ell(m) +
+\ell'(m) t + \tfrac c2 t^2`. No step increases the objective.
 
 References
 ----------
@@ -41,19 +41,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TINY = 1e-12
-"""Instead of no row, so that a feature without one is held at zero."""
+"""Substitute for a count of 0, so that features without a row stay at zero."""
 COPIES = 4
-"""Of the parameters that a fit holds at once: where it is, the best so far, and what a step needs."""
+"""Number of copies of the parameters held during a fit: current, best so far, and working memory of a step."""
 
 
 class Machine(NamedTuple):
-    """Parameters.
-
-    Attributes
-    ----------
-    bias : float
-    V : ndarray of shape (features, K)
-    """
+    """Bias and parameters V of shape (features, K) of a factorization machine."""
 
     bias: float
     V: Array
@@ -68,30 +62,23 @@ class Ridge:
     columns : ndarray of shape (K,)
         :math:`\lambda`.
     power : float
-        :math:`\gamma`: 0 penalises all features alike, 1 by their rows.
+        :math:`\gamma`: 0 penalises all features alike, 1 in proportion to their number of rows.
     """
 
     columns: Array
     power: float
 
     def features(self, counts: NDArray[Any]) -> Array:
-        r"""Give :math:`n_j^\gamma`."""
+        r"""Return :math:`n_j^\gamma`."""
         return np.maximum(counts, TINY) ** self.power
 
     def value(self, V: Array, counts: NDArray[Any]) -> float:
-        """Give the penalty."""
+        """Return the penalty."""
         return float(0.5 * self.features(counts) @ (V**2 @ self.columns))
 
 
 class Observed(NamedTuple):
-    """Rows and what is known of them.
-
-    Attributes
-    ----------
-    table : FeatureTable
-    y : ndarray of shape (rows,)
-    weights : ndarray of shape (rows,) or None
-    """
+    """Feature vectors, targets and optional weights of rows."""
 
     table: FeatureTable
     y: Array
@@ -99,20 +86,20 @@ class Observed(NamedTuple):
 
     @property
     def counts(self) -> Array:
-        """In how many rows each feature stands, by their weights."""
+        """Weighted number of rows of each feature."""
         if self.weights is None:
             return self.table.counts.astype(float)
         starts, columns, _ = self.table.rows
         return np.asarray(np.bincount(columns, np.repeat(self.weights, np.diff(starts)), self.table.shape[1]), float)
 
     def loss(self, loss: Loss, m: Array) -> float:
-        """Give the weighted sum of losses."""
+        """Return the weighted sum of losses."""
         values = loss.value(self.y, m)
         return float(values.sum() if self.weights is None else self.weights @ values)
 
 
 def orders_of(rank: tuple[int, ...], *, linear: bool = True) -> NDArray[np.int64]:
-    """Give the order of each column: one of order 1 if ``linear``, ``rank[0]`` of order 2, ``rank[1]`` of 3, ...
+    """Return the order of each column: one of order 1 if ``linear``, ``rank[0]`` of order 2, ``rank[1]`` of 3, ...
 
     Examples
     --------
@@ -123,18 +110,13 @@ def orders_of(rank: tuple[int, ...], *, linear: bool = True) -> NDArray[np.int64
 
 
 def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
-    """Draw parameters to start from: linear weights of zero, normal factors of standard deviation ``scale``.
+    """Return initial parameters: linear weights of zero, and normal factors of standard deviation ``scale``.
 
-    Those of a feature of a size beyond 1, its root mean square, are smaller by it: otherwise scores would begin far
-    from the data, and a fit would seem to settle once it is back from there.
-
-    Raises
-    ------
-    InputError
-        If memory does not suffice.
+    Factors of features with a root mean square above 1 are divided by it. Otherwise scores would start far from the
+    data, and a fit would seem to converge as soon as it has come back.
     """
     features, K = table.shape[1], len(orders)
-    remedy = "lower the rank, or leave no gaps between the numbers of features"
+    remedy = "lower the rank, or number the features without gaps"
     check_memory(COPIES * 8.0 * features * K, f"a machine of {features:,} features", remedy)
     V = scale * rng.standard_normal((features, K)) / np.maximum(table.sizes, 1)[:, None]
     V[:, orders == 1] = 0
@@ -144,24 +126,24 @@ def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: n
 def descend_features(
     data: Observed, start: Machine, *, orders: NDArray[np.int64], loss: Convex, ridge: Ridge, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Solve for the bias, and feature by feature for one column after another.
+    """Minimise over the bias, then over each feature of one column after another.
 
     Parameters
     ----------
     data : Observed
     start : Machine
-        It is not changed.
+        Not changed.
     orders : ndarray of shape (K,)
-        Rising.
+        Order of each column, non-decreasing.
     loss : Convex
     ridge : Ridge
     threads : int
-        The result does not depend on them.
+        The result does not depend on it.
 
     Yields
     ------
     Sweep
-        Of factors ``[bias, V]``; first the start.
+        Factors ``[bias, V]``; first the start.
     """
     table, y, w = data
     bias, W = start.bias, np.ascontiguousarray(start.V.T, float).copy()
@@ -184,5 +166,5 @@ def descend_features(
 
 
 def _left(loss: Convex, y: Array, m: Array) -> Array:
-    """Give the distance from predictions to where the touching parabola is lowest."""
+    """Return the distance from predictions to the minimum of the touching parabola."""
     return y - m if isinstance(loss, Squared) else -loss.grad(y, m) / loss.curvature

@@ -1,4 +1,4 @@
-"""What factorization machines share: their columns, rows of features, parameters, and two classes."""
+"""Base classes of factorization machines."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
 from polyadic.core.model import Amount, Count, Model, Natural
+from polyadic.supervised.fm_coordinate_descent import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
-from polyadic.supervised.machine_descent import Ridge, orders_of, started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,54 +25,55 @@ Rank = Natural | tuple[Natural, ...]
 
 
 class FactorizationMachineBase(Model):
-    """Base of models with linear weights and with factors for each order from 2 on."""
+    """Base class of models with linear weights and with factors for each order from 2 on."""
 
     rank: Rank
     order: Count
     scale: Amount
 
     def check(self) -> None:
-        """Refuse settings out of range, and ranks that are not one for each order."""
+        """Raise InputError if a setting is out of range or ``rank`` is not one number or one per order."""
         super().check()
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
             raise InputError(f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}")
 
     def __sklearn_tags__(self) -> Any:
-        """Say that features may be sparse."""
+        """Declare that features may be sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Say whether there is a whole fit; the number of features is known before."""
+        """Return whether a fit was completed."""
         return hasattr(self, "V_") or hasattr(self, "draws_")
 
     def explain(self, X: Any, names: Sequence[Any] | None = None) -> Explanation:
-        r"""Take the score of a row apart into its features and their products.
+        r"""Decompose the score of a row into contributions of its features and their products.
 
         .. math:: m(x) = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots
 
-        The base is :math:`w_0`; each feature of the row has a part, each pair, and with a higher ``order`` each larger
-        set. The score is the number predicted, or its logarithm (``loss="poisson"``); of two classes it is the log-odds
-        of the second. Over draws parts are means, as predictions are.
+        The base is :math:`w_0`. Each feature of the row has a part, each pair, and with a higher ``order`` each larger
+        set. The score is the prediction, or its logarithm (``loss="poisson"``), or the log-odds of the second of two
+        classes. For posterior samples the parts are means, as predictions are.
 
         Parameters
         ----------
         X : csr or array of shape (1, features)
+            Feature vector of one row.
         names : sequence of shape (features,), optional
-            What features are called, as ``names_`` of a :class:`~polyadic.supervised.fields.FieldEncoder`; by
-            default those of a data frame that was fitted to, or numbers.
+            Feature names, such as ``names_`` of a :class:`~polyadic.supervised.fields.FieldEncoder`. By default the
+            column names of the fitted data frame, or indices.
 
         Returns
         -------
         Explanation
-            The name of a part is a tuple of features: one, two or more.
+            Parts are named by tuples of features.
 
         Raises
         ------
         InputError
-            If there are several rows, names are not one for each feature, or predictions are no sum: probabilities
-            averaged over draws, and numbers that are clipped.
+            If X has several rows, the number of names is wrong, or predictions are not a sum of parts: probabilities
+            averaged over samples, and clipped values.
 
         Examples
         --------
@@ -85,10 +86,10 @@ class FactorizationMachineBase(Model):
         check_is_fitted(self)
         table = self._table(X)
         if table.shape[0] != 1:
-            raise InputError(f"give the features of one row; got {table.shape[0]:,} rows")
+            raise InputError(f"X must have exactly one row; got {table.shape[0]:,}")
         called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
         if len(called) != table.shape[1]:
-            raise InputError(f"names must be one for each of {table.shape[1]:,} features; got {len(called):,}")
+            raise InputError(f"names must have one name for each of {table.shape[1]:,} features; got {len(called):,}")
         score, machines, unit = self._sum(X)
         _, columns, x = table.rows
         V = np.hstack([V[columns] for V in machines]).astype(float)  # a sum of machines is a machine
@@ -97,16 +98,16 @@ class FactorizationMachineBase(Model):
         return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
-        """Give the score of a row, the parameters whose scores, but for a constant, add up to it, and their unit."""
-        del X  # whatever it is
+        """Return the score of a row, parameter sets whose scores sum to it up to a constant, and their unit."""
+        del X  # unused
         raise InputError(
-            f"{type(self).__name__} predicts means of probabilities over draws, to which features do not add up;"
-            " FactorizationMachineClassifier (als, adagrad, sgd) tells what a value is made of"
+            f"{type(self).__name__} averages probabilities over samples, which are not a sum of feature contributions;"
+            " use FactorizationMachineClassifier (als, adagrad, sgd) to explain predictions"
         )
 
     @property
     def _orders(self) -> NDArray[np.int64]:
-        """The order of each column."""
+        """Order of each column."""
         return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
     def _table(self, X: Any) -> FeatureTable:
@@ -123,29 +124,29 @@ class FactorizationMachineBase(Model):
         return FeatureTable(canonical(X)), targets.astype(float) if numeric else targets
 
     def _forget(self) -> None:
-        """Drop an earlier fit, so that one that fails does not leave half of each."""
+        """Delete the fitted attributes, so that a failed fit does not leave a mixture of two."""
         for name in self._state():
             delattr(self, name)
 
 
 class PointMachine(FactorizationMachineBase):
-    """Base of machines that have one set of parameters.
+    """Base class of machines with point estimates.
 
     Attributes
     ----------
     V_ : ndarray of shape (features, columns)
-        All parameters of features, the linear weights first.
+        All parameters of the features, linear weights first.
     """
 
     ridge: Amount
     linear_ridge: Amount
     count_power: Amount
     bias_ = 0.0
-    """Unless one is learned."""
+    """0 unless it is fitted."""
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Linear weights, one a feature."""
+        """Linear weights of the features."""
         check_is_fitted(self)
         return self.V_[:, 0]
 
@@ -162,13 +163,13 @@ class PointMachine(FactorizationMachineBase):
         return Ridge(columns, float(self.count_power))
 
     def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Begin with small factors; zeros where no row has a feature."""
+        """Return small random factors; zeros for features that no row has."""
         V = started(table, self._orders, self.scale, rng)
         V[table.counts == 0] = 0
         return V
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Give the scores of rows."""
+        """Return the scores of rows."""
         check_is_fitted(self)
         return self.bias_ + anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
 
@@ -176,22 +177,22 @@ class PointMachine(FactorizationMachineBase):
         return self._scores(X)[0], [self.V_], 1.0
 
 
-class TwoClasses(ClassifierMixin):  # type: ignore[misc]
-    """What machines that tell two classes apart share; ``decision_function`` is theirs."""
+class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
+    """Mixin of machines for two classes; subclasses define ``decision_function``."""
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there are two classes."""
+        """Declare that only two classes are supported."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the likelier class of each row."""
+        """Return the more probable class of each row."""
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
     def _learned(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Learn what the classes are; give 1 where y is the second, 0 elsewhere."""
+        """Learn the classes, and return 1 where y is the second and 0 elsewhere."""
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
@@ -201,18 +202,18 @@ class TwoClasses(ClassifierMixin):  # type: ignore[misc]
             )
         classes = np.unique(y)
         if len(classes) < 2:
-            raise InputError(f"there must be two classes; got 1 class, {str(classes[0])!r}")
+            raise InputError(f"y must have two classes; got 1 class, {str(classes[0])!r}")
         self.classes_ = classes
         return self._truth(y)
 
     def _truth(self, y: NDArray[Any]) -> NDArray[np.float64]:
         if (strange := ~np.isin(y, self.classes_)).any():
-            raise InputError(f"class {str(y[strange][0])!r} is none of {self.classes_.tolist()}")
+            raise InputError(f"class {str(y[strange][0])!r} is not one of {self.classes_.tolist()}")
         return (y == self.classes_[1]).astype(float)
 
 
 def canonical(X: Any) -> csr_array:
-    """Give a sparse array in rows, whose columns rise and which lists no zero, of what may be dense."""
+    """Return a CSR array in canonical format without explicit zeros."""
     table = csr_array(X)
     if not table.has_canonical_format or not table.data.all():
         table = table.copy()
