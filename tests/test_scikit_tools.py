@@ -94,7 +94,7 @@ def test_topics_in_a_chain():
     search = GridSearchCV(chain, {"nmf__rank": [1, 3]}, cv=FOLDS).fit(TEXTS, labels)
     assert search.best_params_ == {"nmf__rank": 3}
     assert search.score(TEXTS, labels) == 1.0
-    texts = make_pipeline(TextTopics("nmf", rank=2, min_count=1, seed=0, language="en"), LogisticRegression())
+    texts = make_pipeline(TextTopics("nmf", n_components=2, min_count=1, seed=0, language="en"), LogisticRegression())
     assert texts.fit(TEXTS, labels).score(TEXTS, labels) > 0.9
 
 

@@ -107,7 +107,7 @@ class TupleClassifier(Model):
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}")
         rng, fitted = np.random.default_rng(self.seed), []
-        problem = _Problem(known, numbers, truth, L2(self.ridge))
+        problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
         for _ in range(self.starts):
             start = [rng.normal(scale=SPREAD, size=(f.shape[1], self.rank)) for f in known]
             for theta in start:
@@ -134,7 +134,7 @@ class TupleClassifier(Model):
         return np.stack([1 - true, true], axis=1)
 
 
-class _Problem:
+class _TupleObjective:
     """The objective, as a function of weights of features."""
 
     def __init__(self, features: list[csr_array], X: NDArray[np.int64], y: NDArray[np.float64], penalty: L2) -> None:

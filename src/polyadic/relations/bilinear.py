@@ -11,7 +11,7 @@ Form            :math:`M_r`                                 one factor of entiti
 :class:`Diagonal`  diagonal                                 DistMult                    CP
 :class:`Complex`   2 x 2 blocks that turn and stretch       ComplEx
 :class:`Slices`    any                                      RESCAL                      Tucker 2
-:class:`Core`      :math:`\sum_k w_{rk} C_k`                TuckER                      Tucker 3
+:class:`TuckerCore`      :math:`\sum_k w_{rk} C_k`                TuckER                      Tucker 3
 ==============  ==========================================  ==========================  =============================
 
 References
@@ -178,13 +178,13 @@ class Slices:
 
 
 @dataclass(frozen=True)
-class Core:
+class TuckerCore:
     r""":math:`M_r = \sum_k w_{rk} C_k`: relations share a few matrices, the slices of a core tensor.
 
     Examples
     --------
     >>> w, C = np.array([[2.0]]), np.array([[[0.0, 1.0], [0.0, 0.0]]])
-    >>> Core().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
+    >>> TuckerCore().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
     [[0.0, 2.0]]
     """
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST = 12
+MAX_ATOMS = 12
 """Distinct atoms of a rule: all 2 ** 12 = 4,096 ways in which they may hold are looked at for each grounding."""
 BARE = r'[^\s()&|!,="#]+'
 """What the name of a predicate is like that needs no quotes."""
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """Where something is written: the file, the line and the column, both from 1."""
 
     file: str
@@ -41,7 +41,7 @@ class Atom:
 
     predicate: str
     arguments: tuple[str, str]
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{_quoted(self.predicate)}({', '.join(self.arguments)})"
@@ -102,7 +102,7 @@ class Rule:
     formula : Formula
     weight : float
         Of the logarithm of its probability; above 0.
-    place : Place, optional
+    place : SourceLocation, optional
         Where it begins.
 
     Raises
@@ -122,12 +122,12 @@ class Rule:
 
     formula: Formula
     weight: float = 1.0
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_number("the weight of a rule", self.weight, above=True)
-        if len(self.atoms) > MOST:
-            raise InputError(f"{self._name}has {len(self.atoms)} distinct atoms; at most {MOST} are possible")
+        if len(self.atoms) > MAX_ATOMS:
+            raise InputError(f"{self._name}has {len(self.atoms)} distinct atoms; at most {MAX_ATOMS} are possible")
         _check_bound(self)
         if len(self.worlds) in {0, 2 ** len(self.atoms)}:
             raise InputError(f"{self._name}{'holds' if len(self.worlds) else 'fails'} whatever its atoms are; drop it")

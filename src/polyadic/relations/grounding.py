@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.relations.formulas import Rule
-    from polyadic.relations.questions import Judge
+    from polyadic.relations.questions import CellLoss
     from polyadic.relations.schema import Schema
 
 
 Bindings = dict[str, NDArray[np.int64]]
 """The number of the entity that each variable stands for, arrays of one shape (bindings,)."""
-Facts = Callable[[Atom], NDArray[np.int64]]
+KnownRows = Callable[[Atom], NDArray[np.int64]]
 """From an atom to the rows of pairs of which its predicate is known."""
 
 
@@ -94,7 +94,7 @@ def covering(rule: Rule) -> list[Atom]:
     return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
 
 
-def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
+def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
     """Give all ways to bind variables such that atoms hold of facts.
 
     Raises
@@ -175,7 +175,7 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
     return total
 
 
-class Asked(NamedTuple):
+class GroundingBatch(NamedTuple):
     """Groundings of rules that are true in the same worlds.
 
     Attributes
@@ -231,13 +231,13 @@ class Groundings:
         self.known = [self._known(rule, schema) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield all groundings in random order, in ``steps`` batches."""
         groups = self._groups(rng)
         for step in range(steps):
             asked = [_share(group, step, steps) for group in groups]
             cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
-            yield cells, judge(asked)
+            yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
         """Give the rows of the atoms of a rule in all groundings that cells give."""
@@ -257,19 +257,19 @@ class Groundings:
         rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
         return self.places.whole(rule, self.places.bound(atoms[0], rows))
 
-    def _groups(self, rng: np.random.Generator) -> list[Asked]:
-        groups: dict[bytes, list[Asked]] = {}
+    def _groups(self, rng: np.random.Generator) -> list[GroundingBatch]:
+        groups: dict[bytes, list[GroundingBatch]] = {}
         for rule, known in zip(self.rules, self.known, strict=True):
             rows = np.concatenate([known, self._drawn(rule, len(known), rng)])
             columns = np.array([self.places.schema.column(atom.predicate) for atom in rule.atoms])
             cells = np.stack([rows, np.broadcast_to(columns, rows.shape)], axis=2)
             name = bytes([len(rule.atoms)]) + rule.worlds.tobytes()
-            groups.setdefault(name, []).append(Asked(rule.worlds, cells, np.full(len(rows), rule.weight)))
+            groups.setdefault(name, []).append(GroundingBatch(rule.worlds, cells, np.full(len(rows), rule.weight)))
         return [_shuffled(group, rng) for group in groups.values()]
 
 
-def judge(asked: Sequence[Asked]) -> Judge:
-    """Judge the log-odds of the cells of groundings, one group after another."""
+def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
+    """CellLoss the log-odds of the cells of groundings, one group after another."""
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
@@ -283,51 +283,51 @@ def judge(asked: Sequence[Asked]) -> Judge:
     return judged
 
 
-def _shuffled(group: list[Asked], rng: np.random.Generator) -> Asked:
+def _shuffled(group: list[GroundingBatch], rng: np.random.Generator) -> GroundingBatch:
     cells, weights = (np.concatenate([asked[at] for asked in group]) for at in (1, 2))
     order = rng.permutation(len(weights))
-    return Asked(group[0].worlds, cells[order], weights[order])
+    return GroundingBatch(group[0].worlds, cells[order], weights[order])
 
 
-def _share(group: Asked, step: int, steps: int) -> Asked:
+def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
     """Give what falls to one step of several."""
     part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
-    return Asked(group.worlds, group.cells[part], group.weights[part])
+    return GroundingBatch(group.worlds, group.cells[part], group.weights[part])
 
 
-class Unlisted:
+class DerivedNegatives:
     """Cells that are held to be false because others of their predicate follow from rules; drawn anew in each epoch.
 
     Nothing else would say of what such a predicate does not hold: a rule is content with a conclusion that is true of
-    all. There are ``negatives`` for each cell that follows and is not listed, none of them one that follows.
+    all. There are ``n_negatives`` for each cell that follows and is not listed, none of them one that follows.
 
     Parameters
     ----------
     listed, derived : csr_array of shape (pairs, predicates)
         What is listed, and that with what follows, see :func:`~polyadic.relations.forward_chaining.chain`.
-    negatives : int
+    n_negatives : int
     weight : float
         Of each.
     """
 
-    def __init__(self, listed: csr_array, derived: csr_array, *, negatives: int, weight: float) -> None:
+    def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:
         cells = derived.tocsc()
         cells.sort_indices()
         self.rows, self.starts = cells.indices.astype(np.int64), cells.indptr.astype(np.int64)
         self.size = cells.shape[0]
         new = np.diff(self.starts) - np.bincount(listed.indices, minlength=listed.shape[1])
-        self.columns = np.repeat(np.arange(len(new)), new * negatives)
+        self.columns = np.repeat(np.arange(len(new)), new * n_negatives)
         self.weight = weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield cells in random order, in ``steps`` batches."""
         columns = rng.permutation(self.columns)
         rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
         cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate that follows of every pair has none
         for step in range(steps):
-            yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._judge
+            yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._loss
 
-    def _judge(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def _loss(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         false = np.zeros_like(m)
         value, slopes = Logistic().value(false, m), Logistic().grad(false, m)
         return self.weight * float(np.sum(value, dtype=float)), self.weight * slopes

@@ -16,7 +16,16 @@ from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
 from polyadic.relations.facts import Facts, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
-from polyadic.relations.kernels import PATH, TIE, Answers, Rules, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.kernels import (
+    PATH,
+    TIE,
+    RuleIndex,
+    RuleScorer,
+    graph_of,
+    joining_paths,
+    path_counts,
+    property_counts,
+)
 from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
 
 if TYPE_CHECKING:
@@ -26,17 +35,17 @@ if TYPE_CHECKING:
 
     from polyadic.relations.kernels import Graph
 
-SEARCH = 200
+SEARCH_FACTOR = 200
 """Steps that the search for paths of three takes for each relation, in those that a path is measured by."""
-LONG = 1_000
-"""Paths of three that are measured for each relation, those of most facts."""
-TOGETHER = 256
+MAX_LONG_PATHS = 1_000
+"""Paths of three that are measured for each relation, those of max_steps facts."""
+PATHS_AT_ONCE = 256
 """Paths that are measured at once."""
-BYTES = 60
+BYTES_PER_RULE = 60
 """Of a rule by a property, while they are sorted."""
 BLOCK = 1 << 22
 """Scores that are computed at once."""
-SURE = 1 - 1e-7
+MAX_CONFIDENCE = 1 - 1e-7
 """The largest confidence, in single precision: rules without a counterexample stay comparable."""
 
 
@@ -63,7 +72,7 @@ class Reason(NamedTuple):
 
 
 class HornRules(LinkPredictor):
-    r"""Rules that are right often enough, and what follows from them.
+    r"""RuleIndex that are right often enough, and what follows from them.
 
     Mined are rules by a path between both ends, and by a property of one of them, a and c entities, z any:
 
@@ -83,8 +92,8 @@ class HornRules(LinkPredictor):
 
     Parameters
     ----------
-    longest : int
-        Edges of a path at most, from 1 to 3.
+    max_length : int
+        Edges of a path at max_steps, from 1 to 3.
     support : int
         Pairs of which a rule is right, at least.
     confidence : float
@@ -93,7 +102,7 @@ class HornRules(LinkPredictor):
         :math:`\lambda`.
     aggregation : {"noisy-or", "maximum"}
     k : int
-        Rules of a kind that count.
+        RuleIndex of a kind that count.
     steps : int
         Steps along edges after which no further entity begins a path that is measured; paths that need fewer are
         measured exactly, others by entities drawn at random.
@@ -137,7 +146,7 @@ class HornRules(LinkPredictor):
     'land 0'
     """
 
-    longest: Annotated[int, Within(1, 3)] = 2
+    max_length: Annotated[int, Within(1, 3)] = 2
     _: KW_ONLY
     support: Count = 2
     confidence: Share = 0.001
@@ -188,10 +197,10 @@ class HornRules(LinkPredictor):
         found = []
         for r in tracked(range(K), "finding rules", total=K):
             facts = rng.permutation(self.facts_[self.facts_[:, 1] == r][:, [0, 2]])
-            how = {"longest": self.longest, "steps": SEARCH * self.steps, "support": self.support}
+            how = {"max_length": self.max_length, "steps": SEARCH_FACTOR * self.steps, "support": self.support}
             paths, counts = joining_paths(graph, facts, r, **how)
             long = np.flatnonzero(paths[:, 2] >= 0)
-            spared = long[np.argsort(-counts[long], kind="stable")][LONG:]
+            spared = long[np.argsort(-counts[long], kind="stable")][MAX_LONG_PATHS:]
             paths = np.delete(paths, spared, axis=0)
             found.append(np.column_stack([np.full(len(paths), r), paths]))
         every = np.concatenate(found)
@@ -200,9 +209,11 @@ class HornRules(LinkPredictor):
         heads = np.split(every[:, 0], starts[1:])
         order = np.lexsort([rng.random(len(graph.relation)), graph.relation])
         pairs, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for low in tracked(range(0, len(bodies), TOGETHER), "measuring rules", total=-(-len(bodies) // TOGETHER)):
-            part = slice(low, low + TOGETHER)
-            tried, held = path_counts(graph, order, bodies[part], heads[part], most=self.steps)
+        for low in tracked(
+            range(0, len(bodies), PATHS_AT_ONCE), "measuring rules", total=-(-len(bodies) // PATHS_AT_ONCE)
+        ):
+            part = slice(low, low + PATHS_AT_ONCE)
+            tried, held = path_counts(graph, order, bodies[part], heads[part], max_steps=self.steps)
             pairs.append(np.repeat(tried, [len(head) for head in heads[part]]))
             right.append(held)
         counts = np.column_stack([np.concatenate(pairs), np.concatenate(right)])
@@ -216,7 +227,7 @@ class HornRules(LinkPredictor):
         with bar("counting properties", 1.0) as advance:
             for share, bodies, places, together in property_counts(graph, **how):
                 number += len(bodies)
-                check_memory(BYTES * number, f"{number:,} rules by properties", "raise support or confidence")
+                check_memory(BYTES_PER_RULE * number, f"{number:,} rules by properties", "raise support or confidence")
                 pairs.append(np.column_stack([bodies, places]))
                 counts.append(together.astype(np.int32))
                 advance(share)
@@ -236,7 +247,7 @@ class HornRules(LinkPredictor):
         bodies, heads = self.properties_.T
         column = np.argsort(heads, kind="stable")
         sizes = np.diff(graph.bounds)
-        rules = Rules(
+        rules = RuleIndex(
             paths=np.searchsorted(both[:, 0], np.arange(2 * K + 1)),
             first=both[:, 1].copy(),
             second=both[:, 2].copy(),
@@ -249,10 +260,10 @@ class HornRules(LinkPredictor):
             column=column.astype(np.int32),
             body=bodies.copy(),
         )
-        self._reasoner = Answers(graph, rules)
+        self._reasoner = RuleScorer(graph, rules)
 
     def _weights(self, tried: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
-        return (-np.log1p(-np.minimum(right / (tried + self.smoothing), SURE))).astype(np.float32)
+        return (-np.log1p(-np.minimum(right / (tried + self.smoothing), MAX_CONFIDENCE))).astype(np.float32)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
@@ -284,7 +295,7 @@ class HornRules(LinkPredictor):
     def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
         r"""Give how likely m triples are, shape (m,), by the rules alone: :math:`1 - e^{-m}`, m the score.
 
-        Rules that are right together are not independent, so that noisy-or says too much; to be told how likely one
+        RuleIndex that are right together are not independent, so that noisy-or says too much; to be told how likely one
         entity is the answer rather than others, see :meth:`calibrate`.
         """
         return -np.expm1(-self.predict(subjects, relations, objects))
@@ -328,7 +339,7 @@ class HornRules(LinkPredictor):
         subject, relation, object : int or str
             By number or name; the fact need not be known.
         k : int
-            Groundings of a rule, at most.
+            Groundings of a rule, at max_steps.
 
         Returns
         -------

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PATH", "TIE", "Answers", "Graph", "Rules", "graph_of", "joining_paths", "path_counts", "property_counts"]
+__all__ = [
+    "PATH",
+    "TIE",
+    "Graph",
+    "RuleIndex",
+    "RuleScorer",
+    "graph_of",
+    "joining_paths",
+    "path_counts",
+    "property_counts",
+]
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Paths listed, rules of properties written, and properties counted, at once."""
@@ -52,8 +62,8 @@ class Graph(NamedTuple):
     between: Any
 
 
-class Rules(NamedTuple):
-    """Rules by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
+class RuleIndex(NamedTuple):
+    """RuleIndex by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
 
     paths: Any
     """Those that conclude relation r are ``paths[r]`` to ``paths[r + 1]``."""
@@ -63,9 +73,9 @@ class Rules(NamedTuple):
     """Relations of a path, sorted; -1 behind its end."""
     path_weight: Any
     rows: Any
-    """Rules of property i are ``rows[i]`` to ``rows[i + 1]``."""
+    """RuleIndex of property i are ``rows[i]`` to ``rows[i + 1]``."""
     head: Any
-    """Place of the property that is concluded, sorted."""
+    """SourceLocation of the property that is concluded, sorted."""
     weight: Any
     columns: Any
     """Those that conclude the property at a place are ``column[columns[p]:columns[p + 1]]``."""
@@ -113,7 +123,7 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 
 
 def joining_paths(
-    graph: Graph, facts: NDArray[np.int64], head: int, *, longest: int, steps: int, support: int
+    graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the paths of other edges between the ends of enough facts of a relation.
 
@@ -124,8 +134,8 @@ def joining_paths(
         Subjects and objects.
     head : int
         Their relation.
-    longest : int
-        Edges of a path at most, 1 to 3. All facts are looked at for one and two, the first of them for three.
+    max_length : int
+        Edges of a path at max_steps, 1 to 3. All facts are looked at for one and two, the first of them for three.
     steps : int
         Steps that paths of three may take.
     support : int
@@ -143,19 +153,19 @@ def joining_paths(
     subjects, objects = (frozen(column, np.int64) for column in facts.T)
     found, counts, first = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     while first < len(facts):
-        first, number, steps = _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark)
+        first, number, steps = _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark)
         more, times = np.unique(keys[:number], return_counts=True)
         found, at = np.unique(np.concatenate([found, more]), return_inverse=True)
         counts = np.bincount(at, np.concatenate([counts, times]), minlength=len(found)).astype(np.int64)
     enough = counts >= support
-    if longest == 1:
+    if max_length == 1:
         enough &= found % W**2 == 0
     found = found[enough]
     return np.stack([found // W**2, found // W % W, found % W], axis=1) - 1, counts[enough]
 
 
 def path_counts(
-    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, most: int
+    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the pairs that each path joins, and those that are facts of each of its ``heads``.
 
@@ -167,7 +177,7 @@ def path_counts(
     paths : ndarray of int of shape (m, 3)
     heads : list of ndarray of int of length m
         Relations that each may conclude.
-    most : int
+    max_steps : int
         Steps after which no further entity begins the path; with fewer, counts are exact.
 
     Returns
@@ -179,7 +189,7 @@ def path_counts(
     pairs, right = np.zeros(len(paths), np.int64), np.zeros(int(starts[-1]), np.int64)
     every = frozen(np.concatenate([np.zeros(0, np.int64), *heads]), np.int64)
     seen = np.zeros(len(graph.groups) - 1, np.int64)
-    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, most, seen, pairs, right)
+    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, max_steps, seen, pairs, right)
     return pairs, right
 
 
@@ -208,10 +218,10 @@ def property_counts(
         first = reached
 
 
-class Answers:
-    """Answers questions by rules, with the arrays that this takes."""
+class RuleScorer:
+    """RuleScorer questions by rules, with the arrays that this takes."""
 
-    def __init__(self, graph: Graph, rules: Rules) -> None:
+    def __init__(self, graph: Graph, rules: RuleIndex) -> None:
         self.graph, self.rules = graph, rules
         self._found = np.zeros(len(graph.groups), np.int64)
         self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
@@ -285,7 +295,7 @@ def _distinct(keys, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark):
+def _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark):
     """List the paths between the ends of facts of relation ``head``, all entities different, each path once a fact.
 
     A path of relations b, c and d is ``((b + 1) W + c + 1) W + d + 1``, W one more than there are, a shorter one has -1
@@ -329,7 +339,7 @@ def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, 
                             break
                         keys[number] = b + c * W
                         number += 1
-            if longest < 3 or z == y or steps <= 0:
+            if max_length < 3 or z == y or steps <= 0:
                 continue
             for q2 in range(pairs[z], pairs[z + 1]):
                 w = neighbour[q2]
@@ -357,10 +367,10 @@ def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, 
 
 
 @njit(cache=True, nogil=True)
-def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
+def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
     """Count the pairs that each path joins, and those of them that are facts of the relations it may conclude.
 
-    Entities start paths in a random ``order`` of groups, until a path has taken ``most`` steps. Rules of path i
+    Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. RuleIndex of path i
     conclude relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
     """
     to = graph.members
@@ -369,7 +379,7 @@ def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
         b, c, d = paths[i]
         steps = 0
         for at in range(graph.of[b], graph.of[b + 1]):
-            if steps >= most:
+            if steps >= max_steps:
                 break
             g = order[at]
             x = graph.entity[g]

@@ -41,7 +41,7 @@ from polyadic.core.progress import bar
 from polyadic.core.resources import MOST_THREADS, cores
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
 from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
 
@@ -63,15 +63,15 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
     "ComplEx": (Complex(), (0, 0)),
     "RESCAL": (Slices(), (0, 0)),
     "Tucker2": (Slices(), (0, 1)),
-    "TuckER": (Core(), (0, 0)),
-    "Tucker3": (Core(), (0, 1)),
+    "TuckER": (TuckerCore(), (0, 0)),
+    "Tucker3": (TuckerCore(), (0, 1)),
 }
 """The form of each, and which factor is that of subjects and which that of objects."""
 EPOCHS = 20
 """Of questions about new entities: with fewer they are not yet told apart, with more no better (CoDEx-S)."""
 SPREAD = 1e-3
 """Standard deviation of the start of vectors. The first step of Adagrad is as long for any."""
-STEPS, LARGEST, WATCHED = 50, 500, 2000
+STEPS, MAX_BATCH, MAX_VALIDATION = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
 BLOCK = 1 << 16
 """Triples whose scores are computed at once."""
@@ -82,7 +82,7 @@ VALUES = {
     "rank": (12, 25, 50, 100, 200, 400),
 }
 """What facts held out choose from."""
-OF_MATRICES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "reciprocal": (True, False)} | VALUES
+MATRIX_VALUES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "reciprocal": (True, False)} | VALUES
 """The same where relations are matrices, for which neither penalty, and neither way to ask, is best on all sets.
 
 The strength comes first: at a wrong one the penalties cannot be compared."""
@@ -111,14 +111,14 @@ class KnowledgeTensor(LinkPredictor):
     loss : {"softmax", "logistic"}
     penalty : {"N3", "L2", "DURA"}
         :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA those with matrices. See
-        :class:`~polyadic.relations.knowledge.Plan`.
+        :class:`~polyadic.relations.knowledge.DescentSettings`.
     strength : float
         :math:`\lambda`.
-    step : float
+    learning_rate : float
         Of Adagrad.
     batch : int, optional
         Questions of a step; by default 500, and fewer where an epoch would have less than 50 steps.
-    candidates : int, optional
+    n_negatives : int, optional
         Entities drawn as candidates beside those that a batch names; all by default.
     max_iter, tol
         See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch. With a validation part the epochs end when
@@ -167,9 +167,9 @@ class KnowledgeTensor(LinkPredictor):
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
     strength: Amount = 0.02
-    step: Positive = 0.1
+    learning_rate: Positive = 0.1
     batch: Count | None = None
-    candidates: Count | None = None
+    n_negatives: Count | None = None
     max_iter: Count = 50
     tol: Amount = 0.0
     seed: Seed = None
@@ -210,9 +210,9 @@ class KnowledgeTensor(LinkPredictor):
         both = K * (2 if self.reciprocal else 1)
         start = start_of(self.form, n, both, rank=self.rank, relation_rank=self.relation_rank, rng=rng)
         asked = questions(triples, K, reciprocal=self.reciprocal)
-        fewest = max(1, min(LARGEST, sum(len(part.known) for part in asked) // STEPS))
+        fewest = max(1, min(MAX_BATCH, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
-        plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
+        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
@@ -273,7 +273,9 @@ class KnowledgeTensor(LinkPredictor):
         self.facts_, self.entities_ = known, entities
         if size > n:
             asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
-            plan = Plan(self.loss, self.penalty, self.strength, self.step, LARGEST, self.candidates)
+            plan = DescentSettings(
+                self.loss, self.penalty, self.strength, self.learning_rate, MAX_BATCH, self.n_negatives
+            )
             solver = descend_triples(
                 form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
             )
@@ -311,7 +313,7 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> Search:
-        """Judge the penalty, its strength and the rank by facts to predict: by the logarithm of their ranks.
+        """CellLoss the penalty, its strength and the rank by facts to predict: by the logarithm of their ranks.
 
         They are those given for that, as for :meth:`fit`, or a tenth of the facts, of entities and relations that have
         others. Among those may be many that are true and not listed, which a good model names first: the logarithm is
@@ -331,7 +333,7 @@ class KnowledgeTensor(LinkPredictor):
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
         return Search(
-            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES,
+            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else MATRIX_VALUES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),
             losses=losses,
@@ -356,8 +358,8 @@ class KnowledgeTensor(LinkPredictor):
             raise InputError("validation has no facts to predict; leave it out")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
-        if len(facts) > WATCHED:
-            facts = rng.choice(facts, WATCHED, replace=False)
+        if len(facts) > MAX_VALIDATION:
+            facts = rng.choice(facts, MAX_VALIDATION, replace=False)
 
         def measure(factors: Factors) -> float:
             self._place(factors)
@@ -383,7 +385,7 @@ class KnowledgeTensor(LinkPredictor):
         subject, relation, object : int or str
             By number or name; the fact need not be known.
         k : int
-            Parts, at most.
+            CellTerms, at most.
 
         Returns
         -------
@@ -564,7 +566,7 @@ def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questi
     return Questions(rows[new, 0], rows[new, 1], starts, rows[:, 2].copy(), backwards)
 
 
-class Plan(NamedTuple):
+class DescentSettings(NamedTuple):
     r"""How triples are fitted.
 
     Attributes
@@ -575,37 +577,37 @@ class Plan(NamedTuple):
         the vector that answers it.
     strength : float
         :math:`\lambda` before it.
-    step : float
+    learning_rate : float
         Of Adagrad: how far an element moves at first; of an n x n matrix, :math:`n^{-1/2}` of it.
     batch : int
         Questions of a step.
-    candidates : int or None
+    n_negatives : int or None
         How many are drawn beside those that a batch names; all if None.
     """
 
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
     strength: float = 0.05
-    step: float = 0.1
+    learning_rate: float = 0.1
     batch: int = 500
-    candidates: int | None = None
+    n_negatives: int | None = None
 
     def check(self) -> None:
         """Refuse what is out of range, by an InputError."""
         check_choice("loss", self.loss, get_args(TripleLoss))
         check_choice("penalty", self.penalty, get_args(Penalty))
         check_number("strength", self.strength)
-        check_number("step", self.step, above=True)
+        check_number("learning_rate", self.learning_rate, above=True)
         check_int("batch", self.batch, low=1)
-        if self.candidates is not None:
-            check_int("candidates", self.candidates, low=1)
+        if self.n_negatives is not None:
+            check_int("n_negatives", self.n_negatives, low=1)
 
 
 def descend_triples(
     form: Bilinear,
     start: Factors,
     questions: Sequence[Questions],
-    plan: Plan,
+    plan: DescentSettings,
     *,
     ends: tuple[int, int],
     rng: np.random.Generator,
@@ -621,7 +623,7 @@ def descend_triples(
         Factors of entities, of shape (n, width) each, then what the form holds of relations. Not changed.
     questions : sequence of Questions
         An epoch goes once through all of each.
-    plan : Plan
+    plan : DescentSettings
     ends : (int, int)
         Which factor is that of subjects, and which that of objects.
     rng : numpy.random.Generator
@@ -643,7 +645,7 @@ def descend_triples(
     """
     plan.check()
     threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
-    descent = _Descent(form, start, plan, ends, rng, threads, fixed)
+    descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
     facts = sum(len(asked.answers) for asked in questions)
@@ -666,14 +668,14 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
         yield parts[k][0].take(parts[k][1])
 
 
-class _Descent:
+class _TripleDescent:
     """Factors as they move, and the squares of gradients that Adagrad remembers."""
 
     def __init__(
         self,
         form: Bilinear,
         start: Factors,
-        plan: Plan,
+        plan: DescentSettings,
         ends: tuple[int, int],
         rng: np.random.Generator,
         threads: int,
@@ -725,7 +727,7 @@ class _Descent:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
         """Give entities that are candidates, and how many each stands for; known ends, if they share a factor, too."""
         named = np.unique(np.concatenate([asked.answers, asked.known]) if tied else asked.answers)
-        drawn, rest = self.plan.candidates, len(B) - len(named)
+        drawn, rest = self.plan.n_negatives, len(B) - len(named)
         if drawn is None or drawn >= rest:
             return np.arange(len(B)), None
         absent = np.ones(len(B), bool)
@@ -763,7 +765,7 @@ class _Descent:
         x, h = (array.reshape(len(array), -1) for array in (self.factors[k], self.squares[k]))
         g = gradient.reshape(len(gradient), -1)
         # The elements of a matrix move together: as far as one of a vector each, they would soon outweigh its start.
-        step = self.plan.step / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
+        step = self.plan.learning_rate / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
         adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
 
-CALIBRATING, MOST_SCORES = 1_000, 1 << 25
+MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
 """Facts by which scores are calibrated at most, and their scores in either direction."""
-LEAST_SURE = 1e-3
+MIN_INVERSE_TEMPERATURE = 1e-3
 """The least 1 / T that is tried; the largest is its inverse."""
 
 
@@ -101,7 +101,7 @@ class LinkPredictor(Model):
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
             raise InputError("there are no facts to calibrate by but those that were learned")
-        asked = rng.permutation(asked)[: max(1, min(CALIBRATING, MOST_SCORES // n))]
+        asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
             S = self._ask(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
@@ -110,7 +110,7 @@ class LinkPredictor(Model):
                 row[at] = -np.inf
             rows.append(S)
         scores, true = np.concatenate(rows), np.concatenate(right)
-        low, high = np.log(LEAST_SURE), np.log(1 / LEAST_SURE)
+        low, high = np.log(MIN_INVERSE_TEMPERATURE), np.log(1 / MIN_INVERSE_TEMPERATURE)
 
         def loss(log_sureness: float) -> float:
             sure = math.exp(log_sureness)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.entries import blocks
-from polyadic.relations.questions import Parts
+from polyadic.relations.questions import CellTerms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +130,7 @@ class PairForm:
         self.vectors = np.cumsum([0, *vectors]).tolist()
         self.weights = np.cumsum([0, together, predicates * columns, pairs * rows]).tolist()
 
-    def __call__(self, cells: NDArray[np.int64]) -> Parts:
+    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
         """Give the parts of the log-odds of cells, shape (n, 2)."""
         r, c = cells.T
         u, v, t, d1, d2, _ = self.vectors
@@ -151,7 +151,7 @@ class PairForm:
                 owners.append(np.arange(len(cells)))
                 weights.append(start + numbers)
         at = np.concatenate(weights)
-        return Parts(products, np.concatenate(owners), at, np.ones(len(at)))
+        return CellTerms(products, np.concatenate(owners), at, np.ones(len(at)))
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
         """Give the terms that tables hold."""

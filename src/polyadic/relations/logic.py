@@ -15,7 +15,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Natural
 from polyadic.relations.formulas import Rule, check_predicates
 from polyadic.relations.forward_chaining import Probability, chain
-from polyadic.relations.grounding import Groundings, Unlisted
+from polyadic.relations.grounding import DerivedNegatives, Groundings
 from polyadic.relations.schema import Schema
 from polyadic.relations.universal import UniversalSchema, columns_at
 
@@ -127,7 +127,9 @@ class InjectedLogic(Model):
             beside: list[Source] = [groundings]
             if self.closed:
                 derived, weight = chain(self.schema_, rules), model.negative_weight
-                beside.append(Unlisted(self.schema_.cells, derived, negatives=model.negatives, weight=weight))
+                beside.append(
+                    DerivedNegatives(self.schema_.cells, derived, n_negatives=model.n_negatives, weight=weight)
+                )
             self.model_ = model.fit(self.schema_, beside=beside)
         else:
             facts = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_

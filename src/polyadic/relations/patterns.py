@@ -77,7 +77,7 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
     return runs
 
 
-def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8) -> Iterator[Triple]:
+def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
     r"""Tell what a sentence says of each two entities in it, the one that comes first as the subject.
 
     Parameters
@@ -85,9 +85,9 @@ def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longe
     tree : Tree
     key : str, optional
         See :func:`mentions`.
-    longest_path : int
+    max_path : int
         Dependencies on a path, at most; 0 for no paths.
-    longest_gap : int
+    max_gap : int
         Words between mentions, at most, if they are to be told; 0 for none. Mentions side by side say nothing.
 
     Yields
@@ -107,24 +107,24 @@ def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longe
     >>> list(patterns(tree))
     [('Ann', 'Acme', 'path#<-nsubj<-join->obj->'), ('Ann', 'Acme', 'words#joined')]
     """
-    check_int("longest_path", longest_path, low=0)
-    check_int("longest_gap", longest_gap, low=0)
+    check_int("max_path", max_path, low=0)
+    check_int("max_gap", max_gap, low=0)
     for subject, object_ in combinations(mentions(tree, key=key), 2):
         if subject.name == object_.name:
             continue
-        if path := _path(tree, subject.head, object_.head, longest_path):
+        if path := _path(tree, subject.head, object_.head, max_path):
             yield subject.name, object_.name, f"path#{path}"
-        if 0 < object_.first - subject.last - 1 <= longest_gap:
+        if 0 < object_.first - subject.last - 1 <= max_gap:
             between = " ".join(form.lower() for form in tree.forms[subject.last + 1 : object_.first])
             yield subject.name, object_.name, f"words#{between}"
 
 
 def pattern_triples(
-    trees: Iterable[Tree], *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8
+    trees: Iterable[Tree], *, key: str | None = None, max_path: int = 5, max_gap: int = 8
 ) -> Iterator[Triple]:
     """Tell what all sentences say, as :func:`patterns` does of one; for :func:`~.schema.schema_of`."""
     for tree in trees:
-        yield from patterns(tree, key=key, longest_path=longest_path, longest_gap=longest_gap)
+        yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)
 
 
 def _names(tree: Tree) -> list[str]:
@@ -164,14 +164,14 @@ def _head(tree: Tree, first: int, last: int) -> int:
     return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
-def _path(tree: Tree, start: int, end: int, longest: int) -> str:
+def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
     """Give the path between two words; empty if it is too long, or there is none."""
     up, down = _ancestors(tree, start), _ancestors(tree, end)
     meeting = next((word for word in up if word in down), None)
     if meeting is None:
         return ""
     climbed, descended = up[: up.index(meeting)], down[: down.index(meeting)][::-1]
-    if not 0 < len(climbed) + len(descended) <= longest:
+    if not 0 < len(climbed) + len(descended) <= max_length:
         return ""
     steps = [f"<-{_relation(tree, word)}<-" for word in climbed]
     steps += [f"->{_relation(tree, word)}->" for word in descended]

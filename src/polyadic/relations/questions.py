@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from polyadic.core.forms import Factors
 
-Judge = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
+CellLoss = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
 """From the log-odds of n cells to a value, the lower the better, and its derivatives, shape (n,)."""
 MEASURED = 1 << 17
 """Cells, about, whose loss is measured after each epoch; an epoch of fewer is measured whole."""
 
 
-class Parts(NamedTuple):
+class CellTerms(NamedTuple):
     """What the log-odds of some cells add up.
 
     Attributes
@@ -66,14 +66,14 @@ class Parts(NamedTuple):
 class LogOdds(Protocol):
     """A form of log-odds: which vectors and weights explain a cell."""
 
-    def __call__(self, cells: NDArray[np.int64]) -> Parts:
+    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
         """Give the parts of the log-odds of cells, shape (n, 2)."""
 
 
 class Source(Protocol):
     """Something that asks about cells."""
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield exactly ``steps`` batches, cells of shape (n, 2) and their judge; together all there is to ask."""
 
 
@@ -84,8 +84,8 @@ class Ridges(NamedTuple):
     weights: float
 
 
-class Listed:
-    r"""Listed cells, which are true, each with unlisted cells of its column, which are held to be false.
+class SampledNegatives:
+    r"""SampledNegatives cells, which are true, each with unobserved cells of its column, which are held to be false.
 
     Those are drawn anew in each epoch, uniformly from the rows that do not list the column. Of a logistic loss each
     cell is a question of its own; of ``"bpr"`` the listed cell is to be the likelier of the two:
@@ -99,21 +99,21 @@ class Listed:
     shape : (int, int)
         Of the matrix.
     loss : {"logistic", "bpr"}
-    negatives : int
+    n_negatives : int
         Cells drawn for each listed one.
     weight : float
         :math:`w`, of each drawn cell of the logistic loss.
     """
 
     def __init__(
-        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, negatives: int, weight: float
+        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, n_negatives: int, weight: float
     ) -> None:
         order = np.lexsort((cells[:, 0], cells[:, 1]))
         self.cells, self.shape = cells[order], shape
         self.starts = np.searchsorted(self.cells[:, 1], np.arange(shape[1] + 1))
-        self.loss, self.negatives, self.weight = loss, negatives, weight
+        self.loss, self.n_negatives, self.weight = loss, n_negatives, weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield all listed cells in random order, in ``steps`` batches."""
         order = rng.permutation(len(self.cells))
         bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
@@ -122,19 +122,19 @@ class Listed:
             drawn = self._beside(listed, rng)
             here = drawn[:, 0] >= 0  # a column that every row lists has none
             if self.loss == "bpr":
-                better = np.tile(listed, (self.negatives, 1))[here]
+                better = np.tile(listed, (self.n_negatives, 1))[here]
                 yield np.concatenate([better, drawn[here]]), _pairs
             else:
                 yield np.concatenate([listed, drawn[here]]), self._cells(len(listed))
 
     def _beside(self, listed: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw cells of the columns of listed ones; row -1 where there is none."""
-        columns = np.tile(listed[:, 1], self.negatives)
+        columns = np.tile(listed[:, 1], self.n_negatives)
         rows = kernels.absent_columns(self.starts, self.cells[:, 0], columns, number=self.shape[0], rng=rng)
         return np.column_stack([rows, columns])
 
-    def _cells(self, listed: int) -> Judge:
-        """Judge cells of which the first are true."""
+    def _cells(self, listed: int) -> CellLoss:
+        """CellLoss cells of which the first are true."""
 
         def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
             x = (np.arange(len(m)) < listed).astype(m.dtype)
@@ -145,7 +145,7 @@ class Listed:
 
 
 def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-    """Judge cells of which the first half is to be likelier than the second, one by one."""
+    """CellLoss cells of which the first half is to be likelier than the second, one by one."""
     better, worse = np.split(m, 2)
     ones = np.ones_like(better)
     slopes = Logistic().grad(ones, better - worse)
@@ -188,8 +188,8 @@ def descend_questions(
     InputError
         If the memory would not suffice.
     """
-    descent = _Descent(form, start, rule, ridges)
-    measure = _Measure(descent, sources, steps, rng)
+    descent = _CellDescent(form, start, rule, ridges)
+    measure = _EpochLoss(descent, sources, steps, rng)
     while True:
         yield Sweep([table.rows.copy() for table in descent.tables], measure())
         for asked in zip(*(source.epoch(rng, steps) for source in sources), strict=True):
@@ -226,7 +226,7 @@ class _Table:
         return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
 
 
-class _Descent:
+class _CellDescent:
     """Both tables, and how a batch moves them."""
 
     def __init__(self, form: LogOdds, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
@@ -236,7 +236,7 @@ class _Descent:
         self.form = form
         self.tables = [_Table(factor, rule, ridge) for factor, ridge in zip(start, ridges, strict=True)]
 
-    def log_odds(self, parts: Parts, n: int) -> NDArray[Any]:
+    def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
         """Add up products and weights of n cells."""
         vectors, weights = self.tables
         m = np.bincount(parts.owners, parts.values * weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
@@ -244,7 +244,7 @@ class _Descent:
             m += kernels.cp_predict(product, vectors.T, threads=1)
         return m
 
-    def value(self, cells: NDArray[np.int64], judge: Judge) -> float:
+    def value(self, cells: NDArray[np.int64], judge: CellLoss) -> float:
         """Give what a judge says of cells, and their penalty."""
         parts = self.form(cells)
         vectors, weights = self.tables
@@ -253,7 +253,7 @@ class _Descent:
             value += vectors.penalty(np.concatenate([product.ravel() for product in parts.products]))
         return value + weights.penalty(parts.weights)
 
-    def step(self, asked: list[tuple[NDArray[np.int64], Judge]]) -> None:
+    def step(self, asked: list[tuple[NDArray[np.int64], CellLoss]]) -> None:
         """Ask, and move what took part in the answers."""
         cells = np.concatenate([batch for batch, _ in asked])
         parts, (vectors, weights) = self.form(cells), self.tables
@@ -271,10 +271,10 @@ class _Descent:
             weights.move(parts.weights)
 
 
-class _Measure:
+class _EpochLoss:
     """What is asked in one epoch, or in some of its batches: the objective of a descent."""
 
-    def __init__(self, descent: _Descent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
+    def __init__(self, descent: _CellDescent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
         self.descent = descent
         batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
         cells = sum(len(batch) for asked in batches for batch, _ in asked)

@@ -28,7 +28,7 @@ class RESCAL(Model):
               + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
 
     An entity has one vector as subject and as object, so that what is known of its neighbours reaches it; relations
-    need not be symmetric. Every unlisted triple counts as zero. See :mod:`polyadic.relations.rescal_als`.
+    need not be symmetric. Every unobserved triple counts as zero. See :mod:`polyadic.relations.rescal_als`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class RESCAL(Model):
         Parameters
         ----------
         X : Entries of shape (n, K, n), or sequence of K sparse arrays of shape (n, n)
-            Triples of subject, relation and object, unlisted ones zero; or the subjects by objects of each relation.
+            Triples of subject, relation and object, unobserved ones zero; or the subjects by objects of each relation.
 
         Raises
         ------
@@ -170,7 +170,9 @@ def _slices_of_entries(X: Entries) -> list[Any]:
     if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
         raise InputError(f"entries must be triples of shape (n, K, n), not symmetric; got shape {X.shape}")
     if X.unlisted != "zero" or X.weights is not None:
-        raise InputError("RESCAL counts every unlisted triple as zero and all alike; leave weights and 'missing' away")
+        raise InputError(
+            "RESCAL counts every unobserved triple as zero and all alike; leave weights and 'missing' away"
+        )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T
     order = np.argsort(relations, kind="stable")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-HALVINGS = 40
+MAX_HALVINGS = 40
 """Of a step, at most: what is then left of it, a share of 1e-12, no longer changes the objective beyond rounding."""
 
 
@@ -142,7 +142,7 @@ def guarded(
     while True:
         A = now.factors[0]
         whole = step(*now.factors)
-        for halving in range(HALVINGS):
+        for halving in range(MAX_HALVINGS):
             reached = reach(A + 0.5**halving * whole)
             if reached.objective <= now.objective:
                 break

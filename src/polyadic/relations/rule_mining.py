@@ -81,14 +81,14 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     return sorted(rules, key=lambda mined: (-mined.confidence, -mined.support, str(mined.rule)))
 
 
-class Tried(NamedTuple):
+class RuleCounts(NamedTuple):
     """Groundings whose premise is known to hold, and those of them whose conclusion is."""
 
     premises: int
     right: int
 
 
-def tried(schema: Schema, rule: Rule) -> Tried:
+def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
     """Try a rule on the pairs of a schema; what is not listed counts as false.
 
     A rule that is no implication has no premise: it is tried on all pairs.
@@ -108,22 +108,22 @@ def tried(schema: Schema, rule: Rule) -> Tried:
     >>> from polyadic.relations.rules import parse_rule
     >>> from polyadic.relations.schema import schema_of
     >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> tried(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
-    Tried(premises=2, right=1)
+    >>> count_groundings(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
+    RuleCounts(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
     bindings, known = _grounded(rule, schema)
     size = len(next(iter(bindings.values())))
     premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
     conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
-    return Tried(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
+    return RuleCounts(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
 
 
 class Derivation(NamedTuple):
     """A rule that concludes a fact, how often it is tried and right, and from which facts: those of each grounding."""
 
     rule: Rule
-    tried: Tried
+    counts: RuleCounts
     groundings: list[list[tuple[str, str, str]]]
 
 
@@ -149,8 +149,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
     >>> from polyadic.relations.schema import schema_of
     >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
     >>> (found,) = derivations(schema_of(facts), [parse_rule("bought(x, y) => owns(x, y)")], ("Ann", "Tea", "owns"))
-    >>> found.tried, found.groundings
-    (Tried(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
+    >>> found.counts, found.groundings
+    (RuleCounts(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
     """
     found = []
     names, (subject, object_, predicate) = schema.entities, fact
@@ -171,8 +171,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
             for at in np.flatnonzero(concluded & holds(rule.formula.premise, known))
         ]
         if others := [facts for facts in groundings if fact not in facts]:
-            found.append(Derivation(rule, tried(schema, rule), others))
-    return sorted(found, key=lambda one: -one.tried.right / one.tried.premises)
+            found.append(Derivation(rule, count_groundings(schema, rule), others))
+    return sorted(found, key=lambda one: -one.counts.right / one.counts.premises)
 
 
 def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:

@@ -30,8 +30,8 @@ from polyadic.relations.formulas import (
     Implies,
     Not,
     Or,
-    Place,
     Rule,
+    SourceLocation,
     check_predicates,
     is_number,
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')
 
-DEEPEST = 50
+MAX_DEPTH = 50
 """Levels of a formula; what is done with formulas is done level by level."""
 
 
@@ -131,10 +131,10 @@ def read_published_rules(
         for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
             name = side.strip().removeprefix("!")
             swapped = inverses == "swapped" and name.endswith(":INV")
-            place = Place(str(path), number, start + 1 + side.find(name))
+            place = SourceLocation(str(path), number, start + 1 + side.find(name))
             atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
             atoms.append(Not(atom) if side.strip().startswith("!") else atom)
-        rules.append(Rule(Implies(*atoms), place=Place(str(path), number, 1)))
+        rules.append(Rule(Implies(*atoms), place=SourceLocation(str(path), number, 1)))
     return _known(path, rules, predicates)
 
 
@@ -168,7 +168,7 @@ class _Reader:
             if not match:
                 what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
                 what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
-                raise InputError(f"{Place(self.file, self.number, at + 1)}: {what}")
+                raise InputError(f"{SourceLocation(self.file, self.number, at + 1)}: {what}")
             kind = str(match.lastgroup)
             text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
             yield _Token(text if kind == "mark" else kind, text, at + 1)
@@ -212,7 +212,7 @@ class _Reader:
 
     def _inner(self, read: Callable[[], Formula]) -> Formula:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise self._fault("formulas are nested too deeply")
         formula = read()
         self.depth -= 1
@@ -237,8 +237,8 @@ class _Reader:
         token = self.tokens[self.at]
         return token.text if token.kind == "end" else f"{token.text!r:.80}"
 
-    def _place(self) -> Place:
-        return Place(self.file, self.number, self.tokens[self.at].column)
+    def _place(self) -> SourceLocation:
+        return SourceLocation(self.file, self.number, self.tokens[self.at].column)
 
     def _fault(self, what: str) -> InputError:
         return InputError(f"{self._place()}: {what}")

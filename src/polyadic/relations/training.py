@@ -33,7 +33,7 @@ FORMS: dict[str, Form] = {
 """The form of each method for triples."""
 OTHERS: dict[str, type[HornRules | UniversalSchema]] = {"rules": HornRules, "universal": UniversalSchema}
 """What no tensor is."""
-FEWEST = 100
+MIN_FACTS = 100
 """Facts of which a tenth can choose."""
 
 
@@ -125,7 +125,7 @@ def _of_triples(
             raise InputError("known is for tensors, which stop by validation; leave it out for rules")
         return HornRules(**options).fit(facts, validation=held_out)
     model = KnowledgeTensor(form=FORMS[method], **options)
-    if budget is False or len(facts) < FEWEST:
+    if budget is False or len(facts) < MIN_FACTS:
         return model.fit(facts, validation=held_out, known=true)
     return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 

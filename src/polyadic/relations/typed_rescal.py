@@ -130,9 +130,11 @@ class TypedRESCAL(RESCAL):
         self.subjects_, self.objects_ = _possible(slices, types)
         sides = zip(self.subjects_, self.objects_, strict=True)
         domains = [Domain(np.flatnonzero(s), np.flatnonzero(o)) for s, o in sides]
-        beside = None if attributes is None else Beside(csr_array(attributes, dtype=float), self.weight, self.ridge_V)
+        beside = (
+            None if attributes is None else Attributes(csr_array(attributes, dtype=float), self.weight, self.ridge_V)
+        )
         start = rescal_start(slices, rank, seed=self.seed)
-        ridges = Ridges(self.ridge_A, self.ridge_R)
+        ridges = RescalRidges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
@@ -186,7 +188,7 @@ class Domain(NamedTuple):
     objects: NDArray[np.int64]
 
 
-class Beside(NamedTuple):
+class Attributes(NamedTuple):
     """What is known of entities: a sparse table of entities by attributes, how much it counts, and its ridge."""
 
     table: Any
@@ -194,14 +196,14 @@ class Beside(NamedTuple):
     ridge: float = 0.0
 
 
-class Ridges(NamedTuple):
-    """Ridges of the entities and of the relations."""
+class RescalRidges(NamedTuple):
+    """RescalRidges of the entities and of the relations."""
 
     A: float = 0.0
     R: float = 0.0
 
 
-NO_RIDGES = Ridges()
+NO_RIDGES = RescalRidges()
 
 
 def typed_rescal(
@@ -209,8 +211,8 @@ def typed_rescal(
     start: NDArray[Any],
     *,
     domains: Sequence[Domain],
-    ridges: Ridges = NO_RIDGES,
-    beside: Beside | None = None,
+    ridges: RescalRidges = NO_RIDGES,
+    beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
     """Move A, then solve for R and V; one sweep does each once.
 
@@ -226,8 +228,8 @@ def typed_rescal(
         A to begin with; it is not changed.
     domains : sequence of Domain
         One per relation.
-    ridges : Ridges
-    beside : Beside, optional
+    ridges : RescalRidges
+    beside : Attributes, optional
         D, of shape (n, attributes).
 
     Yields
@@ -244,19 +246,21 @@ def typed_rescal(
     --------
     >>> X = csr_array([[0, 1.0, 1.0], [0, 0, 0], [0, 0, 0]])
     >>> domain = Domain(np.array([0]), np.array([1, 2]))
-    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=Ridges(0.1, 0.1))
+    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=RescalRidges(0.1, 0.1))
     >>> next(sweeps).objective > next(sweeps).objective
     True
     """
-    problem = _Problem(slices, domains, Ridges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start))
+    problem = _TypedObjective(
+        slices, domains, RescalRidges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start)
+    )
     yield from guarded(np.array(start, float), problem.reach, problem.step)
 
 
-class _Problem:
+class _TypedObjective:
     """The objective as a function of A, and steps that lower it."""
 
     def __init__(
-        self, slices: Sequence[Any], domains: Sequence[Domain], ridges: Ridges, beside: Beside | None, n: int
+        self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if not len(slices) == len(domains) > 0 or any(X.shape != (n, n) for X in slices):
             raise InputError(

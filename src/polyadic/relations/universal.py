@@ -33,7 +33,7 @@ from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
 from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Listed, Ridges, descend_questions
+from polyadic.relations.questions import Ridges, SampledNegatives, descend_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,25 +48,25 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-COMPARED = 16
+N_COMPARED = 16
 """Rows of each kind that a cell is compared with."""
 SOLVED_AT_ONCE = 256
 """New rows solved for together."""
-SETTLED, NEWTON_STEPS = 1e-5, 500
+GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 """Largest element of the gradient that is left, and quasi-Newton steps at most."""
 
 
-class Training(NamedTuple):
+class TrainingSettings(NamedTuple):
     """How the model was trained: see :class:`~polyadic.relations.universal.UniversalSchema`."""
 
     loss: str
-    negatives: int
+    n_negatives: int
     negative_weight: float
     ridge: float
     weight_ridge: float
 
 
-class Expected(NamedTuple):
+class ExpectedLoss(NamedTuple):
     r"""What training asks of a row on average.
 
     Attributes
@@ -101,15 +101,15 @@ class Expected(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random.Generator) -> Expected:
+def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: np.random.Generator) -> ExpectedLoss:
     """Give what training on a schema asks on average."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, training.negatives * counts / np.maximum(n - counts, 1), 0.0)
+    drawn = np.where(counts < n, training.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
     if training.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return Expected(np.ones(len(counts)), training.negative_weight, drawn, none, none)
+        return ExpectedLoss(np.ones(len(counts)), training.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
-    numbers = np.repeat(np.arange(len(counts)), COMPARED)
+    numbers = np.repeat(np.arange(len(counts)), N_COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
     starts = columns.indptr[numbers]
     places = starts + (rng.random(len(numbers)) * counts[numbers]).astype(np.int64)
@@ -119,17 +119,17 @@ def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random
         np.where(usable, terms.cells(np.column_stack([at, numbers]), schema.cells, schema.arguments), 0.0)
         for at in (np.maximum(out, 0), rows)
     ]
-    below, above = (level.reshape(-1, COMPARED) for level in levels)
-    times = np.where(counts < n, float(training.negatives), 0.0)  # a cell that every row lists is compared with none
-    return Expected(times, 1.0, drawn, below, above)
+    below, above = (level.reshape(-1, N_COMPARED) for level in levels)
+    times = np.where(counts < n, float(training.n_negatives), 0.0)  # a cell that every row lists is compared with none
+    return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
 def fold_in(
     terms: Terms,
     known: csr_array,
     arguments: NDArray[np.int64],
-    training: Training,
-    cost: Expected,
+    training: TrainingSettings,
+    cost: ExpectedLoss,
     *,
     row_biases: bool,
 ) -> Terms:
@@ -143,8 +143,8 @@ def fold_in(
         What is known of them.
     arguments : ndarray of shape (new pairs, 2)
         Their entities; -1 for those never seen.
-    training : Training
-    cost : Expected
+    training : TrainingSettings
+    cost : ExpectedLoss
     row_biases : bool
         Whether rows have biases.
 
@@ -171,7 +171,7 @@ def fold_in(
     return new
 
 
-def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expected) -> Array:
+def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: ExpectedLoss) -> Array:
     """Minimize over vectors of some rows at once; ``ridges`` is of their shape."""
     from scipy.optimize import minimize
 
@@ -180,9 +180,9 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
         value, slopes = cost(offsets + u @ V.T, listed)
         return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
 
-    options = {"maxiter": NEWTON_STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
+    options = {"maxiter": MAX_NEWTON_STEPS, "gtol": GRADIENT_TOL, "ftol": 0.0, "maxcor": 20}
     settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(objective(settled.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
+    if np.abs(objective(settled.x)[1]).max() > 100 * GRADIENT_TOL * max(1.0, float(ridges.max())):
         raise InputError(f"the vectors of {len(listed)} pairs did not settle: {settled.message}")
     return np.asarray(settled.x).reshape(ridges.shape)
 
@@ -214,7 +214,7 @@ class UniversalSchema(Model):
 
     Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
     and patterns of text alike. Cells that are listed are true; others of the same column, drawn anew in each epoch, are
-    held to be false or at least less likely (:class:`~polyadic.relations.questions.Listed`). Probabilities are
+    held to be false or at least less likely (:class:`~polyadic.relations.questions.SampledNegatives`). Probabilities are
     those among listed and drawn cells; after the loss ``"bpr"`` only their order within a predicate means something.
 
     Parameters
@@ -226,17 +226,17 @@ class UniversalSchema(Model):
     loss : {"logistic", "bpr"}
     biases : {"none", "columns", "rows", "both"}
         :math:`b_c` of columns, :math:`a_r` of rows.
-    negatives : int
+    n_negatives : int
         Cells drawn for each listed one.
     negative_weight : float
         Of each, in the logistic loss.
     ridge, weight_ridge : float
         :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, wherever it
         takes part. The first is the published one; the second told held-out paths better than 0.01.
-    step : float
+    learning_rate : float
         Of Adagrad: how far an element moves in its first step.
     batch : int, optional
-        Listed cells of a step; by default a 128th of all, from 16 to 1,024.
+        SampledNegatives cells of a step; by default a 128th of all, from 16 to 1,024.
     max_iter, tol
         See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
     seed : int, optional
@@ -273,11 +273,11 @@ class UniversalSchema(Model):
     features: Features = "NF"
     loss: LossName = "logistic"
     biases: Biases = "columns"
-    negatives: Count = 1
+    n_negatives: Count = 1
     negative_weight: Positive = 1.0
     ridge: Amount = 0.01
     weight_ridge: Amount = 0.001
-    step: Amount = 0.1
+    learning_rate: Amount = 0.1
     batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 0.0
@@ -310,12 +310,14 @@ class UniversalSchema(Model):
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
         ]
-        how: dict[str, Any] = {"loss": self.loss, "negatives": self.negatives, "weight": self.negative_weight}
-        sources = [Listed(schema.indices, schema.cells.shape, **how), *beside]
+        how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
+        sources = [SampledNegatives(schema.indices, schema.cells.shape, **how), *beside]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
-        solver = descend_questions(form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges)
+        solver = descend_questions(
+            form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
+        )
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
@@ -471,7 +473,7 @@ class UniversalSchema(Model):
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
         _check_room(*known.shape)
-        training = Training(self.loss, self.negatives, self.negative_weight, self.ridge, self.weight_ridge)
+        training = TrainingSettings(self.loss, self.n_negatives, self.negative_weight, self.ridge, self.weight_ridge)
         cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
         terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
         likely, every = np.empty(known.shape), np.arange(known.shape[1])
