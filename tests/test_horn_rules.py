@@ -166,7 +166,7 @@ def test_doors():
     how = {"max_length": 2, "steps": 10, "support": 1}
     paths, counts = joining_paths(graph, np.array([[0, 2]]), 2, **how)
     assert (paths.tolist(), counts.tolist()) == ([[0, 1, -1]], [1])
-    pairs, right = path_counts(graph, graph.listed, paths, [np.array([2])], most=10)
+    pairs, right = path_counts(graph, graph.listed, paths, [np.array([2])], max_steps=10)
     assert (pairs.tolist(), right.tolist()) == ([1], [1])
     ((share, *_, counts),) = property_counts(graph, support=1, confidence=0.0, smoothing=1.0)
     assert (share, set(counts.tolist())) == (1.0, {1})

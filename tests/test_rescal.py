@@ -189,7 +189,7 @@ def test_unusable_input_is_refused():
         RESCAL(2).fit([slices[0] * np.inf])
     with pytest.raises(InputError, match="shape \\(n, K, n\\)"):
         RESCAL(2).fit(Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
-    with pytest.raises(InputError, match="every unlisted triple as zero"):
+    with pytest.raises(InputError, match="every unobserved triple as zero"):
         RESCAL(2).fit(triples(slices, unlisted="missing"))
     with pytest.raises(InputError, match="rank must be a whole number from 1 to 14; got 15"):
         RESCAL(15).fit(slices)

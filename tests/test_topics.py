@@ -679,7 +679,7 @@ def test_the_number_of_topics_that_was_planted():
     assert best(choices, "coherence").n_components == 3
     made = [FoldScores(5, 10.0, 0.1, 0.2, 0.9), FoldScores(2, 10.0, 0.1, 0.3, 0.8)]
     assert [best(made, by).n_components for by in ("perplexity", "coherence", "stability")] == [2, 2, 5]
-    with pytest.raises(InputError, match="name the numbers"):
+    with pytest.raises(InputError, match="must list at least one"):
         cross_validate(TextTopics(), table_, words, n_components=[])
 
 

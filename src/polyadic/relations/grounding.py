@@ -1,20 +1,20 @@
-r"""Groundings: what the variables of rules stand for, how likely a formula is, and what rules ask of cells.
+r"""Groundings of rules: bindings of variables, probabilities of formulas, and losses of cells.
 
-A rule of which one atom has all variables is grounded in every pair of which a cell says something that the rule does,
-and in as many pairs drawn anew in each epoch. Others, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
-grounded wherever the facts that their premise needs are known, and nowhere else. Where an atom is said of a pair that
-has no row, there is no grounding.
+A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
+many random pairs, drawn anew in each epoch. Other rules, such as
+:math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are grounded only where the facts of their premise are known.
+Groundings with an atom of a pair without a row are left out.
 
-Atoms are held to be independent, each with a marginal :math:`p_i = \sigma(m_i)`. A formula is true in some worlds
-:math:`w \in \{0, 1\}^n`, and its probability is the sum of theirs:
+Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability of a formula is the sum over the worlds
+:math:`w \in \{0, 1\}^n` in which it is true:
 
 .. math:: [F] = \sum_{w \models F} \prod_i p_i^{w_i} (1 - p_i)^{1 - w_i}, \qquad
           \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
 
-Where no atom occurs twice these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
-:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. Where one does, those hold its occurrences
-to be independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that formulas which mean the same are equally
-likely. Every term is positive, so nothing cancels where marginals are all but 0 or 1.
+If no atom occurs twice, these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. For repeated atoms the paper treats
+occurrences as independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that equivalent formulas have equal
+probabilities. All terms are positive, so there is no cancellation where marginals are close to 0 or 1.
 
 References
 ----------
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 Bindings = dict[str, NDArray[np.int64]]
-"""The number of the entity that each variable stands for, arrays of one shape (bindings,)."""
+"""Entity numbers of each variable, arrays of one shape (bindings,)."""
 KnownRows = Callable[[Atom], NDArray[np.int64]]
-"""From an atom to the rows of pairs of which its predicate is known."""
+"""Map from an atom to the rows of pairs of which its predicate is known to hold."""
 
 
 class Places:
-    """Rows of pairs, by the numbers of their entities."""
+    """Rows of pairs by the numbers of their entities."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
@@ -62,14 +62,14 @@ class Places:
         self.keys = keys[self.order]
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
-        """Give the row of the pair of which an atom is said in each grounding, -1 where there is none."""
+        """Return the row of the pair of an atom in each grounding; -1 if there is none."""
         subjects, objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
 
     def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
-        """Give what the variables of an atom stand for where it is said of the pairs of rows."""
+        """Return the bindings of the variables of an atom to the pairs of rows."""
         subjects, objects = self.arguments[rows].T
         first, second = atom.arguments
         if first == second:
@@ -77,31 +77,25 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
+        """Return the unique bindings of a rule to pairs of its atoms that have all variables."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
-        """Give the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
+        """Return the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
 
 
 def covering(rule: Rule) -> list[Atom]:
-    """Give the atoms that have all variables of a rule."""
+    """Return the atoms that have all variables of a rule."""
     return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
 
 
 def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
-    """Give all ways to bind variables such that atoms hold of facts.
-
-    Raises
-    ------
-    InputError
-        If the memory would not suffice.
-    """
+    """Return all bindings of variables under which atoms match known facts."""
     left = list(atoms)
     bindings = places.bound(left[0], facts(left.pop(0)))
     while left:
@@ -112,7 +106,7 @@ def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
 
 
 def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
-    """Bind what two tables bind alike."""
+    """Join two tables of bindings on their common variables."""
     keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
     for variable in set(left) & set(right):
         keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
@@ -129,25 +123,20 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
 
 
 class Truth(NamedTuple):
-    """Logarithms of the probability of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
+    """Log-probabilities of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
 
     logarithms: NDArray[Any]
     derivatives: NDArray[Any]
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    r"""Give the logarithm of the probability of a formula for each grounding, and its derivatives.
+    r"""Return the log-probability of a formula in each grounding, and its derivatives.
 
-    Parameters
-    ----------
-    worlds : ndarray of bool of shape (worlds, atoms)
-        In which it holds.
-    log_odds : ndarray of shape (n, atoms)
-        Of its atoms, in each grounding.
+    ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
 
     Examples
     --------
-    That B follows from A fails in one world of four.
+    A implies B fails in one of four worlds.
 
     >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
     >>> likely = truth(a_implies_b, np.zeros((1, 2)))
@@ -162,7 +151,7 @@ def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
 
 
 def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
-    """Give the probability of a formula for each grounding, from the marginals of its atoms, shape (n, atoms).
+    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms).
 
     Examples
     --------
@@ -176,7 +165,7 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 
 
 class GroundingBatch(NamedTuple):
-    """Groundings of rules that are true in the same worlds.
+    """Groundings of rules with the same worlds.
 
     Attributes
     ----------
@@ -192,29 +181,24 @@ class GroundingBatch(NamedTuple):
 
 
 class Groundings:
-    r"""What rules ask of log-odds: :math:`-\sum_g w_g \log [F_g]` over their groundings.
+    r"""Loss of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
 
-    A source of questions for :func:`~polyadic.relations.questions.descend_questions`.
+    A source of batches for :func:`~polyadic.relations.questions.descend_questions`.
 
     Parameters
     ----------
     schema : Schema
-        Rules whose atoms swap variables need the reversed pairs, see
+        Rules with swapped variables need reversed pairs, see
         :meth:`~polyadic.relations.schema.Schema.with_reversed`.
     rules : sequence of Rule
     drawn : int
-        Pairs drawn in each epoch for each grounding that a cell gives; those in which a rule has no grounding fall
+        Number of random pairs per epoch for each grounding with an observed cell; pairs without a grounding are left
         out.
 
     Attributes
     ----------
     counts : list of int
-        Groundings of each rule that cells give.
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+        Number of groundings with an observed cell, for each rule.
 
     Examples
     --------
@@ -240,7 +224,7 @@ class Groundings:
             yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
-        """Give the rows of the atoms of a rule in all groundings that cells give."""
+        """Return the rows of the atoms of a rule in all groundings with an observed cell."""
 
         def facts(atom: Atom) -> NDArray[np.int64]:
             return schema.rows_of(atom.predicate)
@@ -251,7 +235,7 @@ class Groundings:
         return np.unique(np.concatenate(rows), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Give the rows of the atoms of a rule in groundings drawn at random."""
+        """Return the rows of the atoms of a rule in random groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
         rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
@@ -269,7 +253,7 @@ class Groundings:
 
 
 def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
-    """CellLoss the log-odds of the cells of groundings, one group after another."""
+    """Return the loss of the log-odds of the cells of groundings, one group after another."""
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
@@ -290,24 +274,25 @@ def _shuffled(group: list[GroundingBatch], rng: np.random.Generator) -> Groundin
 
 
 def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
-    """Give what falls to one step of several."""
+    """Return the part of a group that belongs to one of several steps."""
     part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
     return GroundingBatch(group.worlds, group.cells[part], group.weights[part])
 
 
 class DerivedNegatives:
-    """Cells that are held to be false because others of their predicate follow from rules; drawn anew in each epoch.
+    """Sampled negatives for facts that follow from rules; drawn anew in each epoch.
 
-    Nothing else would say of what such a predicate does not hold: a rule is content with a conclusion that is true of
-    all. There are ``n_negatives`` for each cell that follows and is not listed, none of them one that follows.
+    Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
+    cell
+    that is not observed; none of them is itself derived.
 
     Parameters
     ----------
     listed, derived : csr_array of shape (pairs, predicates)
-        What is listed, and that with what follows, see :func:`~polyadic.relations.forward_chaining.chain`.
+        Observed cells, and these together with derived cells, see :func:`~polyadic.relations.forward_chaining.chain`.
     n_negatives : int
     weight : float
-        Of each.
+        Weight of each negative.
     """
 
     def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:

@@ -1,12 +1,12 @@
-"""What a sentence says of two entities: the path of dependencies between their mentions, and the words between them.
+"""Patterns between two entity mentions of a sentence: the dependency path, and the words between them.
 
-Of *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) gets::
+For *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) has the patterns::
 
     path#->appos->president->nmod:of->
     words#, president of
 
-A path goes from the first mention to the second: ``<-nsubj<-`` climbs to the word above, ``->obj->`` descends. The word
-that marks a phrase with its case, such as a preposition, is told with the relation, for it is not on the path itself.
+A path leads from the first mention to the second: ``<-nsubj<-`` goes up to the head, ``->obj->`` down to a dependent.
+The case marker of a phrase, such as a preposition, is appended to its relation, as it is not on the path itself.
 
 References
 ----------
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     Triple = tuple[str, str, str]
 
 PARTS_OF_NAMES = {"compound", "flat", "name", "goeswith", "amod", "punct"}
-"""Relations between the words of a name, without their subtypes; adjectives with a capital, and hyphens."""
+"""Relations within a name, without subtypes; adjectives need a capital letter, and punctuation is a hyphen."""
 MARKED_BY_CASE = {"obl", "nmod"}
-"""Relations whose word of case tells what they mean."""
+"""Relations whose meaning depends on their case marker."""
 
 
 class Mention(NamedTuple):
@@ -43,9 +43,9 @@ class Mention(NamedTuple):
     ----------
     name : str
     first, last : int
-        The words, from 0, both included.
+        First and last word, from 0, inclusive.
     head : int
-        That of them on which the others depend.
+        Syntactic head of the mention.
     """
 
     name: str
@@ -55,15 +55,12 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the mentions of entities in a sentence.
+    """Find the entity mentions of a sentence.
 
-    Parameters
-    ----------
-    tree : Tree
-    key : str, optional
-        Words with one value of this key in the last column, such as ``Entity=Acme_Corporation``, are a mention of the
-        entity of that name, an underscore for a space. Without a key a mention is a run of words that belong to one
-        proper noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
+    mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
+    noun:
+    *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
     runs, first = [], 0
@@ -78,17 +75,17 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    r"""Tell what a sentence says of each two entities in it, the one that comes first as the subject.
+    r"""Yield the patterns between each two entities of a sentence; the first mention is the subject.
 
     Parameters
     ----------
     tree : Tree
     key : str, optional
-        See :func:`mentions`.
+        Key of entity names in the MISC column; see :func:`mentions`.
     max_path : int
-        Dependencies on a path, at most; 0 for no paths.
+        Maximum number of dependencies on a path; 0 for no paths.
     max_gap : int
-        Words between mentions, at most, if they are to be told; 0 for none. Mentions side by side say nothing.
+        Maximum number of words between mentions of a word pattern; 0 for none. Adjacent mentions have no word pattern.
 
     Yields
     ------
@@ -122,13 +119,30 @@ def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: 
 def pattern_triples(
     trees: Iterable[Tree], *, key: str | None = None, max_path: int = 5, max_gap: int = 8
 ) -> Iterator[Triple]:
-    """Tell what all sentences say, as :func:`patterns` does of one; for :func:`~.schema.schema_of`."""
+    """Yield the patterns between entities of all sentences, for :func:`~polyadic.schema_of`.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+        Dependency trees of the sentences.
+    key : str, optional
+        Key of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are entities.
+    max_path : int
+        Maximum number of dependencies on a path; 0 for no paths.
+    max_gap : int
+        Maximum number of words between mentions of a word pattern; 0 for none.
+
+    Yields
+    ------
+    subject, object, predicate : str
+        Names of both entities, and the pattern between them.
+    """
     for tree in trees:
         yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)
 
 
 def _names(tree: Tree) -> list[str]:
-    """Give for each word the number of the proper noun whose name it is part of; empty if there is none."""
+    """Return for each word the number of the proper noun whose name it belongs to; empty for other words."""
     heads = tree.heads.tolist()
 
     def fits(word: int) -> bool:
@@ -154,18 +168,18 @@ def _names(tree: Tree) -> list[str]:
 
 
 def _value(misc: str, key: str) -> str:
-    """Give the value of a key in the last column, empty if it is not there."""
+    """Return the value of a key in the MISC column; empty if absent."""
     pairs = (field.partition("=") for field in misc.split("|"))
     return next((value for name, _, value in pairs if name == key), "")
 
 
 def _head(tree: Tree, first: int, last: int) -> int:
-    """Give the first word of a mention whose own head lies outside."""
+    """Return the first word of a mention whose head is outside the mention."""
     return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
 def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
-    """Give the path between two words; empty if it is too long, or there is none."""
+    """Return the path between two words; empty if it is too long or does not exist."""
     up, down = _ancestors(tree, start), _ancestors(tree, end)
     meeting = next((word for word in up if word in down), None)
     if meeting is None:
@@ -181,7 +195,7 @@ def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
 
 
 def _ancestors(tree: Tree, word: int) -> list[int]:
-    """Give a word and those above it, up to a root."""
+    """Return a word and its ancestors up to the root."""
     above = [word]
     while (head := int(tree.heads[above[-1]]) - 1) >= 0:
         above.append(head)
@@ -189,7 +203,7 @@ def _ancestors(tree: Tree, word: int) -> list[int]:
 
 
 def _relation(tree: Tree, word: int) -> str:
-    """Give the relation of a word to its head, with its word of case."""
+    """Return the relation of a word to its head, with its case marker."""
     relation = tree.relations[word]
     if relation.split(":")[0] not in MARKED_BY_CASE or ":" in relation:
         return relation
@@ -199,6 +213,6 @@ def _relation(tree: Tree, word: int) -> str:
 
 
 def _lemma(tree: Tree, word: int) -> str:
-    """Give the lemma of a word, or its form where the file tells none."""
+    """Return the lemma of a word, or its form if the file has no lemma."""
     lemma = tree.lemmas[word]
     return (tree.forms[word] if lemma == "_" else lemma).lower()

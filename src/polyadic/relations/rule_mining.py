@@ -1,4 +1,4 @@
-"""Rules measured on facts: how often one is right, and those that are right nearly always."""
+"""Mine implications between two predicates from facts, and measure rules on facts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Mined(NamedTuple):
-    """A rule, how often it is right, and how often it was."""
+    """A mined rule, its confidence and its support."""
 
     rule: Rule
     confidence: float
@@ -30,19 +30,25 @@ class Mined(NamedTuple):
 
 
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
-    r"""Give the implications between two predicates that hold of enough pairs, the most confident first.
+    r"""Mine implications between two predicates, in descending order of confidence.
 
-    They are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and :math:`a(x, y) \Rightarrow
-    a(y, x)`. Confidence is the share of the facts of :math:`a` of which the conclusion is a fact; what is not listed
-    counts as false.
+    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and :math:`a(x, y)
+    \Rightarrow
+    a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact; unobserved facts count as false.
 
     Parameters
     ----------
     schema : Schema
+        Pairs of entities and their known predicates.
     confidence : float
-        At least; above 0 and at most 1.
+        Minimum confidence, above 0 and at most 1.
     support : int
-        Facts of :math:`a` of which the conclusion is one, at least.
+        Minimum number of facts of :math:`a` whose conclusion is a fact.
+
+    Returns
+    -------
+    list of Mined
+        Rules with their confidence and support.
 
     Raises
     ------
@@ -82,26 +88,16 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
 
 
 class RuleCounts(NamedTuple):
-    """Groundings whose premise is known to hold, and those of them whose conclusion is."""
+    """Number of groundings whose premise is known to hold, and number of these whose conclusion is, too."""
 
     premises: int
     right: int
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Try a rule on the pairs of a schema; what is not listed counts as false.
+    """Count the groundings of a rule in a schema whose premise holds, and whose conclusion holds, too.
 
-    A rule that is no implication has no premise: it is tried on all pairs.
-
-    Parameters
-    ----------
-    schema : Schema
-    rule : Rule
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+    Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
 
     Examples
     --------
@@ -120,7 +116,7 @@ def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
 
 
 class Derivation(NamedTuple):
-    """A rule that concludes a fact, how often it is tried and right, and from which facts: those of each grounding."""
+    """A rule that derives a fact, its counts, and the facts of each grounding."""
 
     rule: Rule
     counts: RuleCounts
@@ -128,20 +124,9 @@ class Derivation(NamedTuple):
 
 
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str]) -> list[Derivation]:
-    """Give the rules that conclude a fact from others that are known, the most confident first.
+    """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
-    Parameters
-    ----------
-    schema : Schema
-    rules : iterable of Rule
-        Those that are no implication conclude nothing.
-    fact : (str, str, str)
-        Subject, object and predicate; it need not be known.
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, and need not be known.
 
     Examples
     --------
@@ -176,7 +161,7 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
 
 
 def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
-    """Give what the variables of a rule stand for where its premise may hold, and where atoms are known to."""
+    """Return the bindings of variables where the premise may hold, and a function for where atoms are known to hold."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:
