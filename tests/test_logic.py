@@ -433,7 +433,7 @@ def test_reversed_pairs_are_added_where_rules_need_them():
 @pytest.mark.parametrize(
     ("how", "fault"),
     [
-        ({"rules": []}, "the regime 'joint' needs rules"),
+        ({"rules": []}, "regime='joint' requires rules"),
         ({"rules": [parse_rule("pattern0.0(x, y) => relaton0(x, y)")]}, r"rule, line 1, column 21: .* 'relaton0'; did"),
         ({"model": UniversalSchema(rank=0)}, "rank must be a whole number of at least 1; got 0"),
     ],
@@ -493,7 +493,7 @@ def test_weights_of_rules_must_be_numbers():
     """They are checked where rules are made by hand, too."""
     with pytest.raises(InputError, match="weight of a rule"):
         Rule(Implies(A, B), 0.0)
-    with pytest.raises(InputError, match="does not bind z"):
+    with pytest.raises(InputError, match="does not bind the variable z"):
         Rule(Implies(And((A, Not(C))), Atom("b", ("x", "z"))))
 
 

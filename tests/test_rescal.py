@@ -179,11 +179,11 @@ def test_relations_without_triples():
 def test_unusable_input_is_refused():
     """In one sentence."""
     slices = relations()
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([])
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([slices[0], slices[0][:5, :5]])
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([slices[0].toarray()])
     with pytest.raises(InputError, match="relations must be finite"):
         RESCAL(2).fit([slices[0] * np.inf])
@@ -198,11 +198,11 @@ def test_unusable_input_is_refused():
     with pytest.raises(InputError, match="to fit a start"):
         next(rescal(slices, np.ones((3, 2))))
     model = RESCAL(2).fit(slices)
-    with pytest.raises(InputError, match="objects must lie from 0 to 14; got 15 to 15"):
+    with pytest.raises(InputError, match="objects must be from 0 to 14; got 15 to 15"):
         model.predict([0], [0], [15])
     with pytest.raises(InputError, match="each subject needs a relation"):
         model.objects([0, 1], [0])
-    with pytest.raises(InputError, match="each triple needs an object"):
+    with pytest.raises(InputError, match="subjects and objects must have the same length"):
         model.predict([0], [0], [1, 2])
     with pytest.raises(InputError, match="list of whole numbers"):
         model.objects([0.5], [0])

@@ -24,7 +24,7 @@ def as_names(values: Any) -> Array | None:
         return array.astype(np.int64)
     if array.dtype.kind == "U" and hasattr(values, "dtype"):
         return array
-    if array.dtype.kind in "OU":  # a list of text with NaN in it would have become text too
+    if array.dtype.kind in "OU":  # numpy would convert NaN in a list of text to text
         if all(isinstance(name, str) for name in values):
             return array.astype(str)
         if all(isinstance(name, Integral) and not isinstance(name, bool) for name in values):

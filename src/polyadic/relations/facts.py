@@ -252,5 +252,7 @@ def _numbered(
                 for w, x, known in (("entity", s, ends), ("relation", r, kinds), ("entity", o, ends))
                 if x not in known
             )
-            raise InputError(f"{where}: unknown {what} {name!r}; correct it or set unknown='skip'")
+            raise InputError(
+                f"{where}: there is no {what} {name!r}; correct it, or skip unknown names (unknown='skip')"
+            )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)

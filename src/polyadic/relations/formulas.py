@@ -191,14 +191,14 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
     >>> rule = Rule(Implies(Atom("bougt", ("x", "y")), Atom("owns", ("x", "y"))))
     >>> check_predicates([rule], ["bought", "owns"])
     Traceback (most recent call last):
-    polyadic.core.errors.InputError: unknown predicate 'bougt'; did you mean 'bought'?
+    polyadic.core.errors.InputError: there is no predicate 'bougt'; did you mean 'bought'?
     """
     known = set(predicates)
     for atom in (atom for rule in rules for atom in rule.atoms):
         if atom.predicate not in known:
             alike = difflib.get_close_matches(atom.predicate, sorted(known), n=1)
             meant = f"; did you mean {alike[0]!r}?" if alike else ""
-            raise InputError(f"{_at(atom)}unknown predicate {atom.predicate!r}{meant}")
+            raise InputError(f"{_at(atom)}there is no predicate {atom.predicate!r}{meant}")
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:

@@ -308,7 +308,7 @@ class DerivedNegatives:
         """Yield cells in random order, in ``steps`` batches."""
         columns = rng.permutation(self.columns)
         rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
-        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate that follows of every pair has none
+        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate derived for every pair has no negatives
         for step in range(steps):
             yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._loss
 

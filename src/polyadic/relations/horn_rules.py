@@ -410,7 +410,7 @@ class HornRules(LinkPredictor):
         if body < G:
             facts = [[self._fact(int(graph.relation[body]), int(graph.entity[body]), member)]]
         elif body - G == (head + K) % (2 * K):
-            facts = []  # how often this is the answer follows from no fact of this entity
+            facts = []  # the frequency of the answer does not follow from facts of this entity
         else:
             facts = [[self._fact(body - G, member, other)] for other in self._led(member, body - G)[:k].tolist()]
         return Reason(self._property_rule(number), facts)

@@ -559,7 +559,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
                                 _conclude(y, PATH, rules.path_weight[q], q, best, by, found)
     start, end = graph.of[back], graph.of[back + 1]
     for g in range(graph.groups[x], graph.groups[x + 1] + 1):
-        prior = g == graph.groups[x + 1]  # whether x has this relation or not, it is asked for
+        prior = g == graph.groups[x + 1]  # the question is about this relation, whether or not x has it
         if not prior:
             for e in range(bounds[g], bounds[g + 1]):
                 _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)

@@ -310,7 +310,7 @@ class KnowledgeTensor(LinkPredictor):
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(f"unknown relation {absent[0]!r}; retrain the model to add relations")
+                raise InputError(f"the model has no relation {absent[0]!r}; retrain it to add relations")
             kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
             triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
         if not len(triples):
@@ -697,7 +697,7 @@ class _TripleDescent:
         self.form, self.plan, self.ends, self.rng, self.threads, self.fixed = form, plan, ends, rng, threads, fixed
         self.factors = [np.array(x, np.float32) for x in start]
         self.squares = [np.zeros_like(x) for x in self.factors]
-        self.first = max(ends) + 1  # of what belongs to relations
+        self.first = max(ends) + 1  # number of the first relation parameter
         self.power = 3 if plan.penalty == "N3" else 2
 
     def step(self, asked: Questions, *, move: bool = True) -> float:
@@ -709,7 +709,7 @@ class _TripleDescent:
         place[columns] = np.arange(len(columns))
         answers, count = place[asked.answers], np.diff(asked.starts).astype(np.float32)
         b = B if len(columns) == len(B) else B[columns]
-        kinds, r = np.unique(asked.relations, return_inverse=True)  # no other relation moves
+        kinds, r = np.unique(asked.relations, return_inverse=True)  # other relations are not updated
         a, R = A[asked.known], [self.factors[self.first][kinds], *self.factors[self.first + 1 :]]
         q, pullback = self.form.query(a, r, R, backwards=asked.backwards)
         S = q @ b.T
@@ -777,7 +777,7 @@ class _TripleDescent:
             gradient, rows = gradient[rows >= self.fixed], rows[rows >= self.fixed]
         x, h = (array.reshape(len(array), -1) for array in (self.factors[k], self.squares[k]))
         g = gradient.reshape(len(gradient), -1)
-        # The elements of a matrix move together: as far as one of a vector each, they would soon outweigh its start.
+        # Matrices need smaller steps: with those of vectors, the sum of n x n elements outweighs the initial value.
         step = self.plan.learning_rate / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
         adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
 

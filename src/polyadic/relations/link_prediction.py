@@ -224,7 +224,7 @@ class LinkPredictor(Model):
         names, sizes = (self.entities_, self.relations_), (self._entities_count(), self._relations_count())
         facts = triples_by("test", test, names=names, sizes=sizes)
         if seen := shared(facts, self.facts_):
-            warnings.warn(f"{seen:,} of {len(facts):,} facts to predict were learned", SeenFactsWarning, stacklevel=2)
+            warnings.warn(f"{seen:,} of {len(facts):,} test facts are training facts", SeenFactsWarning, stacklevel=2)
         more = [] if known is None else [triples_by("known", known, names=names, sizes=sizes)]
         true = np.concatenate([facts, *more])
         return self._rank(facts, true, relations=relations, memory=memory)

@@ -91,7 +91,7 @@ class Together(NamedTuple):
         owners = np.repeat(np.arange(len(cells)), sizes)
         within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         keys = cells[owners, 1] * self.known.shape[1] + self.known.indices[first[owners] + within]
-        places = np.searchsorted(self.keys[:-1], keys)  # of the last, if a key is above all
+        places = np.searchsorted(self.keys[:-1], keys)  # without the last key, so that positions stay in range
         seen = self.keys[places] == keys if len(self.keys) else np.zeros(len(keys), bool)
         return owners[seen], places[seen]
 

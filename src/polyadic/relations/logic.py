@@ -122,7 +122,7 @@ class InjectedLogic(Model):
         del y
         rules = list(self.rules)
         check_predicates(rules, schema.predicates)
-        for name in ("model_", "derived_", "counts_"):  # of a fit before, in another regime
+        for name in ("model_", "derived_", "counts_"):  # left by a previous fit in another regime
             self.__dict__.pop(name, None)
         self.schema_ = schema.with_reversed() if any(_swaps(rule) for rule in rules) else schema
         model = clone(UniversalSchema(features="F") if self.model is None else self.model)

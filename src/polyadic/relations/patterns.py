@@ -156,10 +156,13 @@ def _names(tree: Tree) -> list[str]:
         return head if within and fits(word) else word
 
     tops = np.array([above(word) for word in range(len(tree))], np.int64)
-    for _ in range(len(tree).bit_length()):  # each time twice as far up
+    for _ in range(len(tree).bit_length()):  # pointer doubling
         tops = tops[tops]
     names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()]
-    for words, beside in ((range(len(names)), -1), (reversed(range(len(names))), 1)):  # no name begins or ends so
+    for words, beside in (
+        (range(len(names)), -1),
+        (reversed(range(len(names))), 1),
+    ):  # no name begins or ends with a hyphen
         for word in words:
             within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
             if tree.forms[word] == "-" and not within:

@@ -121,7 +121,7 @@ class SampledNegatives:
         for first, last in pairwise(bounds.tolist()):
             listed = self.cells[order[first:last]]
             drawn = self._beside(listed, rng)
-            here = drawn[:, 0] >= 0  # a column that every row lists has none
+            here = drawn[:, 0] >= 0  # a column that holds for every row has no negatives
             if self.loss == "bpr":
                 better = np.tile(listed, (self.n_negatives, 1))[here]
                 yield np.concatenate([better, drawn[here]]), _pairs
@@ -198,7 +198,7 @@ class _Table:
 
     def __init__(self, rows: NDArray[Any], rule: Adagrad | Adam, ridge: float) -> None:
         layers = 2 + rule.layers
-        if rows.shape[1] == 1:  # without the padding that keeps rows in cache lines of their own
+        if rows.shape[1] == 1:  # without the padding that aligns rows to cache lines
             self.T = np.zeros((len(rows), layers, 1), rows.dtype)
             self.T[:, 0] = rows
         else:

@@ -72,13 +72,13 @@ class Schema:
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Return the row of a pair; raise InputError if it does not exist."""
         if (row := self._rows.get((subject, object))) is None:
-            raise InputError(f"unknown pair ({subject!r}, {object!r})")
+            raise InputError(f"there is no pair ({subject!r}, {object!r})")
         return row
 
     def column(self, name: str) -> int:
         """Return the column of a predicate; raise InputError if it does not exist."""
         if (column := self._columns.get(name)) is None:
-            raise InputError(f"unknown predicate {name!r}")
+            raise InputError(f"there is no predicate {name!r}")
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:

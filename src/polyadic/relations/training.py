@@ -97,9 +97,9 @@ def train_facts(
 
     Examples
     --------
-    >>> told = [("Oslo", "lies_in", "Norway"), ("Bergen", "lies_in", "Norway"), ("Lund", "lies_in", "Sweden")]
+    >>> triples = [("Oslo", "lies_in", "Norway"), ("Bergen", "lies_in", "Norway"), ("Lund", "lies_in", "Sweden")]
     >>> from polyadic import facts_of
-    >>> model = train_facts(facts_of(told), rank=2, seed=0, max_iter=5)
+    >>> model = train_facts(facts_of(triples), rank=2, seed=0, max_iter=5)
     >>> model.objects(["Oslo"], ["lies_in"]).shape
     (1, 5)
     """
@@ -109,7 +109,7 @@ def train_facts(
     if unknown := sorted({*options} - settings):
         raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
     if rules is None and (regime is not None or add):
-        raise InputError("regime and add require rules; give rules, or leave them out")
+        raise InputError("regime and add are for rules; give rules, or leave them out")
     if method == "universal":
         if rules is not None:
             options = {"features": "F", **options}
@@ -117,9 +117,9 @@ def train_facts(
             raise InputError("validation and known do not apply to method 'universal'; leave them out")
         return _schema(UniversalSchema(**options), source, rules, regime or "joint", add)
     if rules is not None:
-        raise InputError(f"rules require method 'universal'; leave them out for {method!r}")
+        raise InputError(f"rules need method 'universal'; leave them out for {method!r}")
     if known is not None and validation is None:
-        raise InputError("known requires validation; give validation, or leave it out")
+        raise InputError("known is for validation; give validation facts, or leave it out")
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):

@@ -137,7 +137,7 @@ class TypedRESCAL(RESCAL):
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
-        self.__dict__.pop("attribute_factors_", None)  # of a fit before, with attributes
+        self.__dict__.pop("attribute_factors_", None)  # left by a previous fit with attributes
         if attribute_factors:
             [self.attribute_factors_] = attribute_factors
         return self
@@ -325,7 +325,7 @@ class _TypedObjective:
         """Return the step of each row to its optimum, with the other rows fixed."""
         right, size = -self.ridges.A * A, A.shape[1]
         shared = self.ridges.A * np.eye(size)
-        H = np.empty((2 * len(R), size, size))  # of each relation, for its subjects and for its objects
+        H = np.empty((2 * len(R), size, size))  # subject and object side of each relation
         for k, (x, (s, o)) in enumerate(zip(self.inner, self.domains, strict=True)):
             S, O = A[s], A[o]  # noqa: E741
             H[2 * k], H[2 * k + 1] = R[k] @ (O.T @ O) @ R[k].T, R[k].T @ (S.T @ S) @ R[k]

@@ -119,7 +119,7 @@ def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: n
         for at in (np.maximum(out, 0), rows)
     ]
     below, above = (level.reshape(-1, N_COMPARED) for level in levels)
-    times = np.where(counts < n, float(training.n_negatives), 0.0)  # a cell that every row lists is compared with none
+    times = np.where(counts < n, float(training.n_negatives), 0.0)  # predicates of all rows have no negatives
     return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
@@ -383,7 +383,7 @@ class UniversalSchema(Model):
         Returns
         -------
         Explanation
-            Of the log-odds.
+            Explanation of the log-odds.
 
         Raises
         ------

@@ -130,7 +130,7 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     weighted = csr_array(diags_array(1 / pairs[pairs > 0]) @ kept)
     Q = csr_array(kept.T @ weighted)
     Q = csr_array(Q - diags_array(weighted.sum(axis=0)))
-    Q.data[Q.data < ROUNDING_TOL * Q.data.max()] = 0  # what is left of the diagonal of words that never meet themselves
+    Q.data[Q.data < ROUNDING_TOL * Q.data.max()] = 0  # remove rounding errors on the diagonal
     sums = Q.sum(axis=1)
     return csr_array(diags_array(1 / np.where(sums > 0, sums, 1)) @ Q), sums / sums.sum()
 
@@ -152,7 +152,7 @@ def find_anchors(
             raise InputError(f"only {k} words can be anchors, {limit}; lower min_documents or n_components")
         chosen.append(int(candidates[left.argmax()]))
         row = Q[[chosen[k]]].toarray()[0]
-        for _ in range(2):  # once more, for what rounding has left
+        for _ in range(2):  # twice, against rounding errors
             row -= basis[:k].T @ (basis[:k] @ row)
         basis[k] = row / np.linalg.norm(row)
         left -= (Q @ basis[k])[candidates] ** 2

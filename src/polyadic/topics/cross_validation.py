@@ -87,7 +87,7 @@ def cross_validate(
             for k in range(folds):
                 some = clone(model).set_params(n_components=number, seed=seed + k).fit_table(counts[fold != k], words)
                 if getattr(some.model_, "interrupted_", False):
-                    raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
+                    raise KeyboardInterrupt  # an interrupted fit cannot be compared
                 fits.append(some.model_.components_)
                 figures.append(held_out_perplexity(some, counts[fold == k], seed=seed))
                 coherent.append(held_out_coherence(some, counts[fold == k]))

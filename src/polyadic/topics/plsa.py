@@ -209,5 +209,5 @@ class Mixture:
             "l1": 1.0,
             "beta": 1.0,
             "floor": MIN_MODEL,
-        }  # what is below is one
+        }  # the denominator is 1
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)

@@ -107,7 +107,7 @@ class SpectralLDA(Topics):
         try:
             self._learn(self._table(X, reset=True))
         except BaseException:
-            self.__dict__ = before  # also what validation keeps of a table
+            self.__dict__ = before  # also attributes set by input validation
             raise
         return self
 
@@ -161,7 +161,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         mean = self._C.T @ (1 / (D * n))
         self.roots = np.sqrt(mean)
         self._scale = np.divide(1, self.roots, out=np.zeros(len(mean)), where=mean > 0)[:, None]
-        self._same = self._C.T @ self._twos  # pairs of a place with itself
+        self._same = self._C.T @ self._twos  # pairs of a position with itself
         self._mean, self._alpha0 = mean, alpha0
         super().__init__(np.dtype(float), (len(mean), len(mean)))
 

@@ -139,12 +139,12 @@ class TextTopics(Transformer):
         counts, words = document_table(corpus), corpus.vocabulary.words
         out = np.random.default_rng(seed).random(counts.shape[0]) < held_out_share(counts.shape[0])
         seen, hidden = halves(counts[out], seed=seed)
-        told = hidden.sum(axis=1) > 0
-        if not told.any() or out.all():
+        judged = hidden.sum(axis=1) > 0
+        if not judged.any() or out.all():
             raise InputError(
                 f"cannot hold documents out for validation: the {len(out):,} documents are too few or too short"
             )
-        seen, hidden = seen[told], hidden[told]
+        seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
 
         def losses(model: TextTopics) -> NDArray[np.float64]:
