@@ -34,8 +34,7 @@ class TupleClassifier(Model):
               m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r
 
     with the logistic loss. The constant feature c makes the product include all lower-order interactions: a word
-    without
-    features leaves the product of the others, as in back-off.
+    without features leaves the product of the others, as in back-off.
 
     Parameters
     ----------
@@ -46,9 +45,8 @@ class TupleClassifier(Model):
     constant : float
         Constant feature c; larger values favour lower-order interactions.
     starts : int
-        Number of fits from different random starts, whose log-odds are averaged (an ensemble of rank ``starts *
-        rank``).
-        Ctrl-C ends the current fit and skips the remaining ones.
+        Number of fits from different random starts, whose log-odds are averaged (an ensemble of rank
+        ``starts * rank``). Ctrl-C ends the current fit and skips the remaining ones.
     max_iter, tol
         Maximum number of iterations, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`. The default stops early to avoid overfitting.

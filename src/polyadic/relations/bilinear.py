@@ -108,8 +108,7 @@ class Complex:
     r""":math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}` of complex numbers.
 
     The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
-    an
-    imaginary w antisymmetric.
+    an imaginary w antisymmetric.
 
     Examples
     --------

@@ -29,10 +29,8 @@ class TransitiveVerbs(Model):
               C(s, v, o) = V_v * n_s n_o^\top, \qquad \phi(s, v, o) = \sum C = n_s^\top V_v\, n_o
 
     :math:`C` is the representation of a sentence, and sentences are compared by cosine. :math:`\phi` is the
-    plausibility of
-    subject and object. Noun factors N are given. If the columns of N are orthonormal, V is the core of the Tucker2
-    decomposition
-    :math:`X_v \approx N V_v N^\top`.
+    plausibility of subject and object. Noun factors N are given. If the columns of N are orthonormal, V is the core of
+    the Tucker2 decomposition :math:`X_v \approx N V_v N^\top`.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 r"""Groundings of rules: bindings of variables, probabilities of formulas, and losses of cells.
 
 A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
-many random pairs, drawn anew in each epoch. Other rules, such as
-:math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are grounded only where the facts of their premise are known.
-Groundings with an atom of a pair without a row are left out.
+many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
+grounded only where the facts of their premise are known. Groundings with an atom of a pair without a row are left out.
 
 Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability of a formula is the sum over the worlds
 :math:`w \in \{0, 1\}^n` in which it is true:
@@ -188,8 +187,7 @@ class Groundings:
     Parameters
     ----------
     schema : Schema
-        Rules with swapped variables need reversed pairs, see
-        :meth:`~polyadic.relations.schema.Schema.with_reversed`.
+        Rules with swapped variables need reversed pairs, see :meth:`~polyadic.relations.schema.Schema.with_reversed`.
     rules : sequence of Rule
     drawn : int
         Number of random pairs per epoch for each grounding with an observed cell; pairs without a grounding are left
@@ -283,8 +281,7 @@ class DerivedNegatives:
     """Sampled negatives for facts that follow from rules; drawn anew in each epoch.
 
     Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
-    cell
-    that is not observed; none of them is itself derived.
+    cell that is not observed; none of them is itself derived.
 
     Parameters
     ----------

@@ -298,8 +298,7 @@ class HornRules(LinkPredictor):
         r"""Return the probabilities of triples under noisy-or, shape (m,): :math:`1 - e^{-m}`, m the score.
 
         Rules are not independent, so that noisy-or is overconfident. For the probability of an answer among all
-        entities, see
-        :meth:`calibrate`.
+        entities, see :meth:`calibrate`.
 
         Parameters
         ----------

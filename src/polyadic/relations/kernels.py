@@ -291,8 +291,8 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
     """List the paths between the ends of facts of relation ``head``, without repeated entities, once per fact.
 
     A path of relations b, c and d has the key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations
-    plus 1;
-    shorter paths have -1 after their end. Paths of three are searched during ``steps``. Returns when ``keys`` is full.
+    plus 1; shorter paths have -1 after their end. Paths of three are searched during ``steps``. Returns when ``keys``
+    is full.
 
     Returns
     -------
@@ -364,8 +364,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
     """Count the pairs that each path connects, and those that are facts of its head relations.
 
     Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
-    have
-    head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
+    have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
     """
     to = graph.members
     stamp = 0

@@ -125,13 +125,11 @@ class KnowledgeTensor(LinkPredictor):
         Number of questions per batch; by default 500, or fewer such that an epoch has at least 50 steps.
     n_negatives : int, optional
         Number of sampled negative entities per batch, in addition to the entities named in it; by default all entities
-        are
-        candidates.
+        are candidates.
     max_iter, tol
         Maximum number of epochs, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`. With a validation set, the fit stops when its mean reciprocal rank has
-        not
-        improved for five epochs.
+        not improved for five epochs.
     seed : int, optional
         Seed of the initialization and of the order of batches.
     threads : int, optional
@@ -204,8 +202,7 @@ class KnowledgeTensor(LinkPredictor):
             largest.
         validation : Facts or array of int of shape (m, 3), optional
             Validation triples: the epoch with the best mean reciprocal rank of at most 2,000 of them is kept, and
-            scores are
-            calibrated on them.
+            scores are calibrated on them.
         known : Facts or array of int of shape (f, 3), optional
             Other true triples, which the ranks of validation triples are filtered by.
 
@@ -244,8 +241,7 @@ class KnowledgeTensor(LinkPredictor):
         """Learn vectors of new entities with all other parameters fixed (fold-in).
 
         Training is as in :meth:`fit`, on the questions with new entities and as many others, which serve as negatives.
-        New
-        triples between known entities are added to the known triples, but change no vector.
+        New triples between known entities are added to the known triples, but change no vector.
 
         Parameters
         ----------
@@ -328,10 +324,8 @@ class KnowledgeTensor(LinkPredictor):
         """Define the search for penalty, strength and rank: mean log-rank of validation triples.
 
         The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
-        relations
-        keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then less noisy
-        than the
-        reciprocal rank. Since both are too noisy to choose an epoch, all epochs are run.
+        relations keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then
+        less noisy than the reciprocal rank. Since both are too noisy to choose an epoch, all epochs are run.
         """
         part: Any = X
         judged: Any = validation
@@ -385,17 +379,15 @@ class KnowledgeTensor(LinkPredictor):
         r"""Attribute a score to known triples, by how much a gradient step on each would change it.
 
         A small step along the gradient of the score of a triple g changes the score of the explained triple f in
-        proportion to
-        the inner product of both gradients. The contribution of g is relative to that of a step for f itself,
+        proportion to the inner product of both gradients. The contribution of g is relative to that of a step for f
+        itself,
 
         .. math:: \frac{\kappa(f, g)}{\kappa(f, f)}, \qquad
                   \kappa(f, g) = \sum_\theta \frac{\partial m_f}{\partial \theta} \frac{\partial m_g}{\partial \theta}
 
         summed over all entity vectors and relation parameters. Triples with the same object contribute by the
-        similarity of
-        their queries, triples with the same relation by the similarity of both ends. Negative contributions are
-        evidence
-        against f. Contributions overlap and do not sum to the score.
+        similarity of their queries, triples with the same relation by the similarity of both ends. Negative
+        contributions are evidence against f. Contributions overlap and do not sum to the score.
 
         Parameters
         ----------
@@ -408,8 +400,7 @@ class KnowledgeTensor(LinkPredictor):
         -------
         Explanation
             Contributions of known triples that share an entity or the relation with f, each named by its subject,
-            relation and
-            object.
+            relation and object.
 
         Raises
         ------

@@ -70,8 +70,7 @@ class LinkPredictor(Model):
         .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
 
         over all :math:`o'` that are not training answers: the probability of an answer among those not known yet.
-        Subjects
-        likewise. The temperature T, ``temperature_``, maximizes the likelihood of the given triples.
+        Subjects likewise. The temperature T, ``temperature_``, maximizes the likelihood of the given triples.
 
         Parameters
         ----------

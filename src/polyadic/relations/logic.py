@@ -44,19 +44,16 @@ class InjectedLogic(Model):
     regime : {"joint", "pre", "post", "inference", "mf"}
         Use of rules. ``"joint"``: rules and facts are learned together. ``"pre"``: derived facts are added before the
         factorization. ``"post"``: facts are derived from the predictions of a factorization. ``"inference"``: derived
-        facts
-        only. ``"mf"``: a factorization without rules. Facts are derived by
+        facts only. ``"mf"``: a factorization without rules. Facts are derived by
         :func:`~polyadic.relations.forward_chaining.chain`.
     model : UniversalSchema, optional
         Form and settings of the factorization; ``UniversalSchema(features="F")`` by default. Weights of neighbours
-        exist
-        only for predicates that co-occur, so relations without facts have none.
+        exist only for predicates that co-occur, so relations without facts have none.
     drawn : int
         Number of random groundings per epoch for each grounding with an observed cell.
     closed : bool
         Whether derived facts, like observed ones, have sampled negatives (``False`` as published). Without them, rules
-        alone
-        are satisfied by a relation that holds of all pairs.
+        alone are satisfied by a relation that holds of all pairs.
     threshold : float
         Minimum probability of predictions that rules apply to; regime ``"post"``.
 

@@ -59,8 +59,7 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
     With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
     mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
-    noun:
-    *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
     runs, first = [], 0

@@ -88,8 +88,7 @@ class SampledNegatives:
     r"""Observed cells (positives), each with unobserved cells of its column as sampled negatives.
 
     Negatives are sampled anew in each epoch, uniformly from the rows without the column. In the logistic loss each cell
-    has
-    a term of its own; in ``"bpr"`` the positive is compared with the negative:
+    has a term of its own; in ``"bpr"`` the positive is compared with the negative:
 
     .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
 
@@ -182,8 +181,7 @@ def descend_questions(
     ------
     Sweep
         The start first, then the end of each epoch. The objective is the loss of one epoch of batches drawn at the
-        start,
-        or of a part of them, scaled up.
+        start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
     measure = _EpochLoss(descent, sources, steps, rng)

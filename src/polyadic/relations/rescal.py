@@ -36,8 +36,7 @@ class RESCAL(Model):
         Length of the entity vectors, less than the number of entities.
     ridge_A, ridge_R : float
         Strengths :math:`\lambda_A` and :math:`\lambda_R` of the L2 penalties. The default of 10 is that published for
-        the
-        kinship data, where 0 and 1 predict held-out triples worse.
+        the kinship data, where 0 and 1 predict held-out triples worse.
     max_iter, tol
         Maximum number of sweeps, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`. A sweep updates A and solves for R.

@@ -32,9 +32,9 @@ class Mined(NamedTuple):
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
     r"""Mine implications between two predicates, in descending order of confidence.
 
-    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and :math:`a(x, y)
-    \Rightarrow
-    a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact; unobserved facts count as false.
+    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
+    :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
+    unobserved facts count as false.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ A file has one rule per line; ``#`` begins a comment::
 
 Precedence in descending order: ``!``, ``&``, ``|``, ``=>``; parentheses group. A predicate is quoted if its name
 contains a space or one of ``( ) & | ! , = # "``, or is a number; within quotes, ``\"`` is a quote and ``\\`` a
-backslash.
-A number before a rule is its weight. All variables are universally quantified.
+backslash. A number before a rule is its weight. All variables are universally quantified.
 """
 
 from __future__ import annotations
@@ -95,16 +94,14 @@ def read_published_rules(
     """Read rules in the published format: implications between predicates without variables.
 
     Lines are ``premise => conclusion`` or ``premise => !conclusion``; ``//`` begins a comment line. A premise that ends
-    in
-    ``:INV`` has swapped variables.
+    in ``:INV`` has swapped variables.
 
     Parameters
     ----------
     path : path
     inverses : {"swapped", "columns"}
         Whether to swap the variables of a predicate with ``:INV`` and remove the mark, or to keep it as part of the
-        name, for
-        schemas with columns of that name.
+        name, for schemas with columns of that name.
     predicates : collection of str, optional
         Known predicates; by default all are allowed.
 

@@ -26,8 +26,7 @@ class Schema:
     """Boolean matrix of entity pairs by predicates: the predicates known to hold of each pair.
 
     A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
-    ordered:
-    (subject, object).
+    ordered: (subject, object).
 
     Parameters
     ----------
@@ -162,8 +161,7 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
         Names of two entities, and a predicate that holds of them.
     predicates : sequence of str, optional
         Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
-        predicates
-        that occur, in that order.
+        predicates that occur, in that order.
 
     Raises
     ------

@@ -56,14 +56,12 @@ def train_facts(
     ----------
     source : path, Facts or Schema
         Triples, or a file that :func:`~polyadic.relations.facts.read_facts` reads; for ``"universal"``, a schema or a
-        file
-        that :func:`~polyadic.relations.schema.read_schema` reads.
+        file that :func:`~polyadic.relations.schema.read_schema` reads.
     method : str
         Model: a tensor factorization (a key of :data:`FORMS`), ``"rules"`` or ``"universal"``.
     validation, known : path or Facts, optional
         Validation triples, and other true triples that ranks are filtered by; see :meth:`KnowledgeTensor.fit`. Triples
-        with
-        entities or relations that are not in ``source`` are left out. Not for ``"universal"``.
+        with entities or relations that are not in ``source`` are left out. Not for ``"universal"``.
     rules : path or sequence of Rule, optional
         Rules to learn from in addition to the facts; only for ``"universal"``.
     regime : {"joint", "pre"}
@@ -73,17 +71,14 @@ def train_facts(
         Predicates without facts that occur in conclusions of rules.
     choose : bool
         Whether to select ``strength`` and ``rank``, where not given, on ``validation`` or on a held-out part of the
-        triples
-        (:func:`~polyadic.core.selection.chosen`). Selection needs a tensor method and at least 100 triples; otherwise
-        the
-        defaults are used.
+        triples (:func:`~polyadic.core.selection.chosen`). Selection needs a tensor method and at least 100 triples;
+        otherwise the defaults are used.
     budget : float, optional
         Time limit of model selection in seconds; no further model is fitted after it.
     **options
         Settings of the model: :class:`~polyadic.relations.knowledge.KnowledgeTensor`,
         :class:`~polyadic.relations.horn_rules.HornRules` or :class:`~polyadic.relations.universal.UniversalSchema`.
-        With
-        rules, ``features`` is ``"F"`` by default.
+        With rules, ``features`` is ``"F"`` by default.
 
     Returns
     -------

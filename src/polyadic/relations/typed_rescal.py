@@ -5,9 +5,9 @@ r"""RESCAL with typed relations, each between its own sets of entities, and with
 
 :math:`A_{S_k}` are the rows of entities that can be a subject of relation k, :math:`A_{O_k}` of those that can be an
 object; other cells are ignored. Only Gram matrices of these rows are formed: with
-:math:`A_{S_k}^\top A_{S_k} = P \,\mathrm{diag}(s)\, P^\top`, :math:`A_{O_k}^\top A_{O_k} = Q \,\mathrm{diag}(t)\,
-Q^\top` and :math:`M_k = A_{S_k}^\top X_k A_{O_k}` the optimal R is :math:`P \frac{P^\top M_k Q}{s t^\top + \lambda_R}
-Q^\top`.
+:math:`A_{S_k}^\top A_{S_k} = P \,\mathrm{diag}(s)\, P^\top`,
+:math:`A_{O_k}^\top A_{O_k} = Q \,\mathrm{diag}(t)\, Q^\top` and :math:`M_k = A_{S_k}^\top X_k A_{O_k}` the optimal R is
+:math:`P \frac{P^\top M_k Q}{s t^\top + \lambda_R} Q^\top`.
 
 References
 ----------
@@ -111,8 +111,7 @@ class TypedRESCAL(RESCAL):
             Triples, or one matrix per relation; see :meth:`RESCAL.fit <polyadic.relations.rescal.RESCAL.fit>`.
         types : array of shape (n,), optional
             Type of each entity, a number or a name. A relation can have the entities of all types that occur on that
-            side in
-            ``X``. By default each entity is its own type.
+            side in ``X``. By default each entity is its own type.
         attributes : sparse matrix of shape (n, attributes), optional
             Attributes D; unobserved ones are zero.
 

@@ -1,9 +1,8 @@
 r"""Universal schemas: factorization of a matrix of entity pairs by relations of tables and patterns of text.
 
 New pairs get a vector by fold-in, with vectors of predicates fixed. The expected loss of a new row per epoch of
-training
-is a convex function of its vector. With :math:`n_c` of :math:`n` pairs listed by column c and k negatives sampled for
-each, a row without c is sampled :math:`\kappa_c = k n_c / (n - n_c)` times, and
+training is a convex function of its vector. With :math:`n_c` of :math:`n` pairs listed by column c and k negatives
+sampled for each, a row without c is sampled :math:`\kappa_c = k n_c / (n - n_c)` times, and
 
 .. math:: \min_u \sum_{c \in r} -\log \sigma(m_c) - \sum_{c \notin r} w \kappa_c \log \sigma(-m_c)
           + \lambda \Big(|r| + \sum_{c \notin r} \kappa_c\Big) \|u\|^2 .
@@ -135,8 +134,7 @@ def fold_in(
     """Return the terms with vectors and biases of new rows in place of the old ones.
 
     ``known`` has the known predicates of the new pairs, ``arguments`` their entities (-1 for unseen ones). Raise
-    InputError
-    if a row does not converge.
+    InputError if a row does not converge.
     """
     rank = terms.V.shape[1]
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
@@ -219,8 +217,7 @@ class UniversalSchema(Model):
     ridge, weight_ridge : float
         Strength :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, for
         each occurrence. The default of ``ridge`` is the published value; that of ``weight_ridge`` predicts held-out
-        paths
-        better than 0.01.
+        paths better than 0.01.
     learning_rate : float
         Initial learning rate of Adagrad.
     batch : int, optional
@@ -370,8 +367,7 @@ class UniversalSchema(Model):
         """Attribute the log-odds of a predicate to the other known predicates of the pair.
 
         The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
-        contribution
-        of vectors and biases. A model without neighbours has no contributions.
+        contribution of vectors and biases. A model without neighbours has no contributions.
 
         Parameters
         ----------

@@ -88,8 +88,7 @@ class AnchorTopics(Topics):
         ------
         InputError
             If a value is negative or not a whole number, all values are zero, there are too few anchors, or a parameter
-            is
-            out of range.
+            is out of range.
         """
         del y
         self.check()

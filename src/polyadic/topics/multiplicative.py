@@ -174,9 +174,10 @@ class Squares:
 class Divergence:
     r"""Half-step of :math:`\sum w \, d_\beta(x, m) + \lambda \sum U` by multiplicative updates; it never increases.
 
-    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito,
-    and between them and 2, half the square, :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}}
-    {\beta (\beta - 1)}`. Unobserved cells must have weight 0 unless :math:`\beta = 1`.
+    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and
+    between them and 2, half the square,
+    :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}} {\beta (\beta - 1)}`. Unobserved cells must have
+    weight 0 unless :math:`\beta = 1`.
     """
 
     def __init__(self, cells: WeightedCells, *, beta: float, l1: float = 0.0, threads: int) -> None:
@@ -222,10 +223,8 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
     """Update both factors in turn, with extrapolation; no sweep increases the objective.
 
     After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
-    than
-    after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are shorter.
-    This
-    takes a quarter to half as many sweeps as half-steps alone.
+    than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
+    shorter. This takes a quarter to half as many sweeps as half-steps alone.
 
     Parameters
     ----------
@@ -280,8 +279,7 @@ def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator,
     """Initialize factors by NNDSVD: the larger of the positive and negative parts of each pair of singular vectors.
 
     Unobserved cells are zeros. Components beyond the rank of the table are random. With ``fill``, zeros become a
-    hundredth
-    of :func:`level`, so that multiplicative updates can change them.
+    hundredth of :func:`level`, so that multiplicative updates can change them.
 
     References
     ----------

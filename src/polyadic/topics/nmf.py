@@ -33,35 +33,30 @@ class NMF(Topics):
 
     Least squares, :math:`d_2 = \tfrac12 (x - m)^2`, are solved by cyclic coordinate descent (HALS) with extrapolation;
     the Kullback-Leibler divergence, :math:`d_1 = x \log(x / m) - x + m`, and other divergences by multiplicative
-    updates.
-    No sweep increases the objective. A sparse table stays sparse: its unobserved cells are zeros, at no extra cost, or
-    missing.
+    updates. No sweep increases the objective. A sparse table stays sparse: its unobserved cells are zeros, at no extra
+    cost, or missing.
 
     Parameters
     ----------
     n_components : int
         Number of components.
     loss : {"squared", "kl"} or float
-        Beta-divergence to minimize: ``"squared"`` (:math:`\beta = 2`), ``"kl"`` (:math:`\beta = 1`), or
-        :math:`\beta` from 0 to 2. ``"kl"`` suits counts; up to scale it is probabilistic latent semantic analysis.
-        Other
-        values of :math:`\beta` store every cell with positive weight in memory.
+        Beta-divergence to minimize: ``"squared"`` (:math:`\beta = 2`), ``"kl"`` (:math:`\beta = 1`), or :math:`\beta`
+        from 0 to 2. ``"kl"`` suits counts; up to scale it is probabilistic latent semantic analysis. Other values of
+        :math:`\beta` store every cell with positive weight in memory.
     l1_W, l1_H : float
         Strength :math:`\lambda` of the L1 penalty of each factor; larger values give more zeros. A penalty of one
-        factor
-        alone has no effect, since the scale moves to the other factor.
+        factor alone has no effect, since the scale moves to the other factor.
     l2_W, l2_H : float
         Strength :math:`\mu` of the L2 penalty of each factor; only for ``loss="squared"``.
     unobserved : {"zero", "missing"}
         Meaning of cells that a sparse table does not store. With ``"missing"``, NaN in a dense array is missing, and
-        zeros
-        are values.
+        zeros are values.
     zero_weight : float
         Weight :math:`w` of unobserved cells that count as zero; only for ``"squared"`` and ``"kl"``.
     init : {"random", "nndsvd"}
         Initialization. Starting from singular vectors (``"nndsvd"``) takes longer than it saves and does not reach a
-        lower
-        objective.
+        lower objective.
     max_iter, tol
         Maximum number of sweeps over both factors, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`.

@@ -36,8 +36,7 @@ class PLSA(Topics):
     .. math:: \max \sum_{dw} n_{dw} \log \sum_z P(z|d) P(w|z)
 
     Documents are mixtures of topics, and topics are distributions of words. EM updates documents and words in turn,
-    with
-    extrapolation; no sweep lowers the likelihood. The model equals non-negative matrix factorization with the
+    with extrapolation; no sweep lowers the likelihood. The model equals non-negative matrix factorization with the
     Kullback-Leibler divergence up to scale: with :math:`X \approx W H`, :math:`A` the column sums of :math:`W` and
     :math:`B` the row sums of :math:`H`, topic :math:`z` has probability :math:`A_z B_z / \sum A B`, and the rows of
     :math:`H / B` are the word distributions.
@@ -48,8 +47,7 @@ class PLSA(Topics):
         Number of topics.
     temperature : float
         Tempering exponent :math:`\tau` of the topic posterior :math:`P(z|d) P(w|z)`; 1 is maximum likelihood, and
-        smaller
-        values reduce overfitting.
+        smaller values reduce overfitting.
     max_iter, tol
         Maximum number of sweeps, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`.

@@ -36,8 +36,7 @@ class RLSI(Topics):
     .. math:: \min \|X - W H\|^2 + \lambda_1 \sum_k \|h_k\|_1 + \lambda_2 \|W\|^2
 
     :math:`H` is updated by coordinate descent, starting from singular vectors, and :math:`W` is solved exactly; no
-    sweep
-    increases the objective. In the paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is
+    sweep increases the objective. In the paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is
     :math:`W^\top`.
 
     Parameters
@@ -47,8 +46,7 @@ class RLSI(Topics):
     l1, l2 : float
         Strength of the L1 penalty of topics, :math:`\lambda_1`, and of the L2 penalty of documents, :math:`\lambda_2`.
         Both must be positive, since a single penalty can be avoided by rescaling. The defaults suit rows of length 1,
-        as in
-        TF-IDF.
+        as in TF-IDF.
     max_iter, tol
         Maximum number of sweeps, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`.

@@ -39,8 +39,7 @@ class SpectralLDA(Topics):
     Moments are averaged over all pairs and triples of word positions of a document, and then over documents. Words are
     scaled by the inverse square roots of their frequencies. :math:`M_2` is used only through matrix products, and
     :math:`M_3` is formed only in the ``n_components`` whitened coordinates. Negative values of the recovered topics are
-    set
-    to 0.
+    set to 0.
 
     Parameters
     ----------
@@ -98,8 +97,7 @@ class SpectralLDA(Topics):
         ------
         InputError
             If a value is negative or not a whole number, no document has three words, the second moments have fewer
-            positive
-            eigenvalues than there are topics, or a parameter is out of range.
+            positive eigenvalues than there are topics, or a parameter is out of range.
         """
         del y
         self.check()
