@@ -184,7 +184,7 @@ def exact_hankel(automaton, prefixes, suffixes, *, statistic="string"):
     )
 
 
-def horn_rules(triples, relations, *, longest, k, smoothing, summed):
+def horn_rules(triples, relations, *, max_length, k, smoothing, summed):
     """Twin of ``polyadic.HornRules``: all rules of a tiny base, and a function that scores answers by all of them.
 
     Relation r + K is r backwards. A rule by a path is told by its conclusion and relations; one by a property by its
@@ -193,7 +193,7 @@ def horn_rules(triples, relations, *, longest, k, smoothing, summed):
     facts = {(s, r, o) for s, r, o in triples} | {(o, r + relations, s) for s, r, o in triples}
     entities = sorted({s for s, _, _ in facts})
     joined = {}
-    for length in range(1, longest + 1):
+    for length in range(1, max_length + 1):
         for walk in itertools.permutations(entities, length + 1):
             steps = [[r for s, r, o in facts if (s, o) == pair] for pair in itertools.pairwise(walk)]
             for path in itertools.product(*steps):

@@ -14,7 +14,7 @@ from experiments.relations.attachment import back_off, features, plain_words, si
 from experiments.relations.composition import treebank_tagger
 from polyadic import InputError
 from polyadic.core.penalties import L2
-from polyadic.relations.attachment import TupleClassifier, _Problem, _with_constant
+from polyadic.relations.attachment import TupleClassifier, _TupleObjective, _with_constant
 
 
 def planted(rng, n=400, order=3, words=8):
@@ -57,7 +57,7 @@ def test_gradient_is_the_derivative():
     rng = np.random.default_rng(2)
     F = [_with_constant(rng.normal(size=(4, 2)), 1.5), _with_constant(csr_array(np.eye(3)), 1.5)]
     X = np.stack([rng.integers(0, 4, 20), rng.integers(0, 3, 20)], axis=1)
-    problem = _Problem(F, X, rng.integers(0, 2, 20).astype(float), L2(0.7))
+    problem = _TupleObjective(F, X, rng.integers(0, 2, 20).astype(float), L2(0.7))
     theta = [rng.normal(size=(3, 2)), rng.normal(size=(4, 2))]
 
     def value(x):

@@ -198,7 +198,7 @@ FAMILIES = {
     "labels of cells": (LogisticFactorization(4, n_negatives=2, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
     "truth values": (LogisticFactorization(4, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
     "marks": (LowRankTasks(4), lambda: MARKS[0], {"y": MARKS[1]}),
-    "topics": (TextTopics(rank=3, min_count=1, stop_words=None, seed=0, threads=1), letters, {}),
+    "topics": (TextTopics(n_components=3, min_count=1, stop_words=None, seed=0, threads=1), letters, {}),
     "classes": (TextClassifier(C=1.0, language="en"), letters, {"y": [0, 1, 2] * 20}),
     "facts": (KnowledgeTensor(25, seed=0, threads=1, max_iter=10), kin, {}),
 }

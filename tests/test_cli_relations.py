@@ -99,7 +99,7 @@ def test_bad_triples(triples):
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
     done = CliRunner().invoke(app, ["relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json"])
-    assert json.loads(done.stderr)["warning"].startswith("1 of 1 facts to predict were learned")
+    assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts are training facts")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of subject" in refused("predict", out, "--subject", "town0")
     assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
@@ -120,7 +120,7 @@ def test_what_names_nothing_that_is_known(triples):
     train, out = triples / "train.tsv", triples / "model"
     other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
     quick = ["--rank", 2, "--epochs", 2]
-    assert "no fact of entities" in refused("train", train, "--out", out, *quick, "--validation", other)
+    assert "without training facts" in refused("train", train, "--out", out, *quick, "--validation", other)
     assert not out.exists()
     run("train", train, "--out", out, *quick)
     assert "--known is for a fact to complete" in refused("predict", out, train, "--known")

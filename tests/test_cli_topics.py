@@ -11,7 +11,7 @@ from polyadic.cli import app
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
-SMALL = ["--rank", "3", "--min-count", "1", "--threads", "1"]
+SMALL = ["--n-components", "3", "--min-count", "1", "--threads", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,10 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
         assert facts["documents"] == 92
         done = run("assign", model, tmp_path / "files", "--errors", errors, "--json")
         assert json.loads(done.stdout)["documents"][90]["words"]
-    assert run("choose", tmp_path / "files", "--ranks", "2", "--min-count", "1", "--errors", "ignore").exit_code == 0
+    assert (
+        run("choose", tmp_path / "files", "--n-components", "2", "--min-count", "1", "--errors", "ignore").exit_code
+        == 0
+    )
 
 
 def test_documents_are_called_by_their_names(docs, model, tmp_path):
@@ -131,7 +134,16 @@ def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
     (tmp_path / "three.txt").write_text("moon\n", encoding="utf-8")
     for source, documents in ((tmp_path / "*.txt", 2), (tmp_path, 2), (tmp_path / "two.txt", 2), (docs / "0*.txt", 0)):
         done = run(
-            "train", source, "--out", tmp_path / ".model", "--rank", "1", "--min-count", "1", "--json", "--force"
+            "train",
+            source,
+            "--out",
+            tmp_path / ".model",
+            "--n-components",
+            "1",
+            "--min-count",
+            "1",
+            "--json",
+            "--force",
         )
         assert (json.loads(done.stdout)["documents"] if documents else done.exit_code) == (documents or 1)
 
@@ -151,7 +163,7 @@ def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     assert done.exit_code == 130
     assert "interrupted; kept the topics found so far" in done.output
     assert run("show", tmp_path / "model").exit_code == 0
-    assert run("choose", docs / "lines.txt", "--ranks", "2", "--min-count", "1").exit_code == 130
+    assert run("choose", docs / "lines.txt", "--n-components", "2", "--min-count", "1").exit_code == 130
 
 
 def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monkeypatch):
@@ -170,7 +182,7 @@ def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monk
 
 def test_choose_finds_the_number_of_subjects(docs):
     """Three topics foretell documents held out best, of one, three and eight."""
-    how = ["--ranks", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--threads", "1"]
+    how = ["--n-components", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--threads", "1"]
     facts = json.loads(run("choose", docs / "lines.txt", *how, "--json").stdout)
     assert [one["rank"] for one in facts["ranks"]] == [1, 3, 8]
     assert facts["by_perplexity"] == 3
@@ -183,13 +195,13 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "absent.txt", "--out", "x"], "absent.txt"),
         (["train", "LINES", "--out", "MODEL"], "exists already"),
         (["train", "LINES", "--out", "x", "--min-count", "1000"], "1000"),
-        (["train", "LINES", "--out", "x", "--method", "anchors", "--rank", "50"], "words can be anchors"),
+        (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "words can be anchors"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "pictures are"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "is not a polyadic folder"),
-        (["choose", "LINES", "--ranks", "5,x"], "--ranks are whole numbers"),
+        (["choose", "LINES", "--n-components", "5,x"], "--n-components must be whole numbers"),
     ],
 )
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):

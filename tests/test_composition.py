@@ -191,7 +191,7 @@ def test_verbs_refuse_what_does_not_fit():
     model = TransitiveVerbs().fit(X, nouns=np.ones((6, 2)))
     with pytest.raises(InputError, match="verbs must be whole numbers from 0 to 3"):
         model.predict([0], [4], [0])
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="the same length"):
         model.predict([0], [1, 2], [0])
 
 

@@ -32,7 +32,7 @@ def test_counts_are_a_row_a_tuple():
 
 def test_topics_have_their_words():
     documents = ["moon rocket orbit", "rocket moon", "god temple myth", "temple god"] * 5
-    model = TextTopics(rank=2, seed=0, min_count=1).fit(documents)
+    model = TextTopics(n_components=2, seed=0, min_count=1).fit(documents)
     best = frame(model).query("rank == 1")
     assert set(best["word"]) <= {"moon", "rocket", "god", "temple"}
     assert len(best) == 2

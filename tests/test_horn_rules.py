@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polyadic import HornRules, InputError, complete, facts_of, load
 from polyadic.relations import kernels as horn_rules
-from polyadic.relations.kernels import Answers, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.kernels import RuleScorer, graph_of, joining_paths, path_counts, property_counts
 from reference import horn_rules as twin
 from strategies import tries
 
@@ -19,8 +19,8 @@ FACTS = st.sets(
 ).map(lambda facts: sorted(facts | {(0, r, ENTITIES - 1) for r in range(RELATIONS)}))
 
 
-def everything(longest=3, **options):
-    return HornRules(longest, support=1, confidence=0.0, smoothing=1.0, **options)
+def everything(max_length=3, **options):
+    return HornRules(max_length, support=1, confidence=0.0, smoothing=1.0, **options)
 
 
 def listed(model):
@@ -45,19 +45,19 @@ def _property(graph, K, number):
 
 @tries(25)
 @given(FACTS, st.integers(1, 3))
-def test_all_rules_are_found_and_counted(facts, longest):
-    model = everything(longest).fit(np.array(facts))
+def test_all_rules_are_found_and_counted(facts, max_length):
+    model = everything(max_length).fit(np.array(facts))
     paths, properties = listed(model)
-    expected, expected_properties, _ = twin(facts, RELATIONS, longest=longest, k=1, smoothing=1.0, summed=True)
+    expected, expected_properties, _ = twin(facts, RELATIONS, max_length=max_length, k=1, smoothing=1.0, summed=True)
     assert paths == {rule: counts for rule, counts in expected.items() if rule[0] < RELATIONS}
     assert properties == expected_properties
 
 
 @tries(10)
 @given(FACTS, st.integers(1, 3), st.integers(1, 3), st.sampled_from(["noisy-or", "maximum"]))
-def test_scores_are_those_of_the_best_rules(facts, longest, k, aggregation):
-    model = everything(longest, k=k, aggregation=aggregation).fit(np.array(facts))
-    *_, score = twin(facts, RELATIONS, longest=longest, k=k, smoothing=1.0, summed=aggregation == "noisy-or")
+def test_scores_are_those_of_the_best_rules(facts, max_length, k, aggregation):
+    model = everything(max_length, k=k, aggregation=aggregation).fit(np.array(facts))
+    *_, score = twin(facts, RELATIONS, max_length=max_length, k=k, smoothing=1.0, summed=aggregation == "noisy-or")
     for r in range(RELATIONS):
         for x in range(ENTITIES):
             for asked, back in ((model.objects, 0), (model.subjects, RELATIONS)):
@@ -147,7 +147,7 @@ def test_answers_probabilities_and_folder(tmp_path):
     np.testing.assert_array_equal(loaded.objects(*ends), model.objects(*ends))
     assert loaded.rules(k=5) == model.rules(k=5)
     fresh = facts_of(asked.named()[:3], entities=told.entities, relations=told.relations)
-    with pytest.warns(UserWarning, match="were learned"):
+    with pytest.warns(UserWarning, match="are training facts"):
         assert model.evaluate(fresh).mean_reciprocal_rank > 0
 
 
@@ -163,10 +163,10 @@ def test_answers_are_those_that_a_rule_concludes():
 def test_doors():
     """What the kernels say of a base whose answer is seen at a glance: 0 -a-> 1 -b-> 2, 0 -c-> 2."""
     graph = graph_of(np.array([[0, 0, 1], [1, 1, 2], [0, 2, 2]]), 3, 3)
-    how = {"longest": 2, "steps": 10, "support": 1}
+    how = {"max_length": 2, "steps": 10, "support": 1}
     paths, counts = joining_paths(graph, np.array([[0, 2]]), 2, **how)
     assert (paths.tolist(), counts.tolist()) == ([[0, 1, -1]], [1])
-    pairs, right = path_counts(graph, graph.listed, paths, [np.array([2])], most=10)
+    pairs, right = path_counts(graph, graph.listed, paths, [np.array([2])], max_steps=10)
     assert (pairs.tolist(), right.tolist()) == ([1], [1])
     ((share, *_, counts),) = property_counts(graph, support=1, confidence=0.0, smoothing=1.0)
     assert (share, set(counts.tolist())) == (1.0, {1})
@@ -174,7 +174,7 @@ def test_doors():
 
 def test_rules_for_an_answer_are_those_of_its_score():
     told = HornRules(3, seed=0).fit(planted())._reasoner
-    answers = Answers(told.graph, told.rules)
+    answers = RuleScorer(told.graph, told.rules)
     scores = answers.scores(np.array([3, 7]), np.array([0, 1]), k=2, summed=True)
     for row, (known, relation) in zip(scores, ((3, 0), (7, 1)), strict=True):
         sums = [answers.rules_for(known, relation, y, k=2)[0].sum() for y in range(len(row))]
@@ -182,9 +182,9 @@ def test_rules_for_an_answer_are_those_of_its_score():
 
 
 def test_refusals():
-    with pytest.raises(InputError, match="longest must be a whole number from 1 to 3; got 4"):
+    with pytest.raises(InputError, match="max_length must be a whole number from 1 to 3; got 4"):
         HornRules(4).fit(planted())
-    with pytest.raises(InputError, match="there are no facts to learn from"):
+    with pytest.raises(InputError, match="there are no training facts"):
         HornRules().fit(np.zeros((0, 3), int))
     with pytest.raises(InputError, match="whole numbers of shape"):
         HornRules().fit(np.zeros((3, 2)))

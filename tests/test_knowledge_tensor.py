@@ -14,12 +14,12 @@ from polyadic.core.errors import SeenFactsWarning
 from polyadic.core.kernels.triples import _exponential as exponential
 from polyadic.core.kernels.triples import _largest as largest
 from polyadic.core.kernels.triples import _logarithm_1p as logarithm_1p
-from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, facts_of, read_facts, shared
 from polyadic.relations.knowledge import (
     FORMS,
+    DescentSettings,
     KnowledgeTensor,
-    Plan,
     descend_triples,
     questions,
     questions_of,
@@ -236,7 +236,7 @@ def test_objective_and_its_gradient(name, loss, penalty, reciprocal):
     """The first objective is that of the definition; the first step of Adagrad goes against its gradient."""
     rng, K = np.random.default_rng(3), 3
     start = start_like(name, 5, 6 if reciprocal else 3, rank=3, relation_rank=2, rng=rng)
-    plan = Plan(loss, penalty, strength=0.1, step=1e-3, batch=99)
+    plan = DescentSettings(loss, penalty, strength=0.1, learning_rate=1e-3, batch=99)
     ends = FORMS[name][1]
     total, moved = [], []
     for part in questions(FACTS, K, reciprocal=reciprocal):
@@ -288,7 +288,7 @@ def test_sampled_candidates_are_right_in_expectation(form, others, backwards):
     part = [questions_of(np.array([[0, 0, 1], [2, 1, 3]]), backwards=backwards)]
 
     def objective(candidates, seed):
-        plan = Plan("logistic", "N3", 0.1, 0.1, 9, candidates)
+        plan = DescentSettings("logistic", "N3", 0.1, 0.1, 9, candidates)
         draws = np.random.default_rng(seed)
         return next(descend_triples(kind, start, part, plan, ends=ends, rng=draws, threads=1)).objective
 
@@ -305,7 +305,7 @@ def test_a_step_holds_no_more_relations_than_it_asks_for():
     rng = np.random.default_rng(0)
     start = start_of("RESCAL", 9, 2000, rank=16, relation_rank=None, rng=rng)
     part = [questions_of(np.array([[0, 7, 1], [2, 7, 3], [4, 1999, 5]]))]
-    solver = descend_triples(Slices(), start, part, Plan(batch=2), ends=(0, 0), rng=rng, threads=1)
+    solver = descend_triples(Slices(), start, part, DescentSettings(batch=2), ends=(0, 0), rng=rng, threads=1)
     next(solver)
     next(solver)
     tracemalloc.start()
@@ -332,9 +332,9 @@ def test_planted_facts_are_found(form):
     """Held-out facts of a low-rank tensor rank far above chance, by every form that can hold them."""
     train, test = planted()
     penalty = "N3" if form in {"CP", "ComplEx", "DistMult"} else "DURA"
-    model = KnowledgeTensor(10, form=form, strength=0.01, penalty=penalty, step=0.2, batch=24, max_iter=40, seed=0).fit(
-        train
-    )
+    model = KnowledgeTensor(
+        10, form=form, strength=0.01, penalty=penalty, learning_rate=0.2, batch=24, max_iter=40, seed=0
+    ).fit(train)
     found = model.evaluate(test, relations=True)
     chance = np.mean(1 / np.arange(1, 38))
     assert found.mean_reciprocal_rank > (2 if form == "DistMult" else 4) * chance
@@ -371,7 +371,7 @@ def test_facts_are_whole_numbers_of_any_kind(kind):
 @pytest.mark.parametrize("facts", [[[0, 0, 1]], [[0, 0, 0], [1, 0, 1]]])
 def test_the_fewest_facts(form, facts):
     """One fact, or two loops, of one relation and two entities; every batch names all candidates."""
-    model = KnowledgeTensor(5, form=form, strength=0.0, candidates=1, max_iter=9, seed=0).fit(facts)
+    model = KnowledgeTensor(5, form=form, strength=0.0, n_negatives=1, max_iter=9, seed=0).fit(facts)
     assert np.isfinite(model.objects([0, 1], [0, 0])).all()
     told = facts[0][2]
     assert complete(model, subject=0, relation=0, known=True)[0].name == told
@@ -394,7 +394,9 @@ def test_interrupted_fits_keep_the_last_epoch():
 def test_the_best_epoch_is_kept():
     """With a validation part, the factors are those of the epoch that ranked it best."""
     train, test = planted()
-    model = KnowledgeTensor(8, form="ComplEx", strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
+    model = KnowledgeTensor(8, form="ComplEx", strength=0.0, learning_rate=0.5, max_iter=60, seed=0).fit(
+        train, validation=test
+    )
     found = model.evaluate(test).mean_reciprocal_rank
     assert found == pytest.approx(-min(model.result_.measured))
     assert model.n_iter_ < 60
@@ -436,7 +438,7 @@ def test_facts_are_named_by_text():
     assert (facts.entities, facts.relations) == (["1", "0"], ["7"])
     model = KnowledgeTensor(2, form="CP", seed=0, max_iter=1).fit(facts)
     np.testing.assert_array_equal(model.objects(["1"], ["7"]), model.objects([0], [0]))
-    with pytest.raises(InputError, match="entities are named by text; got 10"):
+    with pytest.raises(InputError, match="names of entities must be strings; got 10"):
         Facts(np.array([[0, 0, 1]]), [10, 20], ["r"])
     for wrong in ((10, "r", "x"), ("x", "r")):
         with pytest.raises(InputError, match="fact 1: expected the names"):
@@ -452,9 +454,9 @@ def test_other_facts_share_the_numbers_of_the_model():
     assert first == model.fit(facts, validation=alike.triples).result_.measured
     ranks = model.evaluate(alike, known=facts).ranks
     np.testing.assert_array_equal(ranks, model.evaluate(alike.triples, known=facts.triples).ranks)
-    with pytest.raises(InputError, match="validation numbers its names in another way"):
+    with pytest.raises(InputError, match="validation has another numbering"):
         model.fit(facts, validation=other)
-    with pytest.raises(InputError, match="known numbers its names in another way"):
+    with pytest.raises(InputError, match="known has another numbering"):
         model.evaluate(alike, known=other)
     with pytest.raises(InputError, match="validation has no facts"):
         model.fit(facts, validation=facts.triples[:0])
@@ -484,7 +486,7 @@ def test_learned_facts_among_those_to_predict():
         assert len(model.evaluate(facts, relations=True).relations) == len(facts)
     assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
     other = facts_of([("Oslo", "in", "Norway")])
-    with pytest.raises(InputError, match="another way"):
+    with pytest.raises(InputError, match="another numbering"):
         model.evaluate(other)
 
 
@@ -509,7 +511,7 @@ def test_read_facts(tmp_path):
         read_facts(path)
     path.write_bytes('\ufeff1\t2\t"3\r\n\r\n"3\t2\t1"\r\n'.encode())
     assert read_facts(path).entities == ['"3', "1", '1"']
-    with pytest.raises(InputError, match="given twice"):
+    with pytest.raises(InputError, match="must be unique"):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
@@ -517,7 +519,7 @@ def test_read_facts(tmp_path):
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (np.zeros((0, 3), int), "no facts"),
+        (np.zeros((0, 3), int), "no training facts"),
         (FACTS[:, :2], "shape"),
         (FACTS.astype(float), "whole numbers"),
         (-FACTS, "must be from 0"),
@@ -539,6 +541,6 @@ def test_core_slices_are_shared():
     """One matrix for all relations is a core of one slice."""
     rng = np.random.default_rng(0)
     a, w, C = rng.standard_normal((2, 3)), rng.standard_normal((2, 1)), rng.standard_normal((1, 3, 3))
-    q, _ = Core().query(a, np.array([0, 1]), [w, C])
+    q, _ = TuckerCore().query(a, np.array([0, 1]), [w, C])
     p, _ = Slices().query(a, np.array([0, 1]), [w[:, :, None] * C])
     np.testing.assert_allclose(q, p)

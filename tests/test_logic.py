@@ -17,11 +17,11 @@ from experiments.relations.logic import AsPublished, Problem, freebase, newswire
 from polyadic import InputError
 from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
 from polyadic.relations.forward_chaining import chain
-from polyadic.relations.grounding import Groundings, Unlisted, probability, truth
+from polyadic.relations.grounding import DerivedNegatives, Groundings, probability, truth
 from polyadic.relations.log_odds import PairForm
 from polyadic.relations.logic import InjectedLogic
 from polyadic.relations.questions import Ridges, descend_questions
-from polyadic.relations.rule_mining import mine_rules, tried
+from polyadic.relations.rule_mining import count_groundings, mine_rules
 from polyadic.relations.rules import parse_rule
 from polyadic.relations.schema import schema_of
 from polyadic.relations.universal import UniversalSchema
@@ -225,7 +225,7 @@ def test_false_cells_beside_what_follows():
     """They do not follow from anything, and are as many as follow anew, times those for each."""
     derived = csr_array(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 1, 0]], float))
     listed = csr_array(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 0]], float))
-    source = Unlisted(listed, derived, negatives=3, weight=0.5)
+    source = DerivedNegatives(listed, derived, n_negatives=3, weight=0.5)
     batches = list(source.epoch(np.random.default_rng(0), 4))
     cells = np.concatenate([cells for cells, _ in batches])
     assert np.bincount(cells[:, 1], minlength=3).tolist() == [3, 0, 3]
@@ -294,7 +294,7 @@ def test_either_order_of_a_pair_may_bind():
         found = {(*schema.pairs[r], schema.predicates[c]) for r, c in zip(rows, columns, strict=True)}
         assert found == slow_chain(schema, [rule])
     assert ("f", "e", "c") in found
-    assert tried(schema, parse_rule("(a(x, y) | b(y, x)) => c(y, x)")) == (3, 1)
+    assert count_groundings(schema, parse_rule("(a(x, y) | b(y, x)) => c(y, x)")) == (3, 1)
 
 
 def test_uncertain_facts():
@@ -433,7 +433,7 @@ def test_reversed_pairs_are_added_where_rules_need_them():
 @pytest.mark.parametrize(
     ("how", "fault"),
     [
-        ({"rules": []}, "the regime 'joint' needs rules"),
+        ({"rules": []}, "regime='joint' requires rules"),
         ({"rules": [parse_rule("pattern0.0(x, y) => relaton0(x, y)")]}, r"rule, line 1, column 21: .* 'relaton0'; did"),
         ({"model": UniversalSchema(rank=0)}, "rank must be a whole number of at least 1; got 0"),
     ],
@@ -493,7 +493,7 @@ def test_weights_of_rules_must_be_numbers():
     """They are checked where rules are made by hand, too."""
     with pytest.raises(InputError, match="weight of a rule"):
         Rule(Implies(A, B), 0.0)
-    with pytest.raises(InputError, match="does not bind z"):
+    with pytest.raises(InputError, match="does not bind the variable z"):
         Rule(Implies(And((A, Not(C))), Atom("b", ("x", "z"))))
 
 

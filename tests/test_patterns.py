@@ -62,13 +62,13 @@ def test_forms_stand_for_lemmas_that_are_not_told(tmp_path):
     path = tmp_path / "bare.conllu"
     bare = [line.split() for line in GOLDMAN.strip().splitlines()]
     path.write_text("\n".join("\t".join([*row[:2], "_", *row[3:]]) for row in bare) + "\n", encoding="utf-8")
-    told = [predicate for tree in read_trees(path) for *_, predicate in patterns(tree, longest_gap=0)]
+    told = [predicate for tree in read_trees(path) for *_, predicate in patterns(tree, max_gap=0)]
     assert told[:2] == ["path#->appos->president->nmod:of->", "path#<-nsubj<-criticized->obj->"]
 
 
 def test_a_worked_sentence(goldman):
     """Paths climb and descend, words of case stand with the relation, words between are told if they are few."""
-    told = list(patterns(goldman, longest_gap=3))
+    told = list(patterns(goldman, max_gap=3))
     assert told == [
         ("Marc Goldman", "Farmland Dairies", "path#->appos->president->nmod:of->"),
         ("Marc Goldman", "Farmland Dairies", "words#, president of"),
@@ -76,9 +76,9 @@ def test_a_worked_sentence(goldman):
         ("Farmland Dairies", "Saudi Arabia", "path#<-nmod:of<-president<-appos<-marc<-nsubj<-criticize->obj->"),
         ("Farmland Dairies", "Saudi Arabia", "words#criticized"),
     ]
-    short = [predicate for *_, predicate in patterns(goldman, longest_path=2, longest_gap=0)]
+    short = [predicate for *_, predicate in patterns(goldman, max_path=2, max_gap=0)]
     assert short == ["path#->appos->president->nmod:of->", "path#<-nsubj<-criticize->obj->"]
-    assert list(patterns(goldman, longest_path=0, longest_gap=0)) == []
+    assert list(patterns(goldman, max_path=0, max_gap=0)) == []
 
 
 @pytest.mark.realdata
@@ -92,7 +92,7 @@ def test_paths_are_shortest_in_real_trees(realdata):
         below = np.flatnonzero(tree.heads > 0)
         links = csr_array((np.ones(len(below)), (below, tree.heads[below] - 1)), shape=(len(tree), len(tree)))
         apart = shortest_path(links, directed=False)
-        told = {(s, o): p for s, o, p in patterns(tree, longest_path=100, longest_gap=0)}
+        told = {(s, o): p for s, o, p in patterns(tree, max_path=100, max_gap=0)}
         names = [m.name for m in found]
         once = [m for m in found if names.count(m.name) == 1]
         for one, other in combinations(once, 2):

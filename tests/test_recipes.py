@@ -121,9 +121,9 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
     ("wrong", "message"),
     [
         ({"method": "transe"}, "method must be one of 'complex'"),
-        ({"rnak": 3}, "rnak is no setting of complex; there are"),
-        ({"rules": "rules.txt"}, "rules are for universal"),
-        ({"method": "universal", "known": "facts.tsv"}, "validation and known are for triples"),
+        ({"rnak": 3}, "unknown setting rnak of complex; choose from"),
+        ({"rules": "rules.txt"}, "rules need method 'universal'"),
+        ({"method": "universal", "known": "facts.tsv"}, "validation and known do not apply"),
         ({"method": "universal", "add": ["employs"]}, "regime and add are for rules"),
         ({"regime": "joint"}, "regime and add are for rules"),
         ({"known": "facts.tsv"}, "known is for validation"),

@@ -46,7 +46,7 @@ def test_tensors_tell_circles_apart(small, tmp_path):
     assert {"loss", "strength", "epochs", "reciprocal"} <= set(told["chosen"])
     squares = knowledge.squares("circles", 2, seed=0)
     assert squares["mrr"] > 2 * chance
-    how = {"form": "CP", "rank": 8, "candidates": 5}
+    how = {"form": "CP", "rank": 8, "n_negatives": 5}
     curve = knowledge.large("circles", how, epochs=8, seed=0, out=tmp_path / "model")["curve"]
     assert len(curve) <= 9
     assert max(score for _, score in curve) > curve[0][1]

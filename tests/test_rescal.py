@@ -179,17 +179,17 @@ def test_relations_without_triples():
 def test_unusable_input_is_refused():
     """In one sentence."""
     slices = relations()
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([])
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([slices[0], slices[0][:5, :5]])
-    with pytest.raises(InputError, match="sparse square matrices of one size"):
+    with pytest.raises(InputError, match="square matrices of one size"):
         RESCAL(2).fit([slices[0].toarray()])
     with pytest.raises(InputError, match="relations must be finite"):
         RESCAL(2).fit([slices[0] * np.inf])
     with pytest.raises(InputError, match="shape \\(n, K, n\\)"):
         RESCAL(2).fit(Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
-    with pytest.raises(InputError, match="every unlisted triple as zero"):
+    with pytest.raises(InputError, match="every unobserved triple as zero"):
         RESCAL(2).fit(triples(slices, unlisted="missing"))
     with pytest.raises(InputError, match="rank must be a whole number from 1 to 14; got 15"):
         RESCAL(15).fit(slices)
@@ -198,11 +198,11 @@ def test_unusable_input_is_refused():
     with pytest.raises(InputError, match="to fit a start"):
         next(rescal(slices, np.ones((3, 2))))
     model = RESCAL(2).fit(slices)
-    with pytest.raises(InputError, match="objects must lie from 0 to 14; got 15 to 15"):
+    with pytest.raises(InputError, match="objects must be from 0 to 14; got 15 to 15"):
         model.predict([0], [0], [15])
     with pytest.raises(InputError, match="each subject needs a relation"):
         model.objects([0, 1], [0])
-    with pytest.raises(InputError, match="each triple needs an object"):
+    with pytest.raises(InputError, match="subjects and objects must have the same length"):
         model.predict([0], [0], [1, 2])
     with pytest.raises(InputError, match="list of whole numbers"):
         model.objects([0.5], [0])

@@ -69,12 +69,12 @@ def test_a_file_of_rules(tmp_path):
         ('a(x, y) => "b(x, y)', "column 12: this quote is not closed"),
         ("a(x, y) =>", "column 11: expected a predicate, '!' or '\\('; found the end of the line"),
         ("a(1, y) => b(x, y)", "column 3: expected a variable; found '1'"),
-        ("-1 a(x, y) => b(x, y)", "column 1: the weight of a rule is a finite number above 0; found -1"),
-        ("a(x, y) => b(x, z)", "column 12: the premise does not bind z, of which 'b' is said"),
-        ("a(x, z) & !b(z, y) & c(z, x) => c(x, y)", "column 12: the premise does not bind y, of which 'b' is said"),
-        ("!(a(x, y) & a(x, z))", "column 3: the premise does not bind x"),
-        ("a(x, y) & b(x, y) => a(x, y)", "column 1: the rule holds whatever its atoms are"),
-        ("!(a(x, y) => a(x, y))", "column 1: the rule fails whatever its atoms are"),
+        ("-1 a(x, y) => b(x, y)", "column 1: the weight of a rule must be a finite number above 0; found -1"),
+        ("a(x, y) => b(x, z)", "column 12: the premise does not bind the variable z of 'b'"),
+        ("a(x, z) & !b(z, y) & c(z, x) => c(x, y)", "column 12: the premise does not bind the variable y of 'b'"),
+        ("!(a(x, y) & a(x, z))", "column 3: the premise does not bind the variable x"),
+        ("a(x, y) & b(x, y) => a(x, y)", "column 1: the rule is always true"),
+        ("!(a(x, y) => a(x, y))", "column 1: the rule is always false"),
         (" & ".join(f"a{k}(x, y)" for k in range(13)), "column 1: the rule has 13 distinct atoms; at most 12"),
         ("(" * 2000 + "a(x, y)", "formulas are nested too deeply"),
         ("!" * 51 + "a(x, y) => b(x, y)", "column 52: formulas are nested too deeply"),
@@ -150,7 +150,7 @@ def test_what_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_rules(file)
     file.write_text("# nothing\n")
-    with pytest.raises(InputError, match="holds no rule"):
+    with pytest.raises(InputError, match="has no rules"):
         read_rules(file)
 
 

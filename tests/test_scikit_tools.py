@@ -62,7 +62,7 @@ def test_numbered_facts_are_scored_alike():
     assert by_number == pytest.approx(by_name)
     strange = np.array([[len(entities), 0, 0], numbered[1].tolist()])
     assert model.fit(numbered).score(strange) == pytest.approx(model.score(numbered[1:2]) / 2)
-    with pytest.raises(InputError, match="the entities of this model have numbers"):
+    with pytest.raises(InputError, match="this model has entity numbers"):
         model.score(facts)
 
 
@@ -91,10 +91,10 @@ def test_topics_in_a_chain():
     """Words are counted, topics found, labels learned; settings of every step are chosen together."""
     labels = np.arange(40) % 2
     chain = make_pipeline(CountVectorizer(), NMF(2, seed=0), LogisticRegression())
-    search = GridSearchCV(chain, {"nmf__rank": [1, 3]}, cv=FOLDS).fit(TEXTS, labels)
-    assert search.best_params_ == {"nmf__rank": 3}
+    search = GridSearchCV(chain, {"nmf__n_components": [1, 3]}, cv=FOLDS).fit(TEXTS, labels)
+    assert search.best_params_ == {"nmf__n_components": 3}
     assert search.score(TEXTS, labels) == 1.0
-    texts = make_pipeline(TextTopics("nmf", rank=2, min_count=1, seed=0, language="en"), LogisticRegression())
+    texts = make_pipeline(TextTopics("nmf", n_components=2, min_count=1, seed=0, language="en"), LogisticRegression())
     assert texts.fit(TEXTS, labels).score(TEXTS, labels) > 0.9
 
 

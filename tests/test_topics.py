@@ -36,9 +36,9 @@ from polyadic.metrics.topics import (
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table, table_of_texts
 from polyadic.text.tokens import Tokenizer
-from polyadic.topics import dirichlet
+from polyadic.topics import lda
 from polyadic.topics.anchors import AnchorTopics, co_occurrence
-from polyadic.topics.cross_validation import Choice, best, choose_rank, held_out_perplexity
+from polyadic.topics.cross_validation import FoldScores, best, cross_validate, held_out_perplexity
 from polyadic.topics.lda import LDA
 from polyadic.topics.multiplicative import Divergence, cells_of
 from polyadic.topics.nmf import NMF
@@ -153,8 +153,8 @@ def test_rows_are_transformed_alone(loss):
     [
         ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 holds -2"),
         ({}, np.zeros((3, 2)), "every value is zero"),
-        ({"loss": 0}, table(), "needs values above zero"),
-        ({"loss": "kl", "l2_W": 1.0}, table(), "are for loss='squared'"),
+        ({"loss": 0}, table(), "requires positive values"),
+        ({"loss": "kl", "l2_W": 1.0}, table(), "require loss='squared'"),
         ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),
         ({}, 1e-33 * table(), "too small for single precision"),
     ],
@@ -162,7 +162,7 @@ def test_rows_are_transformed_alone(loss):
 def test_what_cannot_be_factorized(how, x, fault):
     """Negative tables, empty ones, and what does not go together."""
     with pytest.raises(InputError, match=fault):
-        NMF(**{"rank": 2} | how).fit(x)
+        NMF(**{"n_components": 2} | how).fit(x)
 
 
 @tries(20)
@@ -173,7 +173,7 @@ def test_unknown_cells_do_not_count(seed, loss, dense):
     x = table(12, 9, seed=seed) + 0.1 + rng.random((12, 9))
     known, w = rng.random(x.shape) < 0.7, rng.random(x.shape) + 0.1
     given_x = np.where(known, x, np.nan) if dense else csr_array(np.where(known, x, 0))
-    how = {"loss": loss, "unlisted": "missing", "max_iter": 15, "tol": 0, "seed": seed, "threads": 1}
+    how = {"loss": loss, "unobserved": "missing", "max_iter": 15, "tol": 0, "seed": seed, "threads": 1}
     model = NMF(2, **how).fit(given_x, weights=w)
     assert (np.diff(model.history_) <= 1e-5 * abs(model.history_[0])).all()
     m = model.row_factors_.astype(float) @ model.components_
@@ -190,7 +190,7 @@ def test_zeros_that_count_less(loss):
     how = {"loss": loss, "max_iter": 8, "tol": 0, "seed": 0, "threads": 1}
     light = NMF(2, zero_weight=0.3, **how).fit(csr_array(x), weights=weights)
     every = x.copy()
-    listed = NMF(2, unlisted="missing", **how).fit(every, weights=weights)
+    listed = NMF(2, unobserved="missing", **how).fit(every, weights=weights)
     m = light.row_factors_.astype(float) @ light.components_
     assert light.history_[-1] == pytest.approx(divergence(x, m, loss, weights), rel=1e-3)
     np.testing.assert_allclose(listed.history_[1:], light.history_[1:], rtol=0.3)
@@ -204,7 +204,7 @@ def test_unknown_cells_are_found_again():
     rng = np.random.default_rng(0)
     x = rng.random((40, 3)) @ rng.random((3, 30))
     known = rng.random(x.shape) < 0.67
-    model = NMF(3, unlisted="missing", max_iter=3000, tol=1e-9, seed=0, threads=1).fit(np.where(known, x, np.nan))
+    model = NMF(3, unobserved="missing", max_iter=3000, tol=1e-9, seed=0, threads=1).fit(np.where(known, x, np.nan))
     error = np.abs(model.row_factors_ @ model.components_ - x)[~known]
     assert error.mean() < 0.03 * x.mean()
     row = model.transform(np.where(known, x, np.nan)[:4])
@@ -396,7 +396,7 @@ def test_anchors_find_planted_topics():
     assert model.shares_.sum() == pytest.approx(1)
     with pytest.raises(InputError, match=r"only \d+ words can be anchors"):
         AnchorTopics(25, threads=1).fit(csr_array(n))
-    with pytest.raises(InputError, match="0 words can be anchors, each is in too few documents"):
+    with pytest.raises(InputError, match="0 words can be anchors, since every word occurs in too few documents"):
         AnchorTopics(2, min_documents=9999, threads=1).fit(csr_array(n))
     with pytest.raises(InputError, match="whole numbers; leave out weights"):
         AnchorTopics(4, threads=1).fit(csr_array(n) * 0.3)
@@ -431,7 +431,7 @@ def test_rlsi_never_raises_its_objective(seed, l1, l2):
 def test_lda_climbs_the_bound_of_another_library(monkeypatch):
     """The objective is scikit-learn's bound, and the fold-in its fold-in; sweeps that go on from the last lower it."""
     n, alpha, eta = counts(), 0.4, 0.2
-    monkeypatch.setattr(dirichlet, "AGREED", 1e-6)
+    monkeypatch.setattr(lda, "SETTLED_TOL", 1e-6)
     model = LDA(3, document_prior=alpha, word_prior=eta, seed=0, threads=1).fit(n)
     theirs = decomposition.LatentDirichletAllocation(
         3, doc_topic_prior=alpha, topic_word_prior=eta, mean_change_tol=1e-6
@@ -442,7 +442,7 @@ def test_lda_climbs_the_bound_of_another_library(monkeypatch):
     assert model.history_[-1] == pytest.approx(-theirs.score(n), rel=1e-5)
     np.testing.assert_allclose(model.transform(n), theirs.transform(n), atol=2e-3)
     np.testing.assert_allclose(model.row_factors_, model.transform(n))
-    monkeypatch.setattr(dirichlet, "AFRESH", 0)
+    monkeypatch.setattr(lda, "RESTART_SWEEPS", 0)
     falling = np.array(LDA(3, max_iter=30, tol=0, seed=0, threads=1).fit(n).history_)
     assert (np.diff(falling) <= 1e-6 * falling[0]).all()
     assert falling[-1] < falling[0]
@@ -458,10 +458,10 @@ def test_lda_steps_are_those_of_the_formula():
         share = u[d] * v[:, w] / (u[d] @ v[:, w])  # of each topic in each of these words
         of_documents[d] += n[d, w] * share
         of_topics[:, w] += n[d, w] * share
-    table, words = (dirichlet.entries_of(csr_array(x.astype(np.float32))) for x in (n, n.T))
-    moved = dirichlet.moved(table, dirichlet.means(weights), dirichlet.Dirichlets(gamma, 0.4), threads=1)
+    table, words = (lda.entries_of(csr_array(x.astype(np.float32))) for x in (n, n.T))
+    moved = lda.update_mixtures(table, lda.means(weights), lda.Dirichlets(gamma, 0.4), threads=1)
     np.testing.assert_allclose(moved.counts, of_documents, rtol=1e-4)
-    expected = dirichlet.means(weights)
+    expected = lda.means(weights)
     value = expected_rows(words, u.astype(np.float32), expected, floor=1e-30, threads=1)
     np.testing.assert_allclose(expected, of_topics.T, rtol=1e-4)
     assert value == pytest.approx(-(n * np.log(u @ v)).sum(), rel=1e-5)
@@ -587,7 +587,7 @@ def texts(seed=0, size=90):
 def test_text_has_its_topics(method):
     """Each subject is a topic; documents have the topic of their subject."""
     documents, labels = texts()
-    model = TextTopics(method, rank=3, min_count=1, seed=0, threads=1).fit(documents)
+    model = TextTopics(method, n_components=3, min_count=1, seed=0, threads=1).fit(documents)
     assert sorted(map(sorted, model.top_words(4))) == sorted(sorted(words.split()) for words in SUBJECTS.values())
     weights = model.transform(documents)
     groups = {
@@ -602,14 +602,17 @@ def test_text_has_its_topics(method):
 def test_options_are_those_of_the_method(tmp_path):
     """A penalty reaches the model of the method, is kept with it, and no name is taken that means nothing there."""
     documents, _ = texts()
-    how = {"rank": 3, "min_count": 1, "seed": 0, "threads": 1}
+    how = {"n_components": 3, "min_count": 1, "seed": 0, "threads": 1}
     assert TextTopics("rlsi", options={"l1": 0.5}, **how).fit(documents).model_.l1 == 0.5
     model = TextTopics("anchors", options={"min_documents": 5}, **how).fit(documents)
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").model_.min_documents == 5
     unread = (pytest.fail("read before settings were looked at") for _ in range(1))
     for options, fault in (
-        ({"rank": 2, "loss": "kl"}, r"options of rlsi are inner, l1, l2, max_iter, tol; got loss, rank"),
+        (
+            {"n_components": 2, "loss": "kl"},
+            r"unknown options of rlsi: loss, n_components; choose from inner, l1, l2, max_iter, tol",
+        ),
         ({"l1": -1.0}, "l1 must be a finite number greater than 0"),
     ):
         with pytest.raises(InputError, match=fault):
@@ -623,20 +626,24 @@ def test_tables_of_any_kind_are_the_same(kind):
     n, words = document_table(corpus), corpus.vocabulary.words
     given_n = kind(n)
     for method in ("nmf", "plsa"):
-        model, other = (TextTopics(method, rank=3, seed=0, threads=1).fit_table(one, words) for one in (n, given_n))
+        model, other = (
+            TextTopics(method, n_components=3, seed=0, threads=1).fit_table(one, words) for one in (n, given_n)
+        )
         for name in ("idf_", "background_", "word_weights_"):
             np.testing.assert_array_equal(getattr(other, name), getattr(model, name))
         np.testing.assert_array_equal(other.transform_table(given_n), model.transform_table(n))
-    assert choose_rank(model, given_n, words, ranks=[3], folds=2) == choose_rank(model, n, words, ranks=[3], folds=2)
+    assert cross_validate(model, given_n, words, n_components=[3], folds=2) == cross_validate(
+        model, n, words, n_components=[3], folds=2
+    )
     twice = csr_array((np.array([1.0, 0, 1, 1]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
-    plain = TextTopics(rank=1, seed=0, threads=1).fit_table(csr_array(np.array([[0.0, 2], [1, 0]])), "ab")
-    np.testing.assert_array_equal(TextTopics(rank=1, seed=0).fit_table(twice, "ab").idf_, plain.idf_)
+    plain = TextTopics(n_components=1, seed=0, threads=1).fit_table(csr_array(np.array([[0.0, 2], [1, 0]])), "ab")
+    np.testing.assert_array_equal(TextTopics(n_components=1, seed=0).fit_table(twice, "ab").idf_, plain.idf_)
     assert twice.nnz == 4
 
 
 def test_what_is_no_text():
     """A single text, or what is none, is not taken apart; nor is nothing given topics."""
-    model = TextTopics(rank=3, min_count=1, seed=0, threads=1).fit(texts()[0])
+    model = TextTopics(n_components=3, min_count=1, seed=0, threads=1).fit(texts()[0])
     with pytest.raises(InputError, match="pass \\[text\\]"):
         model.transform("sun moon")
     with pytest.raises(InputError, match="one is of type int"):
@@ -666,20 +673,20 @@ def test_the_number_of_topics_that_was_planted():
     """Three subjects are foretold best, and found again best, by three topics."""
     corpus = Corpus.build(texts()[0], min_count=1, stop_words="english")
     table_, words = document_table(corpus), corpus.vocabulary.words
-    choices = choose_rank(TextTopics("plsa", threads=1), table_, words, ranks=[1, 3, 8], folds=2)
-    assert [one.rank for one in choices] == [1, 3, 8]
-    assert best(choices).rank == 3
-    assert best(choices, "coherence").rank == 3
-    made = [Choice(5, 10.0, 0.1, 0.2, 0.9), Choice(2, 10.0, 0.1, 0.3, 0.8)]
-    assert [best(made, by).rank for by in ("perplexity", "coherence", "stability")] == [2, 2, 5]
-    with pytest.raises(InputError, match="name the numbers"):
-        choose_rank(TextTopics(), table_, words, ranks=[])
+    choices = cross_validate(TextTopics("plsa", threads=1), table_, words, n_components=[1, 3, 8], folds=2)
+    assert [one.n_components for one in choices] == [1, 3, 8]
+    assert best(choices).n_components == 3
+    assert best(choices, "coherence").n_components == 3
+    made = [FoldScores(5, 10.0, 0.1, 0.2, 0.9), FoldScores(2, 10.0, 0.1, 0.3, 0.8)]
+    assert [best(made, by).n_components for by in ("perplexity", "coherence", "stability")] == [2, 2, 5]
+    with pytest.raises(InputError, match="must list at least one"):
+        cross_validate(TextTopics(), table_, words, n_components=[])
 
 
 def test_pictures_show_words_and_shares():
     """Bars have the words of topics in order; groups have the shares of their documents."""
     documents, labels = texts()
-    model = TextTopics(rank=3, min_count=1, seed=0, threads=1).fit(documents)
+    model = TextTopics(n_components=3, min_count=1, seed=0, threads=1).fit(documents)
     ax = plots.topic_words(model, [2, 0], top=3)
     shown = [text.get_text() for text in ax.texts]
     assert shown == model.top_words(3)[2] + model.top_words(3)[0]

@@ -12,7 +12,7 @@ from experiments.relations.typed import facts, roles
 from polyadic import InputError
 from polyadic.relations.rescal import RESCAL
 from polyadic.relations.rescal_als import rescal, rescal_start
-from polyadic.relations.typed_rescal import Beside, Domain, Ridges, TypedRESCAL, _Problem, typed_rescal
+from polyadic.relations.typed_rescal import Attributes, Domain, RescalRidges, TypedRESCAL, _TypedObjective, typed_rescal
 
 
 def typed(n=14, K=3, *, seed=0):
@@ -47,8 +47,8 @@ def dense_objective(slices, domains, factors, ridges, beside=None):
     return value / 2
 
 
-@pytest.mark.parametrize("beside", [None, Beside(table(), 2.0, 0.3)])
-@pytest.mark.parametrize("ridges", [Ridges(0.5, 0.2), Ridges(0.0, 0.0)])
+@pytest.mark.parametrize("beside", [None, Attributes(table(), 2.0, 0.3)])
+@pytest.mark.parametrize("ridges", [RescalRidges(0.5, 0.2), RescalRidges(0.0, 0.0)])
 def test_no_sweep_raises_the_objective(ridges, beside):
     """The objective is that of the possible cells, never rises, and ends far below the start."""
     slices, domains = typed()
@@ -65,7 +65,7 @@ def test_without_types_it_is_rescal():
     """Where every entity can be everything, sweeps are those of the other solver."""
     slices, _ = typed()
     start = rescal_start(slices, 3)
-    one = typed_rescal(slices, start, domains=everything(14, 3), ridges=Ridges(1.0, 0.5))
+    one = typed_rescal(slices, start, domains=everything(14, 3), ridges=RescalRidges(1.0, 0.5))
     other = rescal(slices, start, ridge_A=1.0, ridge_R=0.5)
     for a, b in itertools.islice(zip(one, other, strict=False), 10):
         np.testing.assert_allclose(a.objective, b.objective)
@@ -77,9 +77,9 @@ def test_without_types_it_is_rescal():
 def test_relations_and_attributes_are_the_best(seed, ridge):
     """For one A, no other R and V are better: the gradient vanishes."""
     slices, domains = typed(seed=seed)
-    beside, ridges = Beside(table(), 1.5, 0.3), Ridges(0.1, ridge)
+    beside, ridges = Attributes(table(), 1.5, 0.3), RescalRidges(0.1, ridge)
     A = np.random.default_rng(seed).standard_normal((14, 2))
-    _, R, V = _Problem(slices, domains, ridges, beside, 14).reach(A).factors
+    _, R, V = _TypedObjective(slices, domains, ridges, beside, 14).reach(A).factors
     for X, (s, o), one in zip(slices, domains, R, strict=True):
         left = X.toarray()[np.ix_(s, o)] - A[s] @ one @ A[o].T
         np.testing.assert_allclose(A[s].T @ left @ A[o], ridge * one, atol=1e-7)
@@ -89,8 +89,8 @@ def test_relations_and_attributes_are_the_best(seed, ridge):
 def test_steps_are_against_the_gradient():
     """A step lowers the objective to first order, and vanishes where the gradient does."""
     slices, domains = typed()
-    ridges, beside = Ridges(1.0, 1.0), Beside(table(), 0.7, 1.0)
-    problem = _Problem(slices, domains, ridges, beside, 14)
+    ridges, beside = RescalRidges(1.0, 1.0), Attributes(table(), 0.7, 1.0)
+    problem = _TypedObjective(slices, domains, ridges, beside, 14)
     *_, last = itertools.islice(
         typed_rescal(slices, rescal_start(slices, 3), domains=domains, ridges=ridges, beside=beside), 150
     )
@@ -109,7 +109,7 @@ def test_impossible_cells_cost_nothing():
     n = 14
     wider = [csr_array((X.data, X.indices, np.append(X.indptr, X.indptr[-1])), shape=(n + 1, n + 1)) for X in slices]
     start = np.vstack([rescal_start(slices, 3), np.ones(3)])
-    ridges = Ridges(0.5, 0.5)
+    ridges = RescalRidges(0.5, 0.5)
     *_, found = itertools.islice(typed_rescal(wider, start, domains=domains, ridges=ridges), 5)
     assert np.abs(found.factors[0][n]).max() < 1e-12
     *_, same = itertools.islice(typed_rescal(slices, start[:n], domains=domains, ridges=ridges), 5)
@@ -171,8 +171,8 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match="sorted numbers"):
         next(typed_rescal([csr_array((14, 14))], np.ones((14, 2)), domains=[Domain(np.array([1, 0]), np.array([1]))]))
     with pytest.raises(InputError, match="a row for each of 14"):
-        next(typed_rescal(slices, np.ones((14, 2)), domains=domains, beside=Beside(table(13))))
+        next(typed_rescal(slices, np.ones((14, 2)), domains=domains, beside=Attributes(table(13))))
     with pytest.raises(InputError, match="one for each of 14"):
         TypedRESCAL(2).fit(slices, types=[1, 2])
     with pytest.raises(InputError, match="ridge_A must be"):
-        next(typed_rescal(slices, np.ones((14, 2)), domains=domains, ridges=Ridges(-1.0)))
+        next(typed_rescal(slices, np.ones((14, 2)), domains=domains, ridges=RescalRidges(-1.0)))

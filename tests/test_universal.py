@@ -10,9 +10,9 @@ from polyadic.core.errors import InputError
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import average_precision
 from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
+from polyadic.relations.questions import Ridges, SampledNegatives, _CellDescent, _pairs, descend_questions
 from polyadic.relations.schema import Schema, read_schema, schema_of
-from polyadic.relations.universal import Training, UniversalSchema, expected, fold_in
+from polyadic.relations.universal import TrainingSettings, UniversalSchema, expected, fold_in
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
@@ -80,13 +80,13 @@ def test_schemas_refuse_what_does_not_fit(tmp_path):
     path.write_text("a\tb\tlikes\na\tb\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"facts\.tsv, line 2: expected subject"):
         read_schema(path)
-    with pytest.raises(InputError, match=r"there is no triple"):
+    with pytest.raises(InputError, match=r"there are no triples"):
         schema_of([])
     schema = schema_of([("a", "b", "p")])
     for lookup in (lambda: schema.row("b", "a"), lambda: schema.column("q"), lambda: schema.only([3])):
         with pytest.raises(InputError):
             lookup()
-    with pytest.raises(InputError, match="named twice"):
+    with pytest.raises(InputError, match="must be unique"):
         Schema([("a", "b"), ("a", "b")], ["p"], schema.cells[[0, 0]])
 
 
@@ -111,7 +111,7 @@ def test_log_odds_are_their_formula(features):
     weights = rng.standard_normal((form.weights[-1], 1))
     terms = form.terms(vectors, weights)
     cells = np.argwhere(np.ones(schema.cells.shape))
-    descent = _Descent(form, [vectors, weights], StraightDown(), Ridges(0.0, 0.0))
+    descent = _CellDescent(form, [vectors, weights], StraightDown(), Ridges(0.0, 0.0))
     known, W = schema.cells.toarray() > 0, terms.W.toarray()
     slow = np.zeros(len(cells))
     for e, (r, c) in enumerate(cells):
@@ -147,14 +147,14 @@ def test_a_step_is_the_gradient(loss):
     schema = random_schema(rng)
     form = PairForm(schema, "NFE", rows=True, columns=True)
     start = [rng.standard_normal((form.vectors[-1], 2)), rng.standard_normal((form.weights[-1], 1))]
-    source = Listed(schema.indices, schema.cells.shape, loss=loss, negatives=2, weight=0.7)
+    source = SampledNegatives(schema.indices, schema.cells.shape, loss=loss, n_negatives=2, weight=0.7)
     asked = list(source.epoch(rng, 2))
 
     def value(tables):
-        descent = _Descent(form, tables, StraightDown(), Ridges(0.03, 0.2))
+        descent = _CellDescent(form, tables, StraightDown(), Ridges(0.03, 0.2))
         return sum(descent.value(*question) for question in asked)
 
-    descent = _Descent(form, start, StraightDown(), Ridges(0.03, 0.2))
+    descent = _CellDescent(form, start, StraightDown(), Ridges(0.03, 0.2))
     descent.step(asked)
     for which, table in enumerate(descent.tables):
         gradient = start[which] - table.rows
@@ -175,7 +175,7 @@ def test_drawn_cells_are_unlisted_cells_of_the_column(loss):
     full = np.argwhere(np.ones(schema.cells.shape))[:: schema.cells.shape[1]]
     cells = np.unique(np.concatenate([schema.indices, full]), axis=0)  # every row lists column 0
     listed = set(map(tuple, cells.tolist()))
-    source = Listed(cells, schema.cells.shape, loss=loss, negatives=3, weight=1.0)
+    source = SampledNegatives(cells, schema.cells.shape, loss=loss, n_negatives=3, weight=1.0)
     batches = [batch for batch, _ in source.epoch(rng, 7)]
     assert len(batches) == 7
     asked = [tuple(cell) for cell in np.concatenate(batches).tolist()]
@@ -259,7 +259,7 @@ def test_new_vectors_are_optimal():
     rng = np.random.default_rng(7)
     schema, _ = planted(rng)
     model = UniversalSchema(4, features="NF", biases="both", batch=128, max_iter=30, seed=0).fit(schema)
-    asked = Training("logistic", 2, 0.5, 0.01, 0.02)
+    asked = TrainingSettings("logistic", 2, 0.5, 0.01, 0.02)
     what = expected(schema, model.terms_, asked, rng=rng)
     counts = np.bincount(schema.indices[:, 1], minlength=30)
     np.testing.assert_allclose(what.drawn, 2 * counts / (len(schema.pairs) - counts))
@@ -293,14 +293,14 @@ def test_what_holds_of_all_pairs_says_nothing_to_comparisons():
 
 
 def test_new_pairs_may_say_what_the_model_does_not_know():
-    """Unknown predicates say nothing, unknown entities have no kind; a schema of unknown predicates is refused."""
+    """Unknown predicates say nothing, unknown entities have no kind; a schema of there is no predicates is refused."""
     schema = random_schema(np.random.default_rng(8))
     model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
     facts = [("e0", "x", "p1"), ("y", "z", "p1")]
     plain, more = (model.predict_unseen(schema_of(f)) for f in (facts, [*facts, ("e0", "x", "new")]))
     np.testing.assert_allclose(plain, more, atol=1e-6)
     assert np.abs(plain[0] - plain[1]).max() > 0  # by the kind of e0
-    with pytest.raises(InputError, match="none of these predicates"):
+    with pytest.raises(InputError, match="unknown to the model"):
         model.predict_unseen(schema_of([("a", "b", "new")]))
 
 
@@ -332,7 +332,7 @@ def test_the_objective_is_measured_on_the_same_questions():
     form = PairForm(schema, "F", rows=False, columns=True)
     rng = np.random.default_rng(0)
     start = [rng.standard_normal((form.vectors[-1], 2)), np.zeros((form.weights[-1], 1))]
-    source = Listed(schema.indices, schema.cells.shape, loss="logistic", negatives=1, weight=1.0)
+    source = SampledNegatives(schema.indices, schema.cells.shape, loss="logistic", n_negatives=1, weight=1.0)
 
     class Still(StraightDown):
         def move(self, touched, penalties, T, state, *, pace, rank):  # noqa: ARG002 the rule's protocol
@@ -354,7 +354,7 @@ def test_there_must_be_something_to_learn():
     with pytest.raises(InputError, match="one predicate for each pair"):
         model.predict([("a", "b")], ["p", "q"])
     for columns in ([2], [-1], [0.5], [True], 0):
-        with pytest.raises(InputError, match="columns are whole numbers"):
+        with pytest.raises(InputError, match="columns must be a list of whole numbers"):
             model.column_log_odds(columns)
 
 
@@ -374,5 +374,5 @@ def test_more_than_fits_is_refused(monkeypatch):
     model = UniversalSchema(3, max_iter=2, seed=0).fit(schema)
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 100.0)
     for ask in (lambda: model.column_log_odds([0, 1, 2]), lambda: model.predict_unseen(schema)):
-        with pytest.raises(InputError, match="ask about fewer at a time"):
+        with pytest.raises(InputError, match="predict fewer at a time"):
             ask()

@@ -477,15 +477,15 @@ def test_numbered_entities_are_added():
     assert len(model.update([[0, 0, 3]], max_iter=2).object_factors_) == 4
     for wrong, message in [
         ([[0, 1, 3]], "each relation must be from 0 to 0"),
-        (np.zeros((0, 3), int), "no facts"),
-        (facts_of([("a", "r", "b")]), "have numbers; give an array"),
+        (np.zeros((0, 3), int), "no new facts"),
+        (facts_of([("a", "r", "b")]), "has entity numbers, not names; pass an array"),
     ]:
         with pytest.raises(InputError, match=message):
             model.update(wrong)
     named = KnowledgeTensor(2, max_iter=3, seed=0).fit(facts_of([("a", "r", "b")]))
-    with pytest.raises(InputError, match="no relation 's'; train anew"):
+    with pytest.raises(InputError, match="no relation 's'; retrain"):
         named.update(facts_of([("a", "s", "b")]))
-    with pytest.raises(InputError, match="have names; give facts by name"):
+    with pytest.raises(InputError, match="has entity names; pass facts by name"):
         named.update([[0, 0, 1]])
 
 
@@ -514,5 +514,5 @@ def test_scores_are_as_sure_as_facts_say(reciprocal):
     assert likelihood(best) > max(likelihood(best * 1.1), likelihood(best / 1.1))
     fitted = KnowledgeTensor(4, reciprocal=reciprocal, max_iter=8, seed=0).fit(learned, validation=held)
     assert np.isfinite(fitted.temperature_)
-    with pytest.raises(InputError, match="but those that were learned"):
+    with pytest.raises(InputError, match="all facts are training facts"):
         model.calibrate(learned)

@@ -18,12 +18,12 @@ from polyadic import TextTopics, chosen
 from polyadic.metrics.topics import stability
 
 texts = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
-model = chosen(TextTopics("plsa", rank=5, seed=0), texts)
+model = chosen(TextTopics("plsa", n_components=5, seed=0), texts)
 
-ranks = [trial.settings["rank"] for trial in model.choice_.trials]
+ranks = [trial.settings["n_components"] for trial in model.choice_.trials]
 counts, alike = model.table(texts), []
 for rank in ranks:
-    half = TextTopics("plsa", rank=rank, seed=0)
+    half = TextTopics("plsa", n_components=rank, seed=0)
     first, other = (half.fit_table(counts[k::2], model.words_).model_.components_ for k in (0, 1))
     alike.append(stability(first, other))
 

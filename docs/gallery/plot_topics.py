@@ -12,7 +12,7 @@ import pandas as pd
 from polyadic import TextTopics, plots
 
 stories = pd.read_csv("example/stories.csv")
-model = TextTopics("plsa", rank=20, seed=0).fit(stories["text"])
+model = TextTopics("plsa", n_components=20, seed=0).fit(stories["text"])
 weights = model.transform(stories["text"])
 plots.topic_groups(weights, stories["story"])
 

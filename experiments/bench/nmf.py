@@ -23,7 +23,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from polyadic.core.solvers.run import run
 from polyadic.datasets.documents import bbc, kos
 from polyadic.text.documents import document_table
-from polyadic.topics.multiplicative import Cells, Divergence, Squares, descend, uniform
+from polyadic.topics.multiplicative import Divergence, Squares, WeightedCells, descend, uniform
 from polyadic.topics.text_topics import TextTopics
 
 CLOSE = 1.001
@@ -50,7 +50,7 @@ def parts(rows, columns, size=1 << 16):
 
 
 def ours(X: csr_array, start, *, kl: bool):
-    cells = Cells(X)
+    cells = WeightedCells(X)
     began = time.perf_counter()
     halves = [
         Divergence(side, beta=1.0, threads=1) if kl else Squares(side, threads=1) for side in (cells, cells.turned())
@@ -68,10 +68,10 @@ def theirs(X: csr_array, start, *, kl: bool):
 
 
 def compare(name: str, X: csr_array, rank: int, *, seeds: int, kl: bool) -> None:
-    ours(X, uniform(Cells(X), rank, rng=np.random.default_rng(0)), kl=kl)  # compiles
+    ours(X, uniform(WeightedCells(X), rank, rng=np.random.default_rng(0)), kl=kl)  # compiles
     rows = []
     for seed in range(seeds):
-        start = uniform(Cells(X), rank, rng=np.random.default_rng(seed))
+        start = uniform(WeightedCells(X), rank, rng=np.random.default_rng(seed))
         their_seconds, their_sweeps, low = theirs(X, start, kl=kl)
         seconds, result = ours(X, start, kl=kl)
         end = objective(X, *result.factors, kl=kl)

@@ -113,7 +113,7 @@ def epochs(name: str, *, forms: list[str], rank: int, repeats: int) -> None:
         contenders = {
             "polyadic, all entities": partial(our_epoch, name, form, rank=width),
             "pykeen, LCWA, cross entropy": partial(their_epoch, name, form, rank=width, **everything),
-            "polyadic, 1,000 drawn": partial(our_epoch, name, form, rank=width, batch=200, candidates=1000),
+            "polyadic, 1,000 drawn": partial(our_epoch, name, form, rank=width, batch=200, n_negatives=1000),
             "pykeen, sLCWA, one negative": partial(their_epoch, name, form, rank=width, **drawn),
         }
         found: dict[str, list[float]] = {who: [] for who in contenders}

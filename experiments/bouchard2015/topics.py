@@ -79,7 +79,7 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
 
     def fitted(table: csr_array, setting: float | None) -> TextTopics:
         options = _options(method, setting, table.shape[0])
-        return TextTopics(method, rank=rank, seed=seed, options=options).fit_table(table, collection.words)
+        return TextTopics(method, n_components=rank, seed=seed, options=options).fit_table(table, collection.words)
 
     rng = np.random.default_rng(seed)
     out = rng.random(collection.table.shape[0]) < HELD

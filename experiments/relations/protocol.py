@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 LARGE: dict[str, Facts] = {
-    "FB15k-237": {"form": "ComplEx", "rank": 300, "strength": 0.05, "candidates": 4000, "batch": 500},
-    "WN18RR": {"form": "ComplEx", "rank": 100, "strength": 0.1, "candidates": 1000, "batch": 200},
+    "FB15k-237": {"form": "ComplEx", "rank": 300, "strength": 0.05, "n_negatives": 4000, "batch": 500},
+    "WN18RR": {"form": "ComplEx", "rank": 100, "strength": 0.1, "n_negatives": 1000, "batch": 200},
 }
-RULES: dict[str, Facts] = {"FB15k-237": {"longest": 2}, "WN18RR": {"longest": 3}}
+RULES: dict[str, Facts] = {"FB15k-237": {"max_length": 2}, "WN18RR": {"max_length": 3}}
 """Settings of the large sets, chosen on their validation parts."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.stage_cache import Facts
 
-SAME = ("form", "candidates", "batch")
+SAME = ("form", "n_negatives", "batch")
 """Settings that are the same everywhere."""
 RANKS = ("mrr", "hits_1", "hits_3", "hits_10")
 

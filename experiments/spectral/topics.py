@@ -106,7 +106,7 @@ def news(ranks: Sequence[int] = (10, 20, 40), *, seed: int = 0, root: Root = Non
     for rank in ranks:
         for method in ("spectral", "anchors"):
             start = time.process_time()
-            model = TextTopics(method, rank=rank, seed=seed, threads=1).fit_table(
+            model = TextTopics(method, n_components=rank, seed=seed, threads=1).fit_table(
                 collection.table[rest], collection.words
             )
             seconds = time.process_time() - start

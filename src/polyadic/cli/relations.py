@@ -48,8 +48,12 @@ AlsoTrue = Annotated[
     Path | None, typer.Option(metavar="FACTS", help="What else is true, and no error in --validation.")
 ]
 RelationRank = Annotated[int | None, typer.Option(min=1, help="Slices of the core (tucker, tucker3).")]
-OneWay = Annotated[
-    bool | None, typer.Option("--one-way", help="Ask for subjects by the same relations; tensor methods.")
+Reciprocal = Annotated[
+    bool | None,
+    typer.Option(
+        help="Learn a reciprocal of each relation for questions about subjects; tensor methods.",
+        show_default="reciprocal; matrices: chosen by facts held out",
+    ),
 ]
 Loss = Annotated[
     Literal["softmax", "logistic", "bpr"] | None,
@@ -66,13 +70,15 @@ Strength = Annotated[
     float | None,
     typer.Option(min=0, help="Strength of the penalty.", show_default="facts held out choose; universal 0.01"),
 ]
-Step = Annotated[float | None, typer.Option(min=0, help="How far Adagrad first moves.", show_default="0.1")]
+LearningRate = Annotated[
+    float | None, typer.Option(min=0, help="Initial learning rate of Adagrad.", show_default="0.1")
+]
 Batch = Annotated[
     int | None, typer.Option(min=1, help="Questions, or facts, of a step.", show_default="by their number")
 ]
-Candidates = Annotated[
+Negatives = Annotated[
     int | None,
-    typer.Option(min=1, help="Entities drawn to tell answers from; tensor methods.", show_default="all"),
+    typer.Option(min=1, help="Number of sampled negative entities per batch; tensor methods.", show_default="all"),
 ]
 Features = Annotated[
     Literal["F", "N", "E", "NF", "NE", "FE", "NFE"] | None,
@@ -87,7 +93,9 @@ Added = Annotated[
     list[str] | None,
     typer.Option("--add", metavar="PREDICATE", help="A predicate without facts, which rules conclude (universal)."),
 ]
-Longest = Annotated[int | None, typer.Option(min=1, max=3, help="Edges of a path at most (rules).", show_default="2")]
+MaxLength = Annotated[
+    int | None, typer.Option(min=1, max=3, help="Maximum number of edges of a path (rules).", show_default="2")
+]
 Support = Annotated[int | None, typer.Option(min=1, help="Pairs that a rule is right of (rules).", show_default="2")]
 Confidence = Annotated[
     float | None, typer.Option(min=0, max=1, help="Of a rule, at least (rules).", show_default="0.001")
@@ -146,7 +154,7 @@ Pipeline = Annotated[
     str | None,
     typer.Option("--parse", metavar="NAME", help="Parse text by this pipeline of spaCy, such as en_core_web_sm."),
 ]
-Least = Annotated[int, typer.Option("--min-count", min=1, help="Leave out patterns of fewer pairs.")]
+MinCount = Annotated[int, typer.Option(min=1, help="Minimum number of pairs of a pattern.")]
 
 
 def train(
@@ -158,18 +166,18 @@ def train(
     validation: Validation = None,
     known: AlsoTrue = None,
     relation_rank: RelationRank = None,
-    one_way: OneWay = None,
+    reciprocal: Reciprocal = None,
     loss: Loss = None,
     penalty: Penalty = None,
     strength: Strength = None,
-    step: Step = None,
+    learning_rate: LearningRate = None,
     batch: Batch = None,
-    candidates: Candidates = None,
+    n_negatives: Negatives = None,
     features: Features = None,
     rules: Rules = None,
     regime: Regime = None,
     add: Added = None,
-    longest: Longest = None,
+    max_length: MaxLength = None,
     support: Support = None,
     confidence: Confidence = None,
     epochs: Epochs = None,
@@ -187,7 +195,7 @@ def train(
     --method rules they are mined for rules, which answer the same questions and say why. With --method universal the
     facts are pairs of entities and what is said of them, in tables or in words.
     """
-    descended = {"--loss": loss, "--step": step, "--batch": batch, "--epochs": epochs}
+    descended = {"--loss": loss, "--learning-rate": learning_rate, "--batch": batch, "--epochs": epochs}
     descended |= {"--rank": rank, "--strength": strength}
     o.belonging(
         method,
@@ -195,30 +203,36 @@ def train(
             "--validation": (validation, (*TENSORS, *MINED)),
             "--known": (known, TENSORS),
             "--relation-rank": (relation_rank, ("tucker", "tucker3")),
-            "--one-way": (one_way or None, TENSORS),
+            "--reciprocal": (reciprocal, TENSORS),
             "--penalty": (penalty, TENSORS),
-            "--candidates": (candidates, TENSORS),
+            "--n-negatives": (n_negatives, TENSORS),
             "--threads": (threads, TENSORS),
             "--budget": (budget, TENSORS),
             "--features": (features, UNIVERSAL),
             "--rules": (rules, UNIVERSAL),
             "--regime": (regime, UNIVERSAL),
             "--add": (add or None, UNIVERSAL),
-            "--longest": (longest, MINED),
+            "--max-length": (max_length, MINED),
             "--support": (support, MINED),
             "--confidence": (confidence, MINED),
             **{name: (value, (*TENSORS, *UNIVERSAL)) for name, value in descended.items()},
         },
     )
-    chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs, "rank": rank}
+    chosen: dict[str, Any] = {
+        "loss": loss,
+        "learning_rate": learning_rate,
+        "batch": batch,
+        "max_iter": epochs,
+        "rank": rank,
+    }
     if method == "rules":
-        chosen = {"longest": longest, "support": support, "confidence": confidence, "seed": seed}
+        chosen = {"max_length": max_length, "support": support, "confidence": confidence, "seed": seed}
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
     elif method == "universal":
         chosen |= {"features": features, "ridge": strength, "weight_ridge": strength, "seed": seed}
         model, sizes = _schema(facts, out, chosen, (rules, regime, add), force=force)
     else:
-        chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
+        chosen |= {"relation_rank": relation_rank, "reciprocal": reciprocal, "n_negatives": n_negatives}
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
         chosen |= {"choose": choose, "budget": budget}
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
@@ -352,7 +366,7 @@ def patterns(
     out: Out,
     parse: Pipeline = None,
     key: Key = None,
-    min_count: Least = 1,
+    min_count: MinCount = 1,
     as_json: o.AsJson = False,
 ) -> None:
     """Write the paths between two names in a sentence, and the words between them, as facts about the two."""
@@ -557,7 +571,7 @@ def _explain(
             line["rules"] = [
                 {
                     "rule": str(one.rule),
-                    **one.tried._asdict(),
+                    **one.counts._asdict(),
                     "groundings": [list(map(told, g)) for g in one.groundings],
                 }
                 for one in found
@@ -574,12 +588,12 @@ def _reason(reason: Any, part: float) -> dict[str, Any]:
     return {"rule": str(reason.rule), **counts, "part": round(part, 6), "groundings": groundings}
 
 
-def _derivation(found: dict[str, Any], most: int) -> str:
+def _derivation(found: dict[str, Any], limit: int) -> str:
     """Write a rule that concludes a fact, how often it is right, and what it concludes it from."""
     groundings = [" & ".join(" ".join(fact.values()) for fact in facts) for facts in found["groundings"]]
-    more = [f"{len(groundings) - most:,} more"] if len(groundings) > most else []
+    more = [f"{len(groundings) - limit:,} more"] if len(groundings) > limit else []
     return f"{found['rule']} ({found['right']:,} of {found['premises']:,}){': ' * bool(groundings)}" + ", ".join(
-        [*groundings[:most], *more]
+        [*groundings[:limit], *more]
     )
 
 

@@ -36,14 +36,14 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
         headings = ["line", "rule", "weight"]
         rows += [(rule.place.line if rule.place else 0, str(rule.formula), rule.weight) for rule in read_rules(rules)]
     else:
-        from polyadic.relations.rule_mining import tried
+        from polyadic.relations.rule_mining import count_groundings
 
         schema = read_schema(facts)
         new = [name for name in dict.fromkeys(add or []) if name not in schema.predicates]
         schema = schema_of(schema.triples(), predicates=[*schema.predicates, *new]) if new else schema
         headings = ["line", "rule", "premises", "right"]
         for rule in read_rules(rules, predicates=schema.predicates):
-            premises, right = tried(schema, rule)
+            premises, right = count_groundings(schema, rule)
             rows.append((rule.place.line if rule.place else 0, str(rule.formula), premises, right))
     if as_json:
         output.in_json({"rules": [dict(zip(headings, row, strict=True)) for row in rows]})

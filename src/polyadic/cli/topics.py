@@ -30,8 +30,8 @@ Method = Annotated[
         " squares."
     ),
 ]
-Rank = Annotated[int, typer.Option(min=1, help="How many topics.")]
-Ranks = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of topics to choose from.")]
+Components = Annotated[int, typer.Option(min=1, help="Number of topics.")]
+Numbers = Annotated[str, typer.Option("--n-components", metavar="N,N,...", help="Numbers of topics to compare.")]
 Folds = Annotated[int, typer.Option(min=2, help="Parts of the documents; each is held out once.")]
 Table = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all weights, a row a document, as .npy.")
@@ -44,7 +44,7 @@ def train(
     *,
     out: o.Out,
     method: Method = "nmf",
-    rank: Rank = 20,
+    n_components: Components = 20,
     min_count: o.MinCount = 5,
     max_size: o.MaxSize = None,
     language: o.Language = "auto",
@@ -69,7 +69,7 @@ def train(
     check_replaceable(out, KIND, overwrite=force)
     output.check_picture(picture)
     words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
-    model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
+    model = TextTopics(method, n_components=n_components, seed=seed, threads=threads, stop_words=stop_words, **words_)
     corpus = model.corpus(docs, **o.reading_documents(docs, ctx))
     model.fit(corpus).save(out, overwrite=force)
     if getattr(model.model_, "interrupted_", False):
@@ -158,7 +158,7 @@ def choose(
     ctx: typer.Context,
     docs: Docs,
     *,
-    ranks: Ranks = "5,10,20,50",
+    numbers: Numbers = "5,10,20,50",
     method: Method = "nmf",
     folds: Folds = 3,
     min_count: o.MinCount = 5,
@@ -179,22 +179,26 @@ def choose(
     together there, likes few; stability is how alike the topics of other documents are.
     """
     from polyadic.text.documents import document_table
-    from polyadic.topics.cross_validation import best, choose_rank
+    from polyadic.topics.cross_validation import best, cross_validate
     from polyadic.topics.text_topics import TextTopics
 
     try:
-        numbers = [o.positive(part) for part in ranks.split(",")]
+        candidates = [o.positive(part) for part in numbers.split(",")]
     except ValueError:
-        raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
+        fault = f"--n-components must be whole numbers separated by commas, such as 5,10,20; got {numbers}"
+        raise InputError(fault) from None
     model = TextTopics(method, min_count=min_count, language=language, stop_words=stop_words, threads=threads)
     corpus = model.corpus(docs, **o.reading_documents(docs, ctx))
     table, known = document_table(corpus), corpus.vocabulary.words
-    choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
-    chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "coherence", "stability")}
+    scores = cross_validate(model, table, known, n_components=candidates, folds=folds, seed=seed)
+    chosen = {
+        f"by_{measure}": best(scores, measure).n_components for measure in ("perplexity", "coherence", "stability")
+    }
     if as_json:
-        output.in_json({"ranks": [choice._asdict() for choice in choices], **chosen})
+        rows = [{"rank": one.n_components} | dict(zip(one._fields[1:], one[1:], strict=True)) for one in scores]
+        output.in_json({"ranks": rows, **chosen})
         return
-    output.table(["topics", "perplexity", "spread", "coherence", "stability"], choices)
+    output.table(["topics", "perplexity", "spread", "coherence", "stability"], scores)
     output.table(list(chosen), [tuple(chosen.values())])
 
 
@@ -234,9 +238,9 @@ words.__name__ = "show"  # the module of that name is used above
 add_verbs(
     app,
     {
-        train: "polyadic topics train stories.csv --field text --out topics --rank 10",
+        train: "polyadic topics train stories.csv --field text --out topics --n-components 10",
         words: "polyadic topics show topics --picture topics.png",
         assign: "polyadic topics assign topics stories.csv --field text",
-        choose: "polyadic topics choose stories.csv --field text --ranks 5,10,20",
+        choose: "polyadic topics choose stories.csv --field text --n-components 5,10,20",
     },
 )

@@ -85,7 +85,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
     >>> folder = Path(tempfile.mkdtemp()) / "model"
     >>> model.save(folder)
     >>> load(folder)
-    NMF(rank=1, seed=0)
+    NMF(n_components=1, seed=0)
     """
     folder = Path(path)
     what = str(read_meta(folder)["kind"])

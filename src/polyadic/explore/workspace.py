@@ -140,7 +140,7 @@ class Shelf:
                         model, mixtures = topics_of(corpus)
                         model.save(folder / "topics" / "model", overwrite=True)
                         save_array(folder / "topics" / "mixtures.npy", mixtures)
-                    return {"topics": model.rank}
+                    return {"topics": model.n_components}
 
                 store.keep("topics", {"corpus": corpus.digest}, find, target=folder / "topics")
             write_meta(folder, KIND, VERSION, corpus=corpus.digest)
@@ -167,7 +167,7 @@ class Shelf:
             return cls(folder, corpus, vectors, places)
         topics = load(folder / "topics" / "model", (TextTopics,))
         mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
-        if mixtures.shape != (len(corpus.documents) - 1, topics.rank):
+        if mixtures.shape != (len(corpus.documents) - 1, topics.n_components):
             raise InputError(f"{folder / 'topics'} is damaged: it is of {len(mixtures):,} documents")
         return cls(folder, corpus, vectors, places, topics, mixtures)
 
@@ -216,7 +216,7 @@ def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
     kept = [at for at, word in enumerate(words) if not any(letter.isdigit() for letter in word)] or [*range(len(words))]
     counts = csr_array(document_table(corpus)[:, kept])
     model = TextTopics(language=str(corpus.settings["language"]), seed=0)
-    model.rank = min(model.rank, len(kept))
+    model.n_components = min(model.n_components, len(kept))
     model.fit_table(counts, [words[at] for at in kept])
     weights = np.maximum(model.transform_table(counts), 0)
     return model, np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12), np.float32)

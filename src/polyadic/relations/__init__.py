@@ -1,4 +1,4 @@
-"""Facts, universal schemas, rules, and databases of several tables."""
+"""Knowledge graphs: link prediction, rule mining, and universal schemas."""
 
 from polyadic.core.lazy import attach
 

@@ -1,4 +1,4 @@
-"""Truth values of tuples of words, by a low-rank tensor over what is known of each word."""
+"""Binary classification of word tuples by a low-rank tensor over features of each word."""
 
 from __future__ import annotations
 
@@ -24,42 +24,43 @@ if TYPE_CHECKING:
 
 
 SPREAD = 0.1
-"""Standard deviation of the start."""
+"""Standard deviation of the initial factors."""
 
 
 class TupleClassifier(Model):
-    r"""Whether a tuple of words is true: a CP of its words' features, with a constant among them.
+    r"""Binary classifier of word tuples: a CP tensor over the features of each word and a constant.
 
     .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
               m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r
 
-    with the logistic loss. The constant c makes the product of all words contain those of every subset: a word without
-    features leaves the product of the others, as in backing off.
+    with the logistic loss. The constant feature c makes the product include all lower-order interactions: a word
+    without features leaves the product of the others, as in back-off.
 
     Parameters
     ----------
     rank : int
+        Number of CP components.
     ridge : float
-        :math:`\lambda`.
+        Strength :math:`\lambda` of the L2 penalty.
     constant : float
-        c; the larger, the more is told by few of the words.
+        Constant feature c; larger values favour lower-order interactions.
     starts : int
-        Fits from different starts, of which the log-odds are averaged: a CP of ``starts * rank``, that errs less.
-        Ctrl-C ends the present one and leaves out those that have not begun.
+        Number of fits from different random starts, whose log-odds are averaged (an ensemble of rank
+        ``starts * rank``). Ctrl-C ends the current fit and skips the remaining ones.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`. By default every fit ends early, when it has not learned all by
-        heart.
+        Maximum number of iterations, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`. The default stops early to avoid overfitting.
     seed : int, optional
-        Of the starts.
+        Seed of the random starts.
     callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
     factors_ : list of ndarray of shape (words, starts * rank)
-        Of each place; the log-odds of a tuple are the sum of the products of its rows.
+        Word factors of each position; the log-odds of a tuple are the sum of the elementwise product of its rows.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; of the last start.
+        See :class:`~polyadic.core.model.Model`; for the last start.
 
     References
     ----------
@@ -85,20 +86,21 @@ class TupleClassifier(Model):
     callback: Callback = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
-        """Learn from tuples.
+        """Fit to labelled tuples.
 
         Parameters
         ----------
         X : array of int of shape (n, order)
-            Number of the word in each place.
+            Number of the word in each position.
         y : array of bool of shape (n,)
+            Label of each tuple.
         features : sequence of sparse matrices or arrays of shape (words, features)
-            For each place, what is known of each of its words, also of words that are only asked about later.
+            For each position, the features of all its words, including words that occur only in later predictions.
 
         Raises
         ------
         InputError
-            If a number has no features, the data do not fit one another, or a parameter is out of range.
+            If a number has no features, the shapes do not match, or a parameter is out of range.
         """
         self.check()
         known = [_with_constant(f, self.constant) for f in features]
@@ -107,7 +109,7 @@ class TupleClassifier(Model):
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}")
         rng, fitted = np.random.default_rng(self.seed), []
-        problem = _Problem(known, numbers, truth, L2(self.ridge))
+        problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
         for _ in range(self.starts):
             start = [rng.normal(scale=SPREAD, size=(f.shape[1], self.rank)) for f in known]
             for theta in start:
@@ -121,21 +123,21 @@ class TupleClassifier(Model):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the log-odds of tuples, shape (n,)."""
+        """Return the log-odds of tuples, shape (n,)."""
         return np.asarray(CP()(self.factors_, _numbers(X, [len(u) for u in self.factors_]))[0])
 
     def predict(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Tell which tuples are more likely true than not, shape (n,)."""
+        """Return which tuples have a probability above one half, shape (n,)."""
         return np.asarray(self.decision_function(X) > 0)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the probabilities of false and true, shape (n, 2)."""
+        """Return the probabilities of False and True, shape (n, 2)."""
         true = expit(self.decision_function(X))
         return np.stack([1 - true, true], axis=1)
 
 
-class _Problem:
-    """The objective, as a function of weights of features."""
+class _TupleObjective:
+    """The objective as a function of the feature weights."""
 
     def __init__(self, features: list[csr_array], X: NDArray[np.int64], y: NDArray[np.float64], penalty: L2) -> None:
         self.features, self.X, self.y = features, X, y
@@ -158,7 +160,7 @@ def _with_constant(features: Any, constant: float) -> csr_array:
         raise InputError(f"features must be a matrix for each place; got an array of shape {np.shape(features)}")
     table = csr_array(features, dtype=float)
     if not np.isfinite(table.data).all():
-        raise InputError("features must be finite; remove what is infinite or NaN")
+        raise InputError("features must be finite; remove infinite and NaN values")
     return csr_array(hstack([csr_array(np.full((table.shape[0], 1), constant)), table]))
 
 

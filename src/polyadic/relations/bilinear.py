@@ -1,18 +1,18 @@
-r"""Bilinear forms: how the vectors of two entities and what is known of a relation explain a triple.
+r"""Bilinear forms of triple scores, given vectors of two entities and parameters of a relation.
 
 .. math:: m_{sro} = a_s^\top M_r\, b_o = q_{sr} \cdot b_o, \qquad q_{sr} = M_r^\top a_s
 
-They differ in :math:`M_r` only. Whoever needs the scores of all objects multiplies :math:`q_{sr}`, the query, by all of
-them at once; those of all subjects have the query :math:`M_r b_o`, which is that of the relation read backwards.
+The forms differ in :math:`M_r` only. The scores of all objects are products of the query :math:`q_{sr}` with all object
+vectors; the scores of all subjects have the query :math:`M_r b_o`, that of the inverse relation.
 
-==============  ==========================================  ==========================  =============================
-Form            :math:`M_r`                                 one factor of entities      one of subjects, one of objects
-==============  ==========================================  ==========================  =============================
-:class:`Diagonal`  diagonal                                 DistMult                    CP
-:class:`Complex`   2 x 2 blocks that turn and stretch       ComplEx
-:class:`Slices`    any                                      RESCAL                      Tucker 2
-:class:`Core`      :math:`\sum_k w_{rk} C_k`                TuckER                      Tucker 3
-==============  ==========================================  ==========================  =============================
+===================  ===============================  ========================  ===============================
+Form                 :math:`M_r`                      one factor of entities    one of subjects, one of objects
+===================  ===============================  ========================  ===============================
+:class:`Diagonal`    diagonal                         DistMult                  CP
+:class:`Complex`     2 x 2 rotation-scaling blocks    ComplEx
+:class:`Slices`      any                              RESCAL                    Tucker 2
+:class:`TuckerCore`  :math:`\sum_k w_{rk} C_k`        TuckER                    Tucker 3
+===================  ===============================  ========================  ===============================
 
 References
 ----------
@@ -41,27 +41,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"]]
-"""From derivatives of queries to those of the vectors, shape (n, width), and to gradients of what R holds."""
+"""Map from gradients of queries to gradients of the vectors, shape (n, width), and of the relation parameters R."""
 
 
 class Bilinear(Protocol):
-    """What :math:`M_r` is."""
+    """Form of the relation matrix :math:`M_r`."""
 
     blocks: int
-    """Numbers of a vector that count as one: 2 if they are the parts of a complex number."""
+    """Elements of a vector that form one number: 2 for complex numbers."""
 
     def width(self, rank: int) -> int:
-        """Length of the vectors of entities."""
+        """Return the length of entity vectors."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
-        """Shapes of what is known of relations, R; the first has a row for each."""
+        """Return the shapes of the relation parameters R; the first has one row per relation."""
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Give queries, shape (n, width), of vectors ``a`` of that shape and relations ``r``, and their pullback.
+        """Return queries of shape (n, width) for vectors ``a`` and relations ``r``, and their pullback.
 
-        Backwards, ``a`` are vectors of objects, and queries meet those of subjects.
+        Backwards, ``a`` are object vectors, and queries are multiplied by subject vectors.
         """
 
 
@@ -79,11 +79,11 @@ class Diagonal:
     blocks = 1
 
     def width(self, rank: int) -> int:
-        """Length of the vectors of entities."""
+        """Return the length of entity vectors."""
         return rank
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Shape of w."""
+        """Return the shape of w."""
         return [(relations, rank)]
 
     def query(
@@ -94,7 +94,7 @@ class Diagonal:
         *,
         backwards: bool = False,  # noqa: ARG002 it is the same
     ) -> tuple[NDArray[Any], Pullback]:
-        """Give queries and their pullback."""
+        """Return queries and their pullback."""
         w = R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -107,8 +107,8 @@ class Diagonal:
 class Complex:
     r""":math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}` of complex numbers.
 
-    Real parts fill the first half of a vector, imaginary ones the second. A real w makes a symmetric relation, an
-    imaginary one an antisymmetric.
+    The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
+    an imaginary w antisymmetric.
 
     Examples
     --------
@@ -120,17 +120,17 @@ class Complex:
     blocks = 2
 
     def width(self, rank: int) -> int:
-        """Length of the vectors of entities."""
+        """Return the length of entity vectors."""
         return 2 * rank
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Shape of w."""
+        """Return the shape of w."""
         return [(relations, 2 * rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Give queries and their pullback."""
+        """Return queries and their pullback."""
         w = _conjugate(R[0][r]) if backwards else R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
@@ -142,7 +142,7 @@ class Complex:
 
 @dataclass(frozen=True)
 class Slices:
-    """Any matrix for each relation.
+    """One unconstrained matrix per relation.
 
     Examples
     --------
@@ -154,17 +154,17 @@ class Slices:
     blocks = 1
 
     def width(self, rank: int) -> int:
-        """Length of the vectors of entities."""
+        """Return the length of entity vectors."""
         return rank
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
-        """Shape of the matrices."""
+        """Return the shape of the matrices."""
         return [(relations, rank, rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Give queries and their pullback."""
+        """Return queries and their pullback."""
         kinds, groups = _grouped(r)
         q, pullback = _multiply(a, groups, R[0][kinds], backwards=backwards)
 
@@ -178,30 +178,30 @@ class Slices:
 
 
 @dataclass(frozen=True)
-class Core:
-    r""":math:`M_r = \sum_k w_{rk} C_k`: relations share a few matrices, the slices of a core tensor.
+class TuckerCore:
+    r""":math:`M_r = \sum_k w_{rk} C_k`: relation matrices are mixtures of the slices of a core tensor.
 
     Examples
     --------
     >>> w, C = np.array([[2.0]]), np.array([[[0.0, 1.0], [0.0, 0.0]]])
-    >>> Core().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
+    >>> TuckerCore().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
     [[0.0, 2.0]]
     """
 
     blocks = 1
 
     def width(self, rank: int) -> int:
-        """Length of the vectors of entities."""
+        """Return the length of entity vectors."""
         return rank
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
-        """Shapes of w and C."""
+        """Return the shapes of w and C."""
         return [(relations, relation_rank), (relation_rank, rank, rank)]
 
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
-        """Give queries and their pullback."""
+        """Return queries and their pullback."""
         kinds, groups = _grouped(r)
         w, C = R[0][kinds], R[1].reshape(len(R[1]), -1)
         q, pullback = _multiply(a, groups, (w @ C).reshape(-1, *R[1].shape[1:]), backwards=backwards)
@@ -217,7 +217,7 @@ class Core:
 
 
 def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
-    """Multiply complex numbers whose parts stand in halves."""
+    """Multiply complex vectors stored as real and imaginary halves."""
     d = a.shape[1] // 2
     product = np.empty_like(a)
     product[:, :d] = a[:, :d] * w[:, :d] - a[:, d:] * w[:, d:]
@@ -232,7 +232,7 @@ def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
 
 
 def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Give the relations that occur, and the places of each."""
+    """Return the relations that occur, and the positions of each."""
     order = np.argsort(r, kind="stable")
     kinds, first = np.unique(r[order], return_index=True)
     return kinds, [order[low:high] for low, high in pairwise([*first.tolist(), len(r)])]
@@ -241,7 +241,7 @@ def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
 def _multiply(
     a: NDArray[Any], groups: list[NDArray[Any]], M: NDArray[Any], *, backwards: bool
 ) -> tuple[NDArray[Any], Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]:
-    """Multiply the rows of each group by its matrix, or by its transpose."""
+    """Multiply the rows of each group by its matrix, or by the transpose."""
 
     def matrices() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)

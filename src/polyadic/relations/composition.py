@@ -1,4 +1,4 @@
-"""Transitive verbs as matrices between the latent meanings of their subjects and objects (a Tucker2 of fixed nouns)."""
+"""Transitive verbs as matrices between the latent factors of subjects and objects (Tucker2 with given nouns)."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ Weight = Literal["total", "specific", "log", "count"]
 
 
 class TransitiveVerbs(Model):
-    r"""What a verb does with the latent meanings of its subject and its object; those of nouns are given.
+    r"""Transitive verbs as matrices between the latent factors of their subjects and objects.
 
     .. math:: V_v = \sum_{s, o} x_{svo}\, n_s n_o^\top, \qquad
               C(s, v, o) = V_v * n_s n_o^\top, \qquad \phi(s, v, o) = \sum C = n_s^\top V_v\, n_o
 
-    :math:`C` is what the sentence means: two are compared by the cosine of theirs. :math:`\phi` tells how well subject
-    and object fit the verb. Where the columns of N are orthonormal, V is the core of the Tucker2 decomposition
-    :math:`X_v \approx N V_v N^\top`.
+    :math:`C` is the representation of a sentence, and sentences are compared by cosine. :math:`\phi` is the
+    plausibility of subject and object. Noun factors N are given. If the columns of N are orthonormal, V is the core of
+    the Tucker2 decomposition :math:`X_v \approx N V_v N^\top`.
 
     Parameters
     ----------
     weight : {"total", "specific", "log", "count"}
-        :math:`x` of a clause seen :math:`c` times: the positive part of its total correlation
-        :math:`\log p(s, v, o) / p(s) p(v) p(o)`, or of its specific interaction, which leaves out what its pairs
-        tell (with the sign by which pairs have their PMI); :math:`\log (1 + c)`, or :math:`c`.
+        Weight :math:`x` of a clause with count :math:`c`: the positive part of its total correlation
+        :math:`\log p(s, v, o) / p(s) p(v) p(o)`; of its specific interaction, which excludes the interactions of pairs
+        (signed such that pairs have their PMI); :math:`\log (1 + c)`; or :math:`c`.
 
     Attributes
     ----------
     noun_factors_ : float32 ndarray of shape (nouns, R)
-        N: rows of length 1, or zero.
+        Noun factors N, with rows of length 1 or 0.
     verb_factors_ : float32 ndarray of shape (verbs, R, R)
-        V.
+        Verb matrices V.
 
     References
     ----------
@@ -53,7 +53,7 @@ class TransitiveVerbs(Model):
 
     Examples
     --------
-    Dogs (0) and cats (1) eat (0) meat (2); all are seen (1).
+    Dogs (0) and cats (1) eat (0) meat (2); meat sees (1) dogs.
 
     >>> from polyadic.core.entries import Entries
     >>> counts = Entries(np.array([[0, 0, 2], [1, 0, 2], [2, 1, 0]]), np.array([5.0, 5.0, 1.0]), (3, 2, 3))
@@ -67,19 +67,19 @@ class TransitiveVerbs(Model):
     weight: Weight = "total"
 
     def fit(self, X: Entries, y: object = None, *, nouns: ArrayLike) -> Self:
-        """Add up the verbs.
+        """Compute the verb matrices from clause counts.
 
         Parameters
         ----------
         X : Entries of shape (nouns, verbs, nouns)
-            How often each clause of subject, verb and object was seen.
+            Count of each clause of subject, verb and object.
         nouns : array of shape (nouns, R)
-            Latent meanings, such as factors of :class:`~polyadic.topics.nmf.NMF`; scaled to length 1.
+            Latent factors of nouns, such as those of :class:`~polyadic.topics.nmf.NMF`; rows are scaled to length 1.
 
         Raises
         ------
         InputError
-            If the data do not fit one another, or a parameter is out of range.
+            If the shapes do not match, or a parameter is out of range.
         """
         self.check()
         del y
@@ -90,7 +90,7 @@ class TransitiveVerbs(Model):
                 f" and factors of shape {N.shape}"
             )
         if not np.isfinite(N).all():
-            raise InputError("nouns must be finite; remove what is infinite or NaN")
+            raise InputError("nouns must be finite; remove infinite and NaN values")
         rank, verbs = N.shape[1], X.shape[1]
         resources.check_memory(4.0 * verbs * rank**2, f"{verbs:,} verbs of rank {rank}", "take fewer verbs or factors")
         N = unit_rows(N)
@@ -106,13 +106,25 @@ class TransitiveVerbs(Model):
         return self
 
     def compose(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        """Give what m sentences mean, :math:`C`; shape (m, R, R)."""
+        """Return the representations :math:`C` of sentences, shape (m, R, R).
+
+        Parameters
+        ----------
+        subjects, verbs, objects : array of int of shape (m,)
+            Numbers of the words of each sentence.
+        """
         s, v, o = self._numbers(subjects, verbs, objects)
         N = self.noun_factors_
         return np.asarray(self.verb_factors_[v] * N[s][:, :, None] * N[o][:, None, :])
 
     def predict(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
-        r"""Give how well subjects and objects fit the verbs, :math:`\phi`; shape (m,)."""
+        r"""Return the plausibilities :math:`\phi` of sentences, shape (m,).
+
+        Parameters
+        ----------
+        subjects, verbs, objects : array of int of shape (m,)
+            Numbers of the words of each sentence.
+        """
         s, v, o = self._numbers(subjects, verbs, objects)
         N = self.noun_factors_
         return np.array([N[i] @ self.verb_factors_[j] @ N[k] for i, j, k in zip(s, v, o, strict=True)], np.float32)
@@ -122,7 +134,9 @@ class TransitiveVerbs(Model):
         places = []
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
-                raise InputError(f"subjects, verbs and objects must be lists of one length; {name} are {numbers.shape}")
+                raise InputError(
+                    f"subjects, verbs and objects must be lists of the same length; {name} have shape {numbers.shape}"
+                )
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
                 raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
             places.append(numbers.astype(np.int64))
@@ -130,23 +144,9 @@ class TransitiveVerbs(Model):
 
 
 def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.float64]:
-    r"""Weigh counts of tuples; probabilities of single places and of pairs are sums over these counts.
+    r"""Return association weights of tuple counts; marginal probabilities are sums over these counts.
 
-    Parameters
-    ----------
-    counts : Entries
-        Of any order, not symmetric.
-    weight : {"total", "specific", "log", "count"}
-        See :class:`TransitiveVerbs`.
-
-    Returns
-    -------
-    ndarray of shape (listed,)
-
-    Raises
-    ------
-    InputError
-        If a count is not above zero.
+    ``counts`` may have any order, but must not be symmetric; for ``weight`` see :class:`TransitiveVerbs`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names of entities, as text or as whole numbers, and the numbers that they stand for."""
+"""Names of entities, as text or as whole numbers, and their numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_names(values: Any) -> Array | None:
-    """Give names as text or as whole numbers; None if they are neither, or some are missing."""
+    """Return names as an array of text or of whole numbers; None if they are neither, or some are missing."""
     array = np.asarray(values)
     if array.ndim != 1:
         return None
@@ -24,7 +24,7 @@ def as_names(values: Any) -> Array | None:
         return array.astype(np.int64)
     if array.dtype.kind == "U" and hasattr(values, "dtype"):
         return array
-    if array.dtype.kind in "OU":  # a list of text with NaN in it would have become text too
+    if array.dtype.kind in "OU":  # numpy would convert NaN in a list of text to text
         if all(isinstance(name, str) for name in values):
             return array.astype(str)
         if all(isinstance(name, Integral) and not isinstance(name, bool) for name in values):
@@ -33,23 +33,7 @@ def as_names(values: Any) -> Array | None:
 
 
 def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
-    """Give the numbers of some entities of a type.
-
-    Parameters
-    ----------
-    entity : str
-        The type.
-    given : sequence of length n
-        Names; or numbers, where none are known.
-    known : ndarray of shape (size,), optional
-        The names of all.
-    size : int
-
-    Raises
-    ------
-    InputError
-        If one is unknown.
-    """
+    """Return the numbers of entities of one type, given by name, or by number where names are unknown."""
     names = as_names(given)
     if names is None:
         raise InputError(f"{entity}s are named by text or whole numbers, none of them missing")

@@ -1,4 +1,4 @@
-"""Facts of a knowledge base as text: lines of subject, relation and object."""
+"""Triples of a knowledge graph (facts): subject, relation and object, and their tab-separated files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ Unknown = Literal["error", "skip"]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Triples of subject, relation and object by number, and the names of what is numbered.
+    """Triples of a knowledge graph by number, with the names of entities and relations.
 
     Parameters
     ----------
     triples : ndarray of int of shape (n, 3)
+        Subject, relation and object of each triple.
     entities, relations : list of str
-        Names by number, no two alike.
+        Unique names, in the order of their numbers.
     skipped : int
-        Lines left out for a name that is not known.
+        Number of lines left out because of an unknown name.
 
     Raises
     ------
     InputError
-        If a number has no name, or a name is given twice or is no text.
+        If a number has no name, or a name is a duplicate or not a string.
 
     Examples
     --------
@@ -56,31 +57,25 @@ class Facts:
             names = list(getattr(self, what))
             if not all(isinstance(name, str) for name in names):
                 other = next(name for name in names if not isinstance(name, str))
-                raise InputError(f"{what} are named by text; got {other!r}")
+                raise InputError(f"names of {what} must be strings; got {other!r}")
             object.__setattr__(self, what, names)
         sizes = len(self.entities), len(self.relations), len(self.entities)
         object.__setattr__(self, "triples", checked_triples("triples", self.triples, sizes[0], sizes[1]))
         for what, names in (("entities", self.entities), ("relations", self.relations)):
             if len(set(names)) < len(names):
                 twice = next(name for name, count in Counter(names).items() if count > 1)
-                raise InputError(f"{what} must be different names; {twice!r} is given twice")
+                raise InputError(f"names of {what} must be unique; {twice!r} is a duplicate")
 
     def __len__(self) -> int:
         return len(self.triples)
 
     def named(self) -> list[Named]:
-        """Give the facts by name."""
+        """Return the triples by name."""
         return [(self.entities[s], self.relations[r], self.entities[o]) for s, r, o in self.triples.tolist()]
 
 
 def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int) -> NDArray[np.int64]:
-    """Give triples as whole numbers, shape (n, 3).
-
-    Raises
-    ------
-    InputError
-        If they are none, or one is out of range.
-    """
+    """Return triples as integers, shape (n, 3); raise InputError if they are malformed or out of range."""
     array = np.asarray(triples)
     if not array.size:
         return np.zeros((0, 3), np.int64)
@@ -102,22 +97,21 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Give triples in the numbers of a model, which knows so many entities and relations, by these names or by none.
+    """Return triples in the numbering of a model with these names (or none) and numbers of entities and relations.
 
-    Raises
-    ------
-    InputError
-        If facts number their names in another way, or triples are malformed or out of range.
+    Raise InputError if the facts have another numbering, or triples are malformed or out of range.
     """
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
-        raise InputError(f"{what} numbers its names in another way than the model; read it with the names of the model")
+        raise InputError(
+            f"{what} has another numbering than the model; read it with the model's entities and relations"
+        )
     return facts.triples
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Count facts that are among others.
+    """Return the number of triples that also occur among others.
 
     Examples
     --------
@@ -129,16 +123,11 @@ def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
 
 
 def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
-    """Hold out a random share of facts, none of them the last that is left of an entity or a relation.
-
-    Raises
-    ------
-    InputError
-        If that leaves none to hold out.
+    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple.
 
     Examples
     --------
-    >>> triples = np.array([[0, 0, 1], [1, 0, 2], [2, 0, 0], [3, 0, 0]])  # the last one is all that is said of 3
+    >>> triples = np.array([[0, 0, 1], [1, 0, 2], [2, 0, 0], [3, 0, 0]])  # the last one is the only triple of entity 3
     >>> out = held_out_facts(triples, 0.5)
     >>> bool(out.any()), bool(out[3])
     (True, False)
@@ -162,7 +151,7 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             entities[o] += 1
             relations[r] += 1
     if not out.any():
-        raise InputError(f"{len(triples):,} facts are too few to hold some out: each entity and relation needs others")
+        raise InputError(f"{len(triples):,} facts are too few to hold some out: each entity and relation must keep one")
     return out
 
 
@@ -173,21 +162,21 @@ def facts_of(
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
 ) -> Facts:
-    """Give facts their numbers.
+    """Assign numbers to the entities and relations of named triples.
 
     Parameters
     ----------
     named : iterable of (str, str, str)
-        Subject, relation and object.
+        Subject, relation and object of each triple.
     entities, relations : sequence of str, optional
-        The names there are; by default those that occur, sorted.
+        Known names, in the order of their numbers; by default all names that occur, sorted.
     unknown : {"error", "skip"}
-        What to do with a fact of another name.
+        Handling of triples with an unknown name: raise an error, or leave them out.
 
     Raises
     ------
     InputError
-        If a fact is not three names, or one is not known.
+        If a triple does not consist of three names, or a name is unknown.
     """
     rows = [(f"fact {at}", fact) for at, fact in enumerate(named, 1)]
     for where, fact in rows:
@@ -203,19 +192,19 @@ def read_facts(
     relations: Sequence[str] | None = None,
     unknown: Unknown = "error",
 ) -> Facts:
-    r"""Read lines of subject, relation and object between tabs.
+    r"""Read triples from a tab-separated file with subject, relation and object on each line.
 
     Parameters
     ----------
     path : path
-        In UTF-8; blank lines behind the first are passed over.
+        UTF-8 file; blank lines after the first line are skipped.
     entities, relations, unknown
-        As in :func:`facts_of`.
+        Known names and handling of unknown ones; see :func:`facts_of`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a line has another number of fields or an empty one, or a name is not known.
+        If the file cannot be read, a line does not have three non-empty fields, or a name is unknown.
 
     Examples
     --------
@@ -230,11 +219,11 @@ def read_facts(
 
 
 def named_facts(path: str | os.PathLike[str]) -> Iterator[tuple[str, Named]]:
-    """Give each fact of a file with its place, ``"FILE, line N"``; raises as :func:`read_facts`, but for names."""
+    """Yield each triple of a file with its location, ``"FILE, line N"``."""
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
             raise InputError(
-                f"{path}, line {line}: expected subject, relation and object between tabs; got {fields!s:.200}"
+                f"{path}, line {line}: expected subject, relation and object separated by tabs; got {fields!s:.200}"
             )
         yield f"{path}, line {line}", (fields[0], fields[1], fields[2])
 
@@ -263,5 +252,7 @@ def _numbered(
                 for w, x, known in (("entity", s, ends), ("relation", r, kinds), ("entity", o, ends))
                 if x not in known
             )
-            raise InputError(f"{where}: there is no {what} {name!r}; correct it, or skip what is unknown")
+            raise InputError(
+                f"{where}: there is no {what} {name!r}; correct it, or skip unknown names (unknown='skip')"
+            )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)

@@ -1,4 +1,4 @@
-"""Formulas of first-order logic about the predicates of pairs of entities, and rules: formulas that hold for all."""
+"""First-order formulas over predicates of entity pairs, and rules: weighted formulas for all entities."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST = 12
-"""Distinct atoms of a rule: all 2 ** 12 = 4,096 ways in which they may hold are looked at for each grounding."""
+MAX_ATOMS = 12
+"""Maximum number of distinct atoms of a rule; each grounding enumerates up to 2 ** 12 = 4,096 worlds."""
 BARE = r'[^\s()&|!,="#]+'
-"""What the name of a predicate is like that needs no quotes."""
+"""Pattern of predicate names that need no quotes."""
 
 
-class Place(NamedTuple):
-    """Where something is written: the file, the line and the column, both from 1."""
+class SourceLocation(NamedTuple):
+    """Location in a file: line and column, both from 1."""
 
     file: str
     line: int
@@ -37,11 +37,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Atom:
-    """A predicate and the two variables of which it is said."""
+    """A predicate with its two variables."""
 
     predicate: str
     arguments: tuple[str, str]
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{_quoted(self.predicate)}({', '.join(self.arguments)})"
@@ -49,7 +49,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Not:
-    """That a formula does not hold."""
+    """Negation of a formula."""
 
     inner: Formula
 
@@ -59,7 +59,7 @@ class Not:
 
 @dataclass(frozen=True)
 class And:
-    """That all of some formulas hold."""
+    """Conjunction of formulas."""
 
     parts: tuple[Formula, ...]
 
@@ -69,7 +69,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """That one of some formulas holds, or several."""
+    """Disjunction of formulas."""
 
     parts: tuple[Formula, ...]
 
@@ -79,7 +79,7 @@ class Or:
 
 @dataclass(frozen=True)
 class Implies:
-    """That a conclusion holds wherever a premise does."""
+    """Implication: the conclusion holds wherever the premise does."""
 
     premise: Formula
     conclusion: Formula
@@ -90,25 +90,22 @@ class Implies:
 
 Formula = Atom | Not | And | Or | Implies
 STRENGTH = {Implies: 0, Or: 1, And: 2, Not: 3, Atom: 4}
-"""How closely each binds."""
+"""Precedence of each operator."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A formula that holds for all entities, and how much it counts.
+    """A formula that holds for all entities, with a weight.
 
     Parameters
     ----------
     formula : Formula
     weight : float
-        Of the logarithm of its probability; above 0.
-    place : Place, optional
-        Where it begins.
+        Positive weight of its log-probability.
+    place : SourceLocation, optional
+        Start of the rule in a file.
 
-    Raises
-    ------
-    InputError
-        If it cannot fail or cannot hold, has too many atoms, or a variable that its premise does not bind.
+    Raises InputError if the formula is a tautology or contradiction, has too many atoms, or an unbound variable.
 
     Examples
     --------
@@ -122,42 +119,42 @@ class Rule:
 
     formula: Formula
     weight: float = 1.0
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SourceLocation | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_number("the weight of a rule", self.weight, above=True)
-        if len(self.atoms) > MOST:
-            raise InputError(f"{self._name}has {len(self.atoms)} distinct atoms; at most {MOST} are possible")
+        if len(self.atoms) > MAX_ATOMS:
+            raise InputError(f"{self._name}has {len(self.atoms)} distinct atoms; at most {MAX_ATOMS} are allowed")
         _check_bound(self)
         if len(self.worlds) in {0, 2 ** len(self.atoms)}:
-            raise InputError(f"{self._name}{'holds' if len(self.worlds) else 'fails'} whatever its atoms are; drop it")
+            raise InputError(f"{self._name}is always {'true' if len(self.worlds) else 'false'}; remove it")
 
     def __str__(self) -> str:
         return f"{'' if self.weight == 1 else f'{self.weight!r} '}{self.formula}"
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Its atoms, each once, in the order in which they are written."""
+        """Unique atoms, in the order of their first occurrence."""
         return atoms_of(self.formula)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Its variables, each once, in the order in which they are written."""
+        """Unique variables, in the order of their first occurrence."""
         return tuple(dict.fromkeys(variable for atom in self.atoms for variable in atom.arguments))
 
     @cached_property
     def worlds(self) -> NDArray[np.bool_]:
-        """The ways in which its atoms may hold such that it does, shape (worlds, atoms)."""
+        """Truth assignments of the atoms in which the rule holds, shape (worlds, atoms)."""
         return worlds(self.formula, self.atoms)
 
     @cached_property
     def binding(self) -> tuple[Atom, ...]:
-        """The atoms that must hold for the premise to do so; a search for what it is true of begins with them."""
+        """Atoms that must hold for the premise to hold; the search for groundings starts with them."""
         return _conjuncts(self.formula.premise) if isinstance(self.formula, Implies) else ()
 
     @property
     def conclusions(self) -> tuple[Atom, ...]:
-        """The atoms that hold if the premise does."""
+        """Atoms that hold if the premise does."""
         return _conjuncts(self.formula.conclusion) if isinstance(self.formula, Implies) else ()
 
     @property
@@ -166,13 +163,13 @@ class Rule:
 
 
 def worlds(formula: Formula, atoms: tuple[Atom, ...]) -> NDArray[np.bool_]:
-    """Give the ways in which atoms may hold such that a formula does, shape (worlds, atoms)."""
+    """Return the truth assignments of atoms in which a formula holds, shape (worlds, atoms)."""
     all_ways = np.array(list(product([False, True], repeat=len(atoms))))
     return all_ways[holds(formula, lambda atom: all_ways[:, atoms.index(atom)])]
 
 
 def holds(formula: Formula, of: Callable[[Atom], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Say where a formula holds, given where its atoms do."""
+    """Return where a formula holds, given where its atoms do."""
     match formula:
         case Atom():
             return of(formula)
@@ -187,12 +184,7 @@ def holds(formula: Formula, of: Callable[[Atom], NDArray[np.bool_]]) -> NDArray[
 
 
 def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None:
-    """Check that all predicates of rules are there.
-
-    Raises
-    ------
-    InputError
-        If one is not; the message names where it is written, and a name like it that is there.
+    """Raise InputError, with a suggestion, if a rule has an unknown predicate.
 
     Examples
     --------
@@ -210,12 +202,12 @@ def check_predicates(rules: Iterable[Rule], predicates: Collection[str]) -> None
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:
-    """Give the atoms of a formula, each once, in the order in which they are written."""
+    """Return the unique atoms of a formula, in the order of their first occurrence."""
     return tuple(dict.fromkeys(_atoms(formula)))
 
 
 def _check_bound(rule: Rule) -> None:
-    """Refuse variables of which nothing says what they may be."""
+    """Raise InputError if a variable is unbound."""
     if isinstance(rule.formula, Implies):
         of_premise = {variable for atom in _atoms(rule.formula.premise) for variable in atom.arguments}
         for atom in _atoms(rule.formula.conclusion):
@@ -229,7 +221,7 @@ def _check_bound(rule: Rule) -> None:
 def _refuse(atom: Atom, bound: Collection[str]) -> None:
     for variable in atom.arguments:
         if variable not in bound:
-            raise InputError(f"{_at(atom)}the premise does not bind {variable}, of which {atom.predicate!r} is said")
+            raise InputError(f"{_at(atom)}the premise does not bind the variable {variable} of {atom.predicate!r}")
 
 
 def _atoms(formula: Formula) -> Iterator[Atom]:
@@ -247,7 +239,7 @@ def _atoms(formula: Formula) -> Iterator[Atom]:
 
 
 def _conjuncts(formula: Formula) -> tuple[Atom, ...]:
-    """Give the atoms that hold if a formula does, as far as its form tells."""
+    """Return the atoms of a formula that is an atom or a conjunction; none for other formulas."""
     match formula:
         case Atom():
             return (formula,)
@@ -262,12 +254,12 @@ def _at(atom: Atom) -> str:
 
 
 def _within(formula: Formula, least: int) -> str:
-    """Write a formula, in parentheses if it binds less closely than is needed."""
+    """Format a formula, in parentheses if its precedence is below ``least``."""
     return str(formula) if STRENGTH[type(formula)] >= least else f"({formula})"
 
 
 def is_number(name: str) -> bool:
-    """Say whether a name is read as a number."""
+    """Return whether a name would be parsed as a number."""
     try:
         float(name)
     except ValueError:

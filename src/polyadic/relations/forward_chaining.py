@@ -1,8 +1,8 @@
-"""Forward chaining: what follows from facts by rules, until nothing more does.
+"""Forward chaining: derive facts by rules until no new fact follows.
 
-A rule that is an implication derives the atoms of its conclusion, if that is one atom or several joined by ``&``; other
-rules derive nothing. What is not known counts as false. Facts may be uncertain: what follows is as likely as its
-premise, atoms being independent, or as the likeliest of several that it follows from.
+An implication derives the atoms of its conclusion, if that is an atom or a conjunction of atoms; other rules derive
+nothing. Unknown facts count as false. Facts may be uncertain: a derived fact has the probability of its premise, with
+independent atoms, or the largest such probability of several derivations.
 """
 
 from __future__ import annotations
@@ -32,27 +32,22 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Derive what follows.
+    """Return the known facts of a schema and all facts that rules derive from them.
 
     Parameters
     ----------
     schema : Schema
-        What is said of a pair that has no row is not derived.
+        Facts of pairs without a row are not derived.
     rules : iterable of Rule
     facts : csr_array of shape (pairs, predicates), optional
-        How likely each is; by default the cells of the schema, which are certain.
+        Probabilities of facts; by default the cells of the schema, with probability 1.
     threshold : float
-        What is less likely is not known, and a premise that is less likely lets nothing follow.
+        Minimum probability of facts and of premises.
 
     Returns
     -------
     csr_array of shape (pairs, predicates)
-        Facts that are known, and those that follow from them.
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, the threshold is no probability, or the memory would not suffice.
+        Probabilities of known and derived facts.
 
     Examples
     --------
@@ -88,7 +83,7 @@ def chain(
 
 
 def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
-    """Add what follows from a rule, and say whether there is more than before."""
+    """Add the facts that a rule derives; return whether there are new ones."""
     assert isinstance(rule.formula, Implies)
     premise = rule.formula.premise
     bindings = _candidates(rule, places, known)
@@ -108,7 +103,7 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
 
 
 def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
-    """Give what the variables of a rule may stand for if its premise holds."""
+    """Return the bindings of variables under which the premise of a rule may hold."""
     if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
         return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
     return places.every(rule)

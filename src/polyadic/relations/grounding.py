@@ -1,20 +1,19 @@
-r"""Groundings: what the variables of rules stand for, how likely a formula is, and what rules ask of cells.
+r"""Groundings of rules: bindings of variables, probabilities of formulas, and losses of cells.
 
-A rule of which one atom has all variables is grounded in every pair of which a cell says something that the rule does,
-and in as many pairs drawn anew in each epoch. Others, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
-grounded wherever the facts that their premise needs are known, and nowhere else. Where an atom is said of a pair that
-has no row, there is no grounding.
+A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
+many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
+grounded only where the facts of their premise are known. Groundings with an atom of a pair without a row are left out.
 
-Atoms are held to be independent, each with a marginal :math:`p_i = \sigma(m_i)`. A formula is true in some worlds
-:math:`w \in \{0, 1\}^n`, and its probability is the sum of theirs:
+Atoms are independent with marginals :math:`p_i = \sigma(m_i)`. The probability of a formula is the sum over the worlds
+:math:`w \in \{0, 1\}^n` in which it is true:
 
 .. math:: [F] = \sum_{w \models F} \prod_i p_i^{w_i} (1 - p_i)^{1 - w_i}, \qquad
           \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
 
-Where no atom occurs twice these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
-:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. Where one does, those hold its occurrences
-to be independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that formulas which mean the same are equally
-likely. Every term is positive, so nothing cancels where marginals are all but 0 or 1.
+If no atom occurs twice, these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. For repeated atoms the paper treats
+occurrences as independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that equivalent formulas have equal
+probabilities. All terms are positive, so there is no cancellation where marginals are close to 0 or 1.
 
 References
 ----------
@@ -41,18 +40,18 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.relations.formulas import Rule
-    from polyadic.relations.questions import Judge
+    from polyadic.relations.questions import CellLoss
     from polyadic.relations.schema import Schema
 
 
 Bindings = dict[str, NDArray[np.int64]]
-"""The number of the entity that each variable stands for, arrays of one shape (bindings,)."""
-Facts = Callable[[Atom], NDArray[np.int64]]
-"""From an atom to the rows of pairs of which its predicate is known."""
+"""Entity numbers of each variable, arrays of one shape (bindings,)."""
+KnownRows = Callable[[Atom], NDArray[np.int64]]
+"""Map from an atom to the rows of pairs of which its predicate is known to hold."""
 
 
 class Places:
-    """Rows of pairs, by the numbers of their entities."""
+    """Rows of pairs by the numbers of their entities."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
@@ -62,14 +61,14 @@ class Places:
         self.keys = keys[self.order]
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
-        """Give the row of the pair of which an atom is said in each grounding, -1 where there is none."""
+        """Return the row of the pair of an atom in each grounding; -1 if there is none."""
         subjects, objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
 
     def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
-        """Give what the variables of an atom stand for where it is said of the pairs of rows."""
+        """Return the bindings of the variables of an atom to the pairs of rows."""
         subjects, objects = self.arguments[rows].T
         first, second = atom.arguments
         if first == second:
@@ -77,31 +76,25 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
+        """Return the unique bindings of a rule to pairs of its atoms that have all variables."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
-        """Give the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
+        """Return the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
 
 
 def covering(rule: Rule) -> list[Atom]:
-    """Give the atoms that have all variables of a rule."""
+    """Return the atoms that have all variables of a rule."""
     return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
 
 
-def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
-    """Give all ways to bind variables such that atoms hold of facts.
-
-    Raises
-    ------
-    InputError
-        If the memory would not suffice.
-    """
+def joined(atoms: Sequence[Atom], places: Places, facts: KnownRows) -> Bindings:
+    """Return all bindings of variables under which atoms match known facts."""
     left = list(atoms)
     bindings = places.bound(left[0], facts(left.pop(0)))
     while left:
@@ -112,7 +105,7 @@ def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
 
 
 def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
-    """Bind what two tables bind alike."""
+    """Join two tables of bindings on their common variables."""
     keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
     for variable in set(left) & set(right):
         keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
@@ -129,25 +122,20 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
 
 
 class Truth(NamedTuple):
-    """Logarithms of the probability of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
+    """Log-probabilities of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
 
     logarithms: NDArray[Any]
     derivatives: NDArray[Any]
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    r"""Give the logarithm of the probability of a formula for each grounding, and its derivatives.
+    r"""Return the log-probability of a formula in each grounding, and its derivatives.
 
-    Parameters
-    ----------
-    worlds : ndarray of bool of shape (worlds, atoms)
-        In which it holds.
-    log_odds : ndarray of shape (n, atoms)
-        Of its atoms, in each grounding.
+    ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
 
     Examples
     --------
-    That B follows from A fails in one world of four.
+    A implies B fails in one of four worlds.
 
     >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
     >>> likely = truth(a_implies_b, np.zeros((1, 2)))
@@ -162,7 +150,7 @@ def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
 
 
 def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
-    """Give the probability of a formula for each grounding, from the marginals of its atoms, shape (n, atoms).
+    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms).
 
     Examples
     --------
@@ -175,8 +163,8 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
     return total
 
 
-class Asked(NamedTuple):
-    """Groundings of rules that are true in the same worlds.
+class GroundingBatch(NamedTuple):
+    """Groundings of rules with the same worlds.
 
     Attributes
     ----------
@@ -192,29 +180,23 @@ class Asked(NamedTuple):
 
 
 class Groundings:
-    r"""What rules ask of log-odds: :math:`-\sum_g w_g \log [F_g]` over their groundings.
+    r"""Loss of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
 
-    A source of questions for :func:`~polyadic.relations.questions.descend_questions`.
+    A source of batches for :func:`~polyadic.relations.questions.descend_questions`.
 
     Parameters
     ----------
     schema : Schema
-        Rules whose atoms swap variables need the reversed pairs, see
-        :meth:`~polyadic.relations.schema.Schema.with_reversed`.
+        Rules with swapped variables need reversed pairs, see :meth:`~polyadic.relations.schema.Schema.with_reversed`.
     rules : sequence of Rule
     drawn : int
-        Pairs drawn in each epoch for each grounding that a cell gives; those in which a rule has no grounding fall
+        Number of random pairs per epoch for each grounding with an observed cell; pairs without a grounding are left
         out.
 
     Attributes
     ----------
     counts : list of int
-        Groundings of each rule that cells give.
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+        Number of groundings with an observed cell, for each rule.
 
     Examples
     --------
@@ -231,16 +213,16 @@ class Groundings:
         self.known = [self._known(rule, schema) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield all groundings in random order, in ``steps`` batches."""
         groups = self._groups(rng)
         for step in range(steps):
             asked = [_share(group, step, steps) for group in groups]
             cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
-            yield cells, judge(asked)
+            yield cells, batch_loss(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
-        """Give the rows of the atoms of a rule in all groundings that cells give."""
+        """Return the rows of the atoms of a rule in all groundings with an observed cell."""
 
         def facts(atom: Atom) -> NDArray[np.int64]:
             return schema.rows_of(atom.predicate)
@@ -251,25 +233,25 @@ class Groundings:
         return np.unique(np.concatenate(rows), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Give the rows of the atoms of a rule in groundings drawn at random."""
+        """Return the rows of the atoms of a rule in random groundings."""
         if not (atoms := covering(rule)):
             return np.zeros((0, len(rule.atoms)), np.int64)
         rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
         return self.places.whole(rule, self.places.bound(atoms[0], rows))
 
-    def _groups(self, rng: np.random.Generator) -> list[Asked]:
-        groups: dict[bytes, list[Asked]] = {}
+    def _groups(self, rng: np.random.Generator) -> list[GroundingBatch]:
+        groups: dict[bytes, list[GroundingBatch]] = {}
         for rule, known in zip(self.rules, self.known, strict=True):
             rows = np.concatenate([known, self._drawn(rule, len(known), rng)])
             columns = np.array([self.places.schema.column(atom.predicate) for atom in rule.atoms])
             cells = np.stack([rows, np.broadcast_to(columns, rows.shape)], axis=2)
             name = bytes([len(rule.atoms)]) + rule.worlds.tobytes()
-            groups.setdefault(name, []).append(Asked(rule.worlds, cells, np.full(len(rows), rule.weight)))
+            groups.setdefault(name, []).append(GroundingBatch(rule.worlds, cells, np.full(len(rows), rule.weight)))
         return [_shuffled(group, rng) for group in groups.values()]
 
 
-def judge(asked: Sequence[Asked]) -> Judge:
-    """Judge the log-odds of the cells of groundings, one group after another."""
+def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
+    """Return the loss of the log-odds of the cells of groundings, one group after another."""
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
@@ -283,51 +265,51 @@ def judge(asked: Sequence[Asked]) -> Judge:
     return judged
 
 
-def _shuffled(group: list[Asked], rng: np.random.Generator) -> Asked:
+def _shuffled(group: list[GroundingBatch], rng: np.random.Generator) -> GroundingBatch:
     cells, weights = (np.concatenate([asked[at] for asked in group]) for at in (1, 2))
     order = rng.permutation(len(weights))
-    return Asked(group[0].worlds, cells[order], weights[order])
+    return GroundingBatch(group[0].worlds, cells[order], weights[order])
 
 
-def _share(group: Asked, step: int, steps: int) -> Asked:
-    """Give what falls to one step of several."""
+def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
+    """Return the part of a group that belongs to one of several steps."""
     part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
-    return Asked(group.worlds, group.cells[part], group.weights[part])
+    return GroundingBatch(group.worlds, group.cells[part], group.weights[part])
 
 
-class Unlisted:
-    """Cells that are held to be false because others of their predicate follow from rules; drawn anew in each epoch.
+class DerivedNegatives:
+    """Sampled negatives for facts that follow from rules; drawn anew in each epoch.
 
-    Nothing else would say of what such a predicate does not hold: a rule is content with a conclusion that is true of
-    all. There are ``negatives`` for each cell that follows and is not listed, none of them one that follows.
+    Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
+    cell that is not observed; none of them is itself derived.
 
     Parameters
     ----------
     listed, derived : csr_array of shape (pairs, predicates)
-        What is listed, and that with what follows, see :func:`~polyadic.relations.forward_chaining.chain`.
-    negatives : int
+        Observed cells, and these together with derived cells, see :func:`~polyadic.relations.forward_chaining.chain`.
+    n_negatives : int
     weight : float
-        Of each.
+        Weight of each negative.
     """
 
-    def __init__(self, listed: csr_array, derived: csr_array, *, negatives: int, weight: float) -> None:
+    def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:
         cells = derived.tocsc()
         cells.sort_indices()
         self.rows, self.starts = cells.indices.astype(np.int64), cells.indptr.astype(np.int64)
         self.size = cells.shape[0]
         new = np.diff(self.starts) - np.bincount(listed.indices, minlength=listed.shape[1])
-        self.columns = np.repeat(np.arange(len(new)), new * negatives)
+        self.columns = np.repeat(np.arange(len(new)), new * n_negatives)
         self.weight = weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
         """Yield cells in random order, in ``steps`` batches."""
         columns = rng.permutation(self.columns)
         rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
-        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate that follows of every pair has none
+        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate derived for every pair has no negatives
         for step in range(steps):
-            yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._judge
+            yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._loss
 
-    def _judge(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    def _loss(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         false = np.zeros_like(m)
         value, slopes = Logistic().value(false, m), Logistic().grad(false, m)
         return self.weight * float(np.sum(value, dtype=float)), self.weight * slopes

@@ -1,4 +1,4 @@
-"""Horn rules mined from facts, by which facts are completed and explained."""
+"""Horn rules mined from a knowledge graph, for link prediction with explanations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ from polyadic.core.progress import bar, tracked
 from polyadic.core.resources import check_memory
 from polyadic.relations.facts import Facts, shared, triples_by
 from polyadic.relations.formulas import And, Atom, Implies
-from polyadic.relations.kernels import PATH, TIE, Answers, Rules, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.kernels import (
+    PATH,
+    TIE,
+    RuleIndex,
+    RuleScorer,
+    graph_of,
+    joining_paths,
+    path_counts,
+    property_counts,
+)
 from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
 
 if TYPE_CHECKING:
@@ -26,22 +35,22 @@ if TYPE_CHECKING:
 
     from polyadic.relations.kernels import Graph
 
-SEARCH = 200
-"""Steps that the search for paths of three takes for each relation, in those that a path is measured by."""
-LONG = 1_000
-"""Paths of three that are measured for each relation, those of most facts."""
-TOGETHER = 256
-"""Paths that are measured at once."""
-BYTES = 60
-"""Of a rule by a property, while they are sorted."""
+SEARCH_FACTOR = 200
+"""Steps of the search for paths of three per relation, in multiples of ``steps``."""
+MAX_LONG_PATHS = 1_000
+"""Maximum number of paths of three that are measured per relation: those of most facts."""
+PATHS_AT_ONCE = 256
+"""Number of paths that are measured together."""
+BYTES_PER_RULE = 60
+"""Memory per property rule while sorting."""
 BLOCK = 1 << 22
-"""Scores that are computed at once."""
-SURE = 1 - 1e-7
-"""The largest confidence, in single precision: rules without a counterexample stay comparable."""
+"""Number of scores that are computed together."""
+MAX_CONFIDENCE = 1 - 1e-7
+"""Largest confidence, in single precision, so that rules without counterexamples remain comparable."""
 
 
 class HornRule(NamedTuple):
-    """A rule, how many pairs its premise holds of, and of how many of them its conclusion does."""
+    """A rule, the number of pairs of which its premise holds, and the number of these of which its conclusion holds."""
 
     formula: Implies
     tried: int
@@ -52,7 +61,7 @@ class HornRule(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A rule that concludes a fact, and the facts of some of its groundings."""
+    """A rule that derives a fact, and the facts of some of its groundings."""
 
     rule: HornRule
     groundings: list[list[tuple[int | str, int | str, int | str]]]
@@ -63,59 +72,61 @@ class Reason(NamedTuple):
 
 
 class HornRules(LinkPredictor):
-    r"""Rules that are right often enough, and what follows from them.
+    r"""Link prediction by Horn rules mined from the triples of a knowledge graph.
 
-    Mined are rules by a path between both ends, and by a property of one of them, a and c entities, z any:
+    Two kinds of rules are mined: by a path between both ends, and by a property of one of them, with a and c constant
+    entities and z any entity:
 
     .. math:: h(x, y) \leftarrow b_1(x, z_1) \wedge b_2(z_1, z_2) \wedge \dots, \qquad
               h(x, a) \leftarrow b(x, c), \qquad h(x, a) \leftarrow b(x, z)
 
-    and the same for subjects; b is a relation read in either direction, and all entities of a path are different. The
+    and likewise for subjects. Relations b are read in either direction, and the entities of a path are distinct. The
     confidence of a rule is
 
     .. math:: \hat p = \frac{\text{pairs of which premise and conclusion hold}}{\text{pairs of which the premise holds}
               + \lambda}
 
-    over the facts that are learned; what is not listed counts as false. The score of an answer is
-    :math:`-\log \prod (1 - \hat p)` over the k best rules of each kind that conclude it: by a path, by a property of
-    what is known, by one of what is sought, and :math:`h(x, a) \leftarrow h(x, z)`, which tells how often a is the
-    answer (noisy-or). Or the best of all rules decides, ties by the next (maximum).
+    over the training triples; unobserved triples count as false. With noisy-or, the score of an answer is
+    :math:`-\log \prod (1 - \hat p)` over the k best rules of each kind that derive it: by a path, by a property of the
+    known end, by a property of the answer, and :math:`h(x, a) \leftarrow h(x, z)`, the frequency of the answer a. With
+    maximum, the best rule decides, and ties are broken by the next best.
 
     Parameters
     ----------
-    longest : int
-        Edges of a path at most, from 1 to 3.
+    max_length : int
+        Maximum number of edges of a path, from 1 to 3.
     support : int
-        Pairs of which a rule is right, at least.
+        Minimum number of pairs of which premise and conclusion of a rule hold.
     confidence : float
-        Of a rule, at least.
+        Minimum confidence of a rule.
     smoothing : float
-        :math:`\lambda`.
+        Constant :math:`\lambda` in the denominator of the confidence.
     aggregation : {"noisy-or", "maximum"}
+        Combination of the rules that derive an answer.
     k : int
-        Rules of a kind that count.
+        Number of best rules of each kind that are combined.
     steps : int
-        Steps along edges after which no further entity begins a path that is measured; paths that need fewer are
-        measured exactly, others by entities drawn at random.
+        Maximum number of steps along edges for measuring a path. Paths that need fewer are measured exactly, others on
+        random start entities.
     seed : int, optional
-        Of these.
+        Seed of the random start entities.
 
     Attributes
     ----------
     paths_ : int32 ndarray of shape (m, 4)
-        Conclusion and relations of each rule by a path, -1 behind its end; r + K is relation r backwards.
+        Head and relations of each path rule, -1 after the end of the path; r + K is the inverse of relation r.
     path_counts_ : int64 ndarray of shape (m, 2)
-        Pairs that each was tried on, and those that it is right of.
+        Number of pairs of which the premise holds, and of which the conclusion holds, too.
     properties_ : int32 ndarray of shape (q, 2)
-        Premise and conclusion of each other rule, numbered as in :mod:`polyadic.relations.kernels`.
+        Premise and conclusion of each property rule, numbered as in :mod:`polyadic.relations.kernels`.
     property_counts_ : int32 ndarray of shape (q,)
-        Entities that have both.
+        Number of entities with both properties.
     entities_, relations_ : list of str or None
-        Names by number, if the facts had any.
+        Names by number; None if the facts had no names.
     facts_ : ndarray of shape (n, 3)
-        Those that were learned.
+        Training triples.
     temperature_ : float
-        See :meth:`calibrate`, which a validation part is used for; NaN without.
+        Temperature of :meth:`calibrate`, fitted on the validation set; NaN without one.
 
     References
     ----------
@@ -137,7 +148,7 @@ class HornRules(LinkPredictor):
     'land 0'
     """
 
-    longest: Annotated[int, Within(1, 3)] = 2
+    max_length: Annotated[int, Within(1, 3)] = 2
     _: KW_ONLY
     support: Count = 2
     confidence: Share = 0.001
@@ -150,19 +161,19 @@ class HornRules(LinkPredictor):
     unsaid: ClassVar[float] = 0.0
 
     def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
-        """Mine rules from facts.
+        """Mine rules from the triples of a knowledge graph.
 
         Parameters
         ----------
         X : Facts, or array of int or of text, of shape (n, 3)
-            Subject, relation and object of each; what is listed twice counts once.
+            Subject, relation and object of each triple; duplicates count once.
         validation : Facts or array of int of shape (m, 3), optional
-            Scores are calibrated by them (:meth:`calibrate`).
+            Validation triples, on which scores are calibrated (:meth:`calibrate`).
 
         Raises
         ------
         InputError
-            If there are no facts, they are malformed, or a parameter is out of range.
+            If there are no triples, they are malformed, or a parameter is out of range.
         """
         self.check()
         del y
@@ -182,16 +193,16 @@ class HornRules(LinkPredictor):
         return self
 
     def _mine_paths(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Find paths between the ends of facts, then measure them."""
+        """Find paths between the ends of facts and count their pairs."""
         K = self.shape_[1]
         rng = np.random.default_rng(self.seed)
         found = []
         for r in tracked(range(K), "finding rules", total=K):
             facts = rng.permutation(self.facts_[self.facts_[:, 1] == r][:, [0, 2]])
-            how = {"longest": self.longest, "steps": SEARCH * self.steps, "support": self.support}
+            how = {"max_length": self.max_length, "steps": SEARCH_FACTOR * self.steps, "support": self.support}
             paths, counts = joining_paths(graph, facts, r, **how)
             long = np.flatnonzero(paths[:, 2] >= 0)
-            spared = long[np.argsort(-counts[long], kind="stable")][LONG:]
+            spared = long[np.argsort(-counts[long], kind="stable")][MAX_LONG_PATHS:]
             paths = np.delete(paths, spared, axis=0)
             found.append(np.column_stack([np.full(len(paths), r), paths]))
         every = np.concatenate(found)
@@ -200,9 +211,11 @@ class HornRules(LinkPredictor):
         heads = np.split(every[:, 0], starts[1:])
         order = np.lexsort([rng.random(len(graph.relation)), graph.relation])
         pairs, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for low in tracked(range(0, len(bodies), TOGETHER), "measuring rules", total=-(-len(bodies) // TOGETHER)):
-            part = slice(low, low + TOGETHER)
-            tried, held = path_counts(graph, order, bodies[part], heads[part], most=self.steps)
+        for low in tracked(
+            range(0, len(bodies), PATHS_AT_ONCE), "measuring rules", total=-(-len(bodies) // PATHS_AT_ONCE)
+        ):
+            part = slice(low, low + PATHS_AT_ONCE)
+            tried, held = path_counts(graph, order, bodies[part], heads[part], max_steps=self.steps)
             pairs.append(np.repeat(tried, [len(head) for head in heads[part]]))
             right.append(held)
         counts = np.column_stack([np.concatenate(pairs), np.concatenate(right)])
@@ -210,20 +223,20 @@ class HornRules(LinkPredictor):
         return every[kept].astype(np.int32), counts[kept]
 
     def _mine_properties(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Count properties that entities have together."""
+        """Count properties that entities share."""
         how: dict[str, Any] = {"support": self.support, "confidence": self.confidence, "smoothing": self.smoothing}
         pairs, counts, number = [], [], 0
         with bar("counting properties", 1.0) as advance:
             for share, bodies, places, together in property_counts(graph, **how):
                 number += len(bodies)
-                check_memory(BYTES * number, f"{number:,} rules by properties", "raise support or confidence")
+                check_memory(BYTES_PER_RULE * number, f"{number:,} rules by properties", "raise support or confidence")
                 pairs.append(np.column_stack([bodies, places]))
                 counts.append(together.astype(np.int32))
                 advance(share)
         return np.concatenate(pairs), np.concatenate(counts)
 
     def _prepare(self, graph: Graph) -> None:
-        """Sort rules by what they conclude, with how much each counts; those by paths in both directions."""
+        """Index rules by conclusion, with weights; path rules in both directions."""
         K = self.shape_[1]
         paths = self.paths_.astype(np.int64)
         backwards = np.where(paths >= 0, (paths + K) % (2 * K), -1)
@@ -236,7 +249,7 @@ class HornRules(LinkPredictor):
         bodies, heads = self.properties_.T
         column = np.argsort(heads, kind="stable")
         sizes = np.diff(graph.bounds)
-        rules = Rules(
+        rules = RuleIndex(
             paths=np.searchsorted(both[:, 0], np.arange(2 * K + 1)),
             first=both[:, 1].copy(),
             second=both[:, 2].copy(),
@@ -249,10 +262,10 @@ class HornRules(LinkPredictor):
             column=column.astype(np.int32),
             body=bodies.copy(),
         )
-        self._reasoner = Answers(graph, rules)
+        self._reasoner = RuleScorer(graph, rules)
 
     def _weights(self, tried: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
-        return (-np.log1p(-np.minimum(right / (tried + self.smoothing), SURE))).astype(np.float32)
+        return (-np.log1p(-np.minimum(right / (tried + self.smoothing), MAX_CONFIDENCE))).astype(np.float32)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
@@ -282,22 +295,29 @@ class HornRules(LinkPredictor):
         return scores
 
     def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
-        r"""Give how likely m triples are, shape (m,), by the rules alone: :math:`1 - e^{-m}`, m the score.
+        r"""Return the probabilities of triples under noisy-or, shape (m,): :math:`1 - e^{-m}`, m the score.
 
-        Rules that are right together are not independent, so that noisy-or says too much; to be told how likely one
-        entity is the answer rather than others, see :meth:`calibrate`.
+        Rules are not independent, so that noisy-or is overconfident. For the probability of an answer among all
+        entities, see :meth:`calibrate`.
+
+        Parameters
+        ----------
+        subjects, relations, objects : array of int or of text of shape (m,)
+            Numbers or names of the parts of each triple.
         """
         return -np.expm1(-self.predict(subjects, relations, objects))
 
     def rules(self, relation: int | str | None = None, *, k: int = 10, properties: bool = True) -> list[HornRule]:
-        """Give the k rules of highest confidence, of all or of those that conclude a relation.
+        """Return the k rules of highest confidence.
 
         Parameters
         ----------
         relation : int or str, optional
+            Relation of the conclusion; by default rules of all relations.
         k : int
+            Maximum number of rules.
         properties : bool
-            Whether those by properties are among them; there are many.
+            Whether to include property rules, which are numerous.
 
         Raises
         ------
@@ -321,24 +341,24 @@ class HornRules(LinkPredictor):
         return [self._path_rule(at) if kind == 0 else self._property_rule(at) for _, kind, at in sorted(found)[:k]]
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        """Say by which rules a fact is concluded: how much each counts, and the facts that it is concluded from.
+        """Attribute a score to the rules that derive the triple, with the triples that they derive it from.
 
         Parameters
         ----------
         subject, relation, object : int or str
-            By number or name; the fact need not be known.
+            Number or name of each part of the triple, which need not be known.
         k : int
-            Groundings of a rule, at most.
+            Maximum number of groundings of a rule.
 
         Returns
         -------
         Explanation
-            Of the score that :meth:`predict` gives; each part is named by a :class:`Reason`.
+            Explanation of the score of :meth:`predict`; each contribution is named by a :class:`Reason`.
 
         Raises
         ------
         InputError
-            If one is unknown, or k is out of range.
+            If a name or number is unknown, or k is out of range.
 
         Examples
         --------
@@ -360,7 +380,7 @@ class HornRules(LinkPredictor):
         return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
 
     def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
-        """Give the rules that count for an answer, whether each is by a path and its number, and how much they do."""
+        """Return the rules that contribute to an answer (whether a path rule, and number), and their weights."""
         best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
         kinds, places = np.nonzero(best)
         weights = best[kinds, places].astype(float)
@@ -389,13 +409,13 @@ class HornRules(LinkPredictor):
         if body < G:
             facts = [[self._fact(int(graph.relation[body]), int(graph.entity[body]), member)]]
         elif body - G == (head + K) % (2 * K):
-            facts = []  # how often this is the answer follows from no fact of this entity
+            facts = []  # the frequency of the answer does not follow from facts of this entity
         else:
             facts = [[self._fact(body - G, member, other)] for other in self._led(member, body - G)[:k].tolist()]
         return Reason(self._property_rule(number), facts)
 
     def _led(self, x: int, r: int) -> NDArray[np.int64]:
-        """Give where the edges of x by a relation lead."""
+        """Return the targets of the edges of x with a relation."""
         graph = self._reasoner.graph
         g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
         if g == graph.groups[x + 1] or graph.relation[g] != r:
@@ -403,7 +423,7 @@ class HornRules(LinkPredictor):
         return np.asarray(graph.members[graph.bounds[g] : graph.bounds[g + 1]])
 
     def _walks(self, x: int, y: int, path: list[int], walk: list[int]) -> Iterator[list[int]]:
-        """Give the ways from x to y by a path, whose entities are different."""
+        """Yield the walks from x to y along a path, without repeated entities."""
         for z in self._led(x, path[0]).tolist():
             if len(path) == 1 and z == y and z not in walk:
                 yield [*walk, z]

@@ -1,10 +1,9 @@
-"""Doors to the loops that mine Horn rules from a graph of facts, and that answer questions by them.
+"""Mine Horn rules from a graph of facts and rank the answers of questions by them.
 
-Loops over a graph of facts: which rules hold how often, and what they conclude of a question.
-
-An edge is a fact read in either direction: relation ``r + K`` is ``r`` backwards. Edges of one entity and one relation
-are a group. An edge of x to c is also a property of x, shared by the members of the group of c and the relation
-backwards; so properties are numbered as groups are, and behind them, for each relation, that there is any edge of it.
+An edge is a triple read in either direction: relation ``r + K`` is the inverse of ``r``. A group is the set of edges of
+one entity and one relation. An edge from x to c is also a property of x, shared by the members of the group of c and
+the inverse relation. Properties are therefore numbered like groups, followed by one property per relation: to have any
+edge of it.
 """
 
 from __future__ import annotations
@@ -21,67 +20,70 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PATH", "TIE", "Answers", "Graph", "Rules", "graph_of", "joining_paths", "path_counts", "property_counts"]
+__all__ = [
+    "PATH",
+    "TIE",
+    "Graph",
+    "RuleIndex",
+    "RuleScorer",
+    "graph_of",
+    "joining_paths",
+    "path_counts",
+    "property_counts",
+]
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
-"""Paths listed, rules of properties written, and properties counted, at once."""
+"""Buffer sizes: listed paths, written property rules, and properties counted together."""
 
 
 class Graph(NamedTuple):
-    """Edges sorted by entity, relation and where they go, and lists of them."""
+    """Edges sorted by entity, relation and target, and their indices."""
 
     groups: Any
-    """Those of entity x are ``groups[x]`` to ``groups[x + 1]``, by relation."""
+    """CSR offsets of groups by entity; the groups of an entity are sorted by relation."""
     entity: Any
     relation: Any
     bounds: Any
-    """Members of property i are ``members[bounds[i]:bounds[i + 1]]``; of a group these are where its edges go."""
+    """CSR offsets of ``members`` by property; the members of a group are the targets of its edges."""
     members: Any
     property: Any
-    """Of each edge, as one of the entity that it comes from."""
+    """Property of each edge, held by its source entity."""
     listed: Any
     """Groups by relation: ``listed[of[r]:of[r + 1]]``."""
     of: Any
     place: Any
-    """Of each group in ``listed``."""
+    """Position of each group in ``listed``."""
     pairs: Any
-    """Neighbours of x are ``neighbour[pairs[x]:pairs[x + 1]]``."""
+    """CSR offsets of ``neighbour`` by entity."""
     neighbour: Any
     joined: Any
-    """Relations to neighbour p are ``between[joined[p]:joined[p + 1]]``."""
+    """CSR offsets of ``between`` by neighbour: the relations that lead to it."""
     between: Any
 
 
-class Rules(NamedTuple):
-    """Rules by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
+class RuleIndex(NamedTuple):
+    r"""Rules indexed by conclusion, with weights :math:`-\log(1 - \hat p)` of their confidence."""
 
     paths: Any
-    """Those that conclude relation r are ``paths[r]`` to ``paths[r + 1]``."""
+    """CSR offsets of path rules by head relation."""
     first: Any
     second: Any
     third: Any
-    """Relations of a path, sorted; -1 behind its end."""
+    """Relations of a path, sorted; -1 after its end."""
     path_weight: Any
     rows: Any
-    """Rules of property i are ``rows[i]`` to ``rows[i + 1]``."""
+    """CSR offsets of property rules by premise."""
     head: Any
-    """Place of the property that is concluded, sorted."""
+    """Position of the concluded property, sorted."""
     weight: Any
     columns: Any
-    """Those that conclude the property at a place are ``column[columns[p]:columns[p + 1]]``."""
+    """CSR offsets of ``column`` (numbers of rules) by concluded property."""
     column: Any
     body: Any
 
 
 def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph:
-    """Lay facts out, each in both directions.
-
-    Parameters
-    ----------
-    triples : ndarray of shape (n, 3)
-        Different ones.
-    entities, relations : int
-    """
+    """Return the graph of unique triples, each in both directions."""
     n, K = entities, relations
     edges = np.concatenate([triples, triples[:, ::-1] + [0, K, 0]])
     edges = edges[np.lexsort(edges.T[[2, 1, 0]])]
@@ -113,9 +115,9 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 
 
 def joining_paths(
-    graph: Graph, facts: NDArray[np.int64], head: int, *, longest: int, steps: int, support: int
+    graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the paths of other edges between the ends of enough facts of a relation.
+    """Find paths of other edges that connect subject and object of at least ``support`` facts of a relation.
 
     Parameters
     ----------
@@ -123,52 +125,52 @@ def joining_paths(
     facts : ndarray of int of shape (n, 2)
         Subjects and objects.
     head : int
-        Their relation.
-    longest : int
-        Edges of a path at most, 1 to 3. All facts are looked at for one and two, the first of them for three.
+        Relation of the facts.
+    max_length : int
+        Maximum number of edges of a path, 1 to 3. Paths of three are searched for the first facts only.
     steps : int
-        Steps that paths of three may take.
+        Maximum number of steps of the search for paths of three.
     support : int
-        Facts, at least.
+        Minimum number of facts.
 
     Returns
     -------
     paths : ndarray of shape (m, 3)
-        Relations, -1 behind the end of a path.
+        Relations; -1 after the end of a path.
     counts : ndarray of shape (m,)
-        Of facts.
+        Number of facts.
     """
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
     subjects, objects = (frozen(column, np.int64) for column in facts.T)
     found, counts, first = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     while first < len(facts):
-        first, number, steps = _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark)
+        first, number, steps = _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark)
         more, times = np.unique(keys[:number], return_counts=True)
         found, at = np.unique(np.concatenate([found, more]), return_inverse=True)
         counts = np.bincount(at, np.concatenate([counts, times]), minlength=len(found)).astype(np.int64)
     enough = counts >= support
-    if longest == 1:
+    if max_length == 1:
         enough &= found % W**2 == 0
     found = found[enough]
     return np.stack([found // W**2, found // W % W, found % W], axis=1) - 1, counts[enough]
 
 
 def path_counts(
-    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, most: int
+    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the pairs that each path joins, and those that are facts of each of its ``heads``.
+    """Count the pairs that each path connects, and those that are facts of each of its ``heads``.
 
     Parameters
     ----------
     graph : Graph
     order : ndarray of int
-        Groups by relation, as ``graph.listed``, those of each in the order in which paths begin there.
+        Groups by relation, as ``graph.listed``, those of each relation in the order in which paths start there.
     paths : ndarray of int of shape (m, 3)
     heads : list of ndarray of int of length m
-        Relations that each may conclude.
-    most : int
-        Steps after which no further entity begins the path; with fewer, counts are exact.
+        Head relations of the rules with each path.
+    max_steps : int
+        Number of steps after which no further entity starts the path; counts are exact if fewer are needed.
 
     Returns
     -------
@@ -179,19 +181,19 @@ def path_counts(
     pairs, right = np.zeros(len(paths), np.int64), np.zeros(int(starts[-1]), np.int64)
     every = frozen(np.concatenate([np.zeros(0, np.int64), *heads]), np.int64)
     seen = np.zeros(len(graph.groups) - 1, np.int64)
-    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, most, seen, pairs, right)
+    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, max_steps, seen, pairs, right)
     return pairs, right
 
 
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Count, some properties at a time, how many members of each have each other one, if enough have.
+    """Count the entities that share pairs of properties, for pairs with enough support and confidence.
 
     Yields
     ------
     share, bodies, places, counts
-        How much is done; of each pair the property, the place of the other, and how many entities have both.
+        Progress; for each pair the premise, the position of the conclusion, and the number of entities with both.
     """
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
@@ -208,16 +210,16 @@ def property_counts(
         first = reached
 
 
-class Answers:
-    """Answers questions by rules, with the arrays that this takes."""
+class RuleScorer:
+    """Rank answers of questions by rules; keeps the work arrays."""
 
-    def __init__(self, graph: Graph, rules: Rules) -> None:
+    def __init__(self, graph: Graph, rules: RuleIndex) -> None:
         self.graph, self.rules = graph, rules
         self._found = np.zeros(len(graph.groups), np.int64)
         self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
 
     def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
-        """Give the scores of all entities, a row for each question, by the k best rules of each kind."""
+        """Return the scores of all entities, one row per question, by the k best rules of each kind."""
         best, by = self._place(k)
         scores = np.zeros((len(known), len(best)))
         questions = frozen(known, np.int64), frozen(relations, np.int64)
@@ -227,7 +229,7 @@ class Answers:
     def rules_for(
         self, known: int, relation: int, answer: int, *, k: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Give how much the best rules of each kind count for one answer, shape (4, k), and their numbers."""
+        """Return the weights, shape (4, k), and the numbers of the best rules of each kind for one answer."""
         best, by = self._place(k)
         _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
         counts = best[answer].copy()
@@ -242,14 +244,14 @@ class Answers:
 
 
 PATH, KNOWN, SOUGHT, PRIOR = 0, 1, 2, 3
-"""Kinds of rules: by a path between both ends, by a property of either, and by how often the answer is one."""
+"""Kinds of rules: by a path between both ends, by a property of either end, and by the frequency of the answer."""
 TIE = 1e-5
-"""How much each further rule counts where the best decides."""
+"""Weight of each further rule in maximum aggregation, as a tie-breaker."""
 
 
 @njit(cache=True, nogil=True)
 def _find(array, low, high, value):
-    """Give the first place from ``low`` to ``high`` where a sorted array has at least this value."""
+    """Return the first position from ``low`` to ``high`` where a sorted array is at least ``value``."""
     while low < high:
         middle = (low + high) // 2
         if array[middle] < value:
@@ -261,7 +263,7 @@ def _find(array, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _span(graph, x, r):
-    """Give where the edges of x by relation r are."""
+    """Return the bounds of the edges of x by relation r."""
     last = graph.groups[x + 1]
     g = _find(graph.relation, graph.groups[x], last, r)
     if g < last and graph.relation[g] == r:
@@ -271,7 +273,7 @@ def _span(graph, x, r):
 
 @njit(cache=True, nogil=True)
 def _distinct(keys, low, high):
-    """Sort numbers and leave each once; give how far they go."""
+    """Sort numbers and remove duplicates; return the new end."""
     if high - low < 2:
         return high
     part = keys[low:high]
@@ -285,16 +287,17 @@ def _distinct(keys, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark):
-    """List the paths between the ends of facts of relation ``head``, all entities different, each path once a fact.
+def _joining_paths(graph, subjects, objects, first, head, max_length, steps, keys, mark):
+    """List the paths between the ends of facts of relation ``head``, without repeated entities, once per fact.
 
-    A path of relations b, c and d is ``((b + 1) W + c + 1) W + d + 1``, W one more than there are, a shorter one has -1
-    behind its end. Paths of three are looked for during ``steps``. Ends where ``keys`` are full, before the facts do.
+    A path of relations b, c and d has the key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations
+    plus 1; shorter paths have -1 after their end. Paths of three are searched during ``steps``. Returns when ``keys``
+    is full.
 
     Returns
     -------
     fact, number, steps
-        The first fact that is left, how many keys there are, and how many steps.
+        First fact not processed, number of keys, and remaining steps.
     """
     W = len(graph.of)
     half = (W - 1) // 2
@@ -329,7 +332,7 @@ def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, 
                             break
                         keys[number] = b + c * W
                         number += 1
-            if longest < 3 or z == y or steps <= 0:
+            if max_length < 3 or z == y or steps <= 0:
                 continue
             for q2 in range(pairs[z], pairs[z + 1]):
                 w = neighbour[q2]
@@ -357,11 +360,11 @@ def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, 
 
 
 @njit(cache=True, nogil=True)
-def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
-    """Count the pairs that each path joins, and those of them that are facts of the relations it may conclude.
+def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
+    """Count the pairs that each path connects, and those that are facts of its head relations.
 
-    Entities start paths in a random ``order`` of groups, until a path has taken ``most`` steps. Rules of path i
-    conclude relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
+    Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
+    have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
     """
     to = graph.members
     stamp = 0
@@ -369,7 +372,7 @@ def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
         b, c, d = paths[i]
         steps = 0
         for at in range(graph.of[b], graph.of[b + 1]):
-            if steps >= most:
+            if steps >= max_steps:
                 break
             g = order[at]
             x = graph.entity[g]
@@ -412,12 +415,12 @@ def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
 
 @njit(cache=True, nogil=True)
 def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
-    """Count how many members of properties ``first`` to ``last`` have each other property, if enough have.
+    """Count the members that properties ``first`` to ``last`` share with each other property, where frequent enough.
 
     Returns
     -------
     body, number
-        The first property that is left, since there was no room for more, and how many rules were written, by place.
+        First property not processed for lack of room, and number of rules written, by position.
     """
     G = len(graph.relation)
     touched = np.empty(G, np.int64)
@@ -459,7 +462,7 @@ def _property_counts(graph, first, last, support, confidence, smoothing, count, 
 
 @njit(cache=True, nogil=True)
 def _conclude(y, kind, weight, rule, best, by, found):
-    """Put a rule among the best of its kind that conclude y, once; ``found`` counts, and lists, what is concluded."""
+    """Insert a rule once among the best of its kind for y; ``found`` counts and lists the answers."""
     if not (best[y, PATH, 0] or best[y, KNOWN, 0] or best[y, SOUGHT, 0] or best[y, PRIOR, 0]):
         found[0] += 1
         found[found[0]] = y
@@ -479,7 +482,7 @@ def _conclude(y, kind, weight, rule, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _follow(graph, rules, i, start, end, kind, best, by, found):
-    """Conclude what rules by property ``i`` do, of properties from ``start`` on and below ``end``."""
+    """Apply the rules with premise ``i`` to conclusions from ``start`` up to ``end``."""
     low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
     for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
         _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
@@ -487,16 +490,16 @@ def _follow(graph, rules, i, start, end, kind, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _conclusions(graph, rules, x, r, best, by, found):
-    """Find the rules that say where edges of x by relation r go: the best of each kind, of each candidate.
+    """Find the best rules of each kind for each answer of the question (x, r).
 
     Parameters
     ----------
     best : float32 array of shape (entities, 4, k), of zeros
-        How much the k best rules count, in falling order.
+        Weights of the k best rules, descending.
     by : int64 array of shape (entities, 4, k)
-        Their numbers, among paths or others.
+        Their numbers, among path or property rules.
     found : int64 array of shape (entities + 1,)
-        The first tells how many candidates follow.
+        Number of answers, followed by the answers.
     """
     half = (len(graph.of) - 1) // 2
     back = (r + half) % (2 * half)
@@ -555,7 +558,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
                                 _conclude(y, PATH, rules.path_weight[q], q, best, by, found)
     start, end = graph.of[back], graph.of[back + 1]
     for g in range(graph.groups[x], graph.groups[x + 1] + 1):
-        prior = g == graph.groups[x + 1]  # whether x has this relation or not, it is asked for
+        prior = g == graph.groups[x + 1]  # the question is about this relation, whether or not x has it
         if not prior:
             for e in range(bounds[g], bounds[g + 1]):
                 _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)
@@ -575,9 +578,9 @@ def _conclusions(graph, rules, x, r, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _score_candidates(graph, rules, known, relations, summed, best, by, found, scores):
-    """Write how much the best rules of each kind count together, or the best of all, of every candidate of questions.
+    """Write the aggregated weights of the best rules for every answer of each question.
 
-    ``scores`` has a row of zeros for each question; ``best`` is zero again in the end.
+    ``scores`` has a row of zeros for each question; ``best`` is reset to zero.
     """
     k = by.shape[2]
     every = np.empty(by.shape[1] * k)

@@ -1,18 +1,19 @@
-r"""Tensor models of knowledge: vectors of entities and relations from facts, by the completion of questions.
+r"""Tensor factorization of knowledge graphs: embeddings of entities and relations for link prediction.
 
-Stochastic descent for scores of triples: every question is put to all entities, or to a sample that is weighed.
+Stochastic gradient descent on scores of triples: every question is scored against all entities (1-vs-all), or against
+sampled negatives with importance weights.
 
-The facts that share a known end and a relation ask one question, :math:`(s, r, ?)`, with answers :math:`T`; the
-scores of all candidates for it are one row of a product of two matrices. One of two losses is summed over questions,
+Triples that share a known end and a relation form one question, :math:`(s, r, ?)`, with answers :math:`T`. The scores
+of all candidates are one row of a matrix product. One of two losses is summed over questions,
 
 .. math:: |T| \log \sum_o e^{m_o} - \sum_{o \in T} m_o \qquad \text{or} \qquad
           \sum_o \log(1 + e^{m_o}) - \sum_{o \in T} m_o .
 
-The first is the cross entropy of each fact by itself, added up: with the facts of a question together it costs one row
-of scores, not :math:`|T|`. For FB15k-237 that is 3.6 times less, for the same gradient.
+The first is the cross entropy of each triple, summed: grouping the triples of a question costs one row of scores
+instead of :math:`|T|`. For FB15k-237 that is 3.6 times fewer, for the same gradient.
 
-Candidates may be a sample. Those that a batch names are then all present, and :math:`c` others, drawn from the
-remaining :math:`n`, count :math:`n / c` each, so that sums over candidates are right in expectation.
+With sampled negatives, the candidates are all entities named in a batch, and :math:`c` others. These are drawn from the
+remaining :math:`n` entities and have weight :math:`n / c` each, so that sums over candidates are unbiased.
 
 References
 ----------
@@ -41,7 +42,7 @@ from polyadic.core.progress import bar
 from polyadic.core.resources import MOST_THREADS, cores
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
 from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
 
@@ -63,87 +64,95 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
     "ComplEx": (Complex(), (0, 0)),
     "RESCAL": (Slices(), (0, 0)),
     "Tucker2": (Slices(), (0, 1)),
-    "TuckER": (Core(), (0, 0)),
-    "Tucker3": (Core(), (0, 1)),
+    "TuckER": (TuckerCore(), (0, 0)),
+    "Tucker3": (TuckerCore(), (0, 1)),
 }
-"""The form of each, and which factor is that of subjects and which that of objects."""
+"""Bilinear form of each model, and the numbers of the subject and the object factor."""
 EPOCHS = 20
-"""Of questions about new entities: with fewer they are not yet told apart, with more no better (CoDEx-S)."""
+"""Default number of epochs for new entities: fewer separate them too little, more give no gain (CoDEx-S)."""
 SPREAD = 1e-3
-"""Standard deviation of the start of vectors. The first step of Adagrad is as long for any."""
-STEPS, LARGEST, WATCHED = 50, 500, 2000
-"""Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
+"""Standard deviation of initial vectors. Adagrad's first step has the same length for any."""
+STEPS, MAX_BATCH, MAX_VALIDATION = 50, 500, 2000
+"""Minimum number of steps per epoch, maximum default batch size, and maximum number of triples for validation."""
 BLOCK = 1 << 16
-"""Triples whose scores are computed at once."""
+"""Number of triples scored together."""
 
 
 VALUES = {
     "strength": (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005),
     "rank": (12, 25, 50, 100, 200, 400),
 }
-"""What facts held out choose from."""
-OF_MATRICES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "reciprocal": (True, False)} | VALUES
-"""The same where relations are matrices, for which neither penalty, and neither way to ask, is best on all sets.
+"""Values that model selection compares."""
+MATRIX_VALUES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "reciprocal": (True, False)} | VALUES
+"""Values for forms with relation matrices, where no penalty or use of reciprocals is best on all data sets.
 
-The strength comes first: at a wrong one the penalties cannot be compared."""
+The strength comes first, since penalties cannot be compared at a wrong strength.
+"""
 
 
 class KnowledgeTensor(LinkPredictor):
-    r"""Scores of triples that put the entities which complete a fact above all others.
+    r"""Tensor factorization of a knowledge graph for link prediction.
 
     .. math:: \min \sum_{(s, r, o)} \Big(\log \sum_{o'} e^{m_{sro'}} - m_{sro}
               + \log \sum_{s'} e^{m_{s'ro}} - m_{sro} + 2 \lambda\, \Omega_{sro}\Big),
               \qquad m_{sro} = a_s^\top M_r\, b_o
 
-    with :math:`M_r` of one of :mod:`polyadic.relations.bilinear`, by
-    :func:`~polyadic.relations.knowledge.descend_triples`.
+    The score :math:`m_{sro}` of a triple has one of the forms of :mod:`polyadic.relations.bilinear`. The loss ranks the
+    entities that complete a triple above all others; it is minimized by Adagrad
+    (:func:`~polyadic.relations.knowledge.descend_triples`).
 
     Parameters
     ----------
     rank : int
-        Length of the vectors of entities; complex numbers in ComplEx.
+        Length of entity vectors; for ComplEx, the number of complex elements.
     form : {"ComplEx", "CP", "DistMult", "RESCAL", "Tucker2", "TuckER", "Tucker3"}
-        See :mod:`polyadic.relations.bilinear`.
+        Form of the scores; see :mod:`polyadic.relations.bilinear`.
     relation_rank : int, optional
-        Slices of the core of TuckER and Tucker 3; as ``rank`` by default.
+        Number of core slices of TuckER and Tucker 3; ``rank`` by default.
     reciprocal : bool
-        Whether subjects are asked for by a relation of their own, the reciprocal, not by the same read backwards.
+        Whether to learn a reciprocal of each relation for questions about subjects; if not, the relation itself is used
+        backwards.
     loss : {"softmax", "logistic"}
+        Loss of a question: cross entropy over all candidates, or binary cross entropy of each candidate.
     penalty : {"N3", "L2", "DURA"}
-        :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA those with matrices. See
-        :class:`~polyadic.relations.knowledge.Plan`.
+        Regularizer :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA suits forms with matrices. See
+        :class:`~polyadic.relations.knowledge.DescentSettings`.
     strength : float
-        :math:`\lambda`.
-    step : float
-        Of Adagrad.
+        Strength :math:`\lambda` of the regularizer.
+    learning_rate : float
+        Initial learning rate of Adagrad.
     batch : int, optional
-        Questions of a step; by default 500, and fewer where an epoch would have less than 50 steps.
-    candidates : int, optional
-        Entities drawn as candidates beside those that a batch names; all by default.
+        Number of questions per batch; by default 500, or fewer such that an epoch has at least 50 steps.
+    n_negatives : int, optional
+        Number of sampled negative entities per batch, in addition to the entities named in it; by default all entities
+        are candidates.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch. With a validation part the epochs end when
-        its rank has not risen for five.
+        Maximum number of epochs, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`. With a validation set, the fit stops when its mean reciprocal rank has
+        not improved for five epochs.
     seed : int, optional
+        Seed of the initialization and of the order of batches.
     threads : int, optional
+        Number of threads; all cores by default.
     callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
     subject_factors_, object_factors_ : ndarray of shape (n, width)
-        Vectors of entities in either place; one array if they are the same.
+        Entity vectors as subjects and as objects; one shared array in forms with a single factor.
     relation_factors_ : list of ndarray
-        What the form holds of relations; of each reciprocal behind them all, if there are any.
+        Relation parameters of the form; reciprocals follow all relations.
     entities_, relations_ : list of str or None
-        Names by number, if the facts had any.
+        Names by number; None if the facts had no names.
     facts_ : ndarray of shape (m, 3)
-        Those that were learned.
+        Training triples.
     temperature_ : float
-        See :meth:`calibrate`, which a validation part is used for; NaN without.
+        Temperature of :meth:`calibrate`, fitted on the validation set; NaN without one.
     updated_ : dict
-        What :meth:`update` has added, last time.
+        Numbers of what the last :meth:`update` added.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.core.model.Model`; the objective is that of a fact, as a mean.
+        See :class:`~polyadic.core.model.Model`; the objective is a mean per triple.
 
     References
     ----------
@@ -167,9 +176,9 @@ class KnowledgeTensor(LinkPredictor):
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
     strength: Amount = 0.02
-    step: Positive = 0.1
+    learning_rate: Positive = 0.1
     batch: Count | None = None
-    candidates: Count | None = None
+    n_negatives: Count | None = None
     max_iter: Count = 50
     tol: Amount = 0.0
     seed: Seed = None
@@ -184,23 +193,23 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> Self:
-        """Learn facts.
+        """Fit to the triples of a knowledge graph.
 
         Parameters
         ----------
         X : Facts, or array of int or of text, of shape (n, 3)
-            Subject, relation and object of each; what is listed twice counts once. Of an array of numbers, they go from
-            0 to the largest.
+            Subject, relation and object of each triple; duplicates count once. Numbers of an array go from 0 to the
+            largest.
         validation : Facts or array of int of shape (m, 3), optional
-            Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best, and scores
-            are calibrated by them.
+            Validation triples: the epoch with the best mean reciprocal rank of at most 2,000 of them is kept, and
+            scores are calibrated on them.
         known : Facts or array of int of shape (f, 3), optional
-            What else is true, and no error there. A better model names more such facts; as errors they would stop it.
+            Other true triples, which the ranks of validation triples are filtered by.
 
         Raises
         ------
         InputError
-            If there are no facts, or none to predict, they are malformed, or a parameter is out of range.
+            If there are no training or validation triples, they are malformed, or a parameter is out of range.
         """
         self.check()
         del y
@@ -210,9 +219,9 @@ class KnowledgeTensor(LinkPredictor):
         both = K * (2 if self.reciprocal else 1)
         start = start_of(self.form, n, both, rank=self.rank, relation_rank=self.relation_rank, rng=rng)
         asked = questions(triples, K, reciprocal=self.reciprocal)
-        fewest = max(1, min(LARGEST, sum(len(part.known) for part in asked) // STEPS))
+        fewest = max(1, min(MAX_BATCH, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
-        plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
+        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
@@ -229,29 +238,28 @@ class KnowledgeTensor(LinkPredictor):
         return self
 
     def update(self, X: Facts | ArrayLike, *, max_iter: int = EPOCHS) -> Self:
-        """Learn what new entities are, given all others and the relations, which stay as they are (fold-in).
+        """Learn vectors of new entities with all other parameters fixed (fold-in).
 
-        The questions that new entities take part in are descended as in :meth:`fit`, and as many others, which tell
-        where they do not belong. New facts between entities that were there are known from now on, and change no
-        vector.
+        Training is as in :meth:`fit`, on the questions with new entities and as many others, which serve as negatives.
+        New triples between known entities are added to the known triples, but change no vector.
 
         Parameters
         ----------
         X : Facts or array of int of shape (n, 3)
-            New facts alone. Names that the model has not are new entities; of an array, numbers from as many as there
-            are on.
+            New triples only. Unknown names are new entities; in an array, so are numbers from the number of entities
+            on.
         max_iter : int
-            Epochs.
+            Number of epochs.
 
         Returns
         -------
         self
-            With ``updated_``: how many facts and entities are new, and how many facts name no new entity.
+            With ``updated_``: the numbers of new triples, of new entities, and of triples without a new entity.
 
         Raises
         ------
         InputError
-            If there are no facts, they are malformed, or a relation was not learned.
+            If there are no triples, they are malformed, or a relation is unknown.
         """
         check_is_fitted(self)
         check_int("max_iter", max_iter, low=1)
@@ -273,7 +281,9 @@ class KnowledgeTensor(LinkPredictor):
         self.facts_, self.entities_ = known, entities
         if size > n:
             asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
-            plan = Plan(self.loss, self.penalty, self.strength, self.step, LARGEST, self.candidates)
+            plan = DescentSettings(
+                self.loss, self.penalty, self.strength, self.learning_rate, MAX_BATCH, self.n_negatives
+            )
             solver = descend_triples(
                 form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
             )
@@ -281,26 +291,26 @@ class KnowledgeTensor(LinkPredictor):
         return self
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
-        """Give facts in the numbers of the model, and the names of all entities."""
+        """Return new triples in the numbering of the model, and the names of all entities."""
         n, K = len(self.object_factors_), self._relations_count()
         if not isinstance(X, Facts):
             if self.entities_ is not None:
-                raise InputError("the entities of this model have names; give facts by name")
+                raise InputError("this model has entity names; pass facts by name")
             given = np.asarray(X)
             most = int(given.max(initial=0)) + 1 if given.dtype.kind in "iu" else n
             triples, names = checked_triples("facts", given, max(n, most), K), None
         else:
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("the entities of this model have numbers; give an array of facts")
+                raise InputError("this model has entity numbers, not names; pass an array of facts")
             names = [*dict.fromkeys([*self.entities_, *X.entities])]
             number = {name: at for at, name in enumerate(names)}
             at = np.array([number[name] for name in X.entities], np.int64)
             if absent := [name for name in X.relations if name not in self.relations_]:
-                raise InputError(f"the model has no relation {absent[0]!r}; train anew to learn of it")
+                raise InputError(f"the model has no relation {absent[0]!r}; retrain it to add relations")
             kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
             triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
         if not len(triples):
-            raise InputError("there are no facts to learn from")
+            raise InputError("there are no new facts")
         return triples, names
 
     def search(
@@ -311,11 +321,11 @@ class KnowledgeTensor(LinkPredictor):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> Search:
-        """Judge the penalty, its strength and the rank by facts to predict: by the logarithm of their ranks.
+        """Define the search for penalty, strength and rank: mean log-rank of validation triples.
 
-        They are those given for that, as for :meth:`fit`, or a tenth of the facts, of entities and relations that have
-        others. Among those may be many that are true and not listed, which a good model names first: the logarithm is
-        less noisy then than the reciprocal, and since both are too noisy to tell an epoch, all are made.
+        The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
+        relations keep others. Unobserved true triples that a good model ranks first are common; the log-rank is then
+        less noisy than the reciprocal rank. Since both are too noisy to choose an epoch, all epochs are run.
         """
         part: Any = X
         judged: Any = validation
@@ -331,7 +341,7 @@ class KnowledgeTensor(LinkPredictor):
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
         return Search(
-            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES,
+            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else MATRIX_VALUES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),
             losses=losses,
@@ -342,7 +352,7 @@ class KnowledgeTensor(LinkPredictor):
         )
 
     def _place(self, factors: Factors) -> None:
-        """Give factors their places."""
+        """Unpack factors into attributes."""
         subjects, objects = FORMS[self.form][1]
         self.subject_factors_, self.object_factors_ = factors[subjects], factors[objects]
         self.relation_factors_ = factors[max(subjects, objects) + 1 :]
@@ -350,14 +360,14 @@ class KnowledgeTensor(LinkPredictor):
     def _measure(
         self, validation: Any, known: Any, names: _Names, sizes: tuple[int, int], rng: np.random.Generator
     ) -> Callable[[Factors], float]:
-        """Give the negative mean reciprocal rank of facts by factors."""
+        """Return a function from factors to the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError("validation has no facts to predict; leave it out")
+            raise InputError("validation has no facts; leave it out")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
-        if len(facts) > WATCHED:
-            facts = rng.choice(facts, WATCHED, replace=False)
+        if len(facts) > MAX_VALIDATION:
+            facts = rng.choice(facts, MAX_VALIDATION, replace=False)
 
         def measure(factors: Factors) -> float:
             self._place(factors)
@@ -366,35 +376,36 @@ class KnowledgeTensor(LinkPredictor):
         return measure
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        r"""Say which known facts a score rests on: those that would move it most if they were learned a little more.
+        r"""Attribute a score to known triples, by how much a gradient step on each would change it.
 
-        A small step along the gradient of the score of a fact g moves that of the fact f asked about by its length
-        times their inner product; the part of g is that by what a step for f itself would do,
+        A small step along the gradient of the score of a triple g changes the score of the explained triple f in
+        proportion to the inner product of both gradients. The contribution of g is relative to that of a step for f
+        itself,
 
         .. math:: \frac{\kappa(f, g)}{\kappa(f, f)}, \qquad
                   \kappa(f, g) = \sum_\theta \frac{\partial m_f}{\partial \theta} \frac{\partial m_g}{\partial \theta}
 
-        over all vectors and what is held of relations. Facts of the same object count by how alike their queries are,
-        facts of the same relation by how alike both ends are. What is below 0 speaks against f. The parts add up to
-        nothing.
+        summed over all entity vectors and relation parameters. Triples with the same object contribute by the
+        similarity of their queries, triples with the same relation by the similarity of both ends. Negative
+        contributions are evidence against f. Contributions overlap and do not sum to the score.
 
         Parameters
         ----------
         subject, relation, object : int or str
-            By number or name; the fact need not be known.
+            Number or name of each part of the triple, which need not be known.
         k : int
-            Parts, at most.
+            Maximum number of contributions.
 
         Returns
         -------
         Explanation
-            With the parts of known facts that share an entity or the relation, other than f, each named by its subject,
+            Contributions of known triples that share an entity or the relation with f, each named by its subject,
             relation and object.
 
         Raises
         ------
         InputError
-            If one is unknown, or k is out of range.
+            If a name or number is unknown, or k is out of range.
 
         References
         ----------
@@ -425,9 +436,9 @@ class KnowledgeTensor(LinkPredictor):
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
 
     def _moved(self, fact: NDArray[np.int64], facts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the inner products of the gradient of the score of a fact with those of the scores of others.
+        """Return the inner products of the gradient of the score of a triple with those of other triples.
 
-        A score is linear in each of its factors: the product is what it is with one of them replaced by the gradient.
+        A score is linear in each factor: the product is the score with one factor replaced by the gradient.
         """
         form, K = FORMS[self.form][0], self._relations_count()
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
@@ -456,14 +467,14 @@ class KnowledgeTensor(LinkPredictor):
         return len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
-        """Give the scores of all objects, or of all subjects, for what is known of triples."""
+        """Return the scores of all objects, or of all subjects, for known ends and relations."""
         q, sought = self._query(known, r, backwards=backwards)
         return np.asarray(q @ sought.T)
 
     def _query(
         self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give queries and the vectors that they meet."""
+        """Return queries and the vectors that they are multiplied by."""
         ends = self.subject_factors_, self.object_factors_
         if backwards and self.reciprocal:
             r, backwards = r + self._relations_count(), False
@@ -484,9 +495,9 @@ class KnowledgeTensor(LinkPredictor):
 
 
 def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
-    """Give small random factors of entities, then what the form holds of relations.
+    """Return small random entity factors, followed by the relation parameters of the form.
 
-    Matrices start symmetric and neither small nor large: who is a subject of what may be its object, until facts deny.
+    Relation matrices start symmetric and with unit scale, so that initially likely subjects are likely objects, too.
     """
     kind, ends = FORMS[form]
     vectors = [SPREAD * rng.standard_normal((n, kind.width(rank))) for _ in range(max(ends) + 1)]
@@ -497,16 +508,16 @@ def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None,
 
 
 def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
-    """Ask for the objects and the subjects of facts; by a reciprocal relation, ``r + K``, both are objects."""
+    """Return the questions for objects and for subjects; with reciprocal relations ``r + K`` both are for objects."""
     if reciprocal:
         return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
     return [questions_of(triples), questions_of(triples, backwards=True)]
 
 
 def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions:
-    """Give the questions that entities from ``first`` on take part in, known or as an answer, and as many others.
+    """Return the questions with entities from ``first`` on as known end or answer, and as many other questions.
 
-    Without others new entities come too early where they do not belong.
+    Without the others, new entities rank too high for unrelated questions.
     """
     answered = np.add.reduceat(asked.answers >= first, asked.starts[:-1]) > 0
     naming = answered | (asked.known >= first)
@@ -518,11 +529,11 @@ TripleLoss = Literal["softmax", "logistic"]
 LOSSES = {"softmax": softmax_rows, "logistic": logistic_rows}
 Penalty = Literal["N3", "L2", "DURA"]
 EPS = 1e-10
-"""Keeps the first step of an element whose gradient is zero finite."""
+"""Keeps Adagrad's first step of an element with zero gradient finite."""
 
 
 class Questions(NamedTuple):
-    """Facts by what they share: a known end and a relation.
+    """Triples grouped by their known end and relation.
 
     Attributes
     ----------
@@ -531,7 +542,7 @@ class Questions(NamedTuple):
         Question ``i`` has the answers ``answers[starts[i]:starts[i + 1]]``.
     answers : ndarray of shape (facts,)
     backwards : bool
-        Whether objects are known and subjects asked for.
+        Whether objects are known and subjects are the answers.
     """
 
     known: NDArray[np.int64]
@@ -541,7 +552,7 @@ class Questions(NamedTuple):
     backwards: bool
 
     def take(self, which: NDArray[Any]) -> Questions:
-        """Give some of the questions, in that order."""
+        """Return the questions with the given numbers, in that order."""
         count = np.diff(self.starts)[which]
         starts = np.concatenate([[0], np.cumsum(count)])
         places = np.repeat(self.starts[which] - starts[:-1], count) + np.arange(starts[-1])
@@ -549,7 +560,7 @@ class Questions(NamedTuple):
 
 
 def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questions:
-    """Group facts, shape (n, 3), subject, relation and object; each counts once, however often it is listed.
+    """Group triples, shape (n, 3), into questions; duplicates count once.
 
     Examples
     --------
@@ -564,86 +575,81 @@ def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questi
     return Questions(rows[new, 0], rows[new, 1], starts, rows[:, 2].copy(), backwards)
 
 
-class Plan(NamedTuple):
-    r"""How triples are fitted.
+class DescentSettings(NamedTuple):
+    r"""Settings of the stochastic gradient descent.
 
     Attributes
     ----------
     loss : {"softmax", "logistic"}
     penalty : {"N3", "L2", "DURA"}
-        Of each fact: the cubes of the moduli of its three vectors; their squares; or the squares of the query and of
-        the vector that answers it.
+        Penalty of each triple: cubed moduli of its three vectors; their squares; or squares of the query and of the
+        answer's vector.
     strength : float
-        :math:`\lambda` before it.
-    step : float
-        Of Adagrad: how far an element moves at first; of an n x n matrix, :math:`n^{-1/2}` of it.
+        Strength :math:`\lambda` of the penalty.
+    learning_rate : float
+        Initial learning rate of Adagrad; multiplied by :math:`n^{-1/2}` for n x n matrices.
     batch : int
-        Questions of a step.
-    candidates : int or None
-        How many are drawn beside those that a batch names; all if None.
+        Number of questions per step.
+    n_negatives : int or None
+        Number of sampled entities besides those named in a batch; all if None.
     """
 
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
     strength: float = 0.05
-    step: float = 0.1
+    learning_rate: float = 0.1
     batch: int = 500
-    candidates: int | None = None
+    n_negatives: int | None = None
 
     def check(self) -> None:
-        """Refuse what is out of range, by an InputError."""
+        """Raise InputError if a setting is out of range."""
         check_choice("loss", self.loss, get_args(TripleLoss))
         check_choice("penalty", self.penalty, get_args(Penalty))
         check_number("strength", self.strength)
-        check_number("step", self.step, above=True)
+        check_number("learning_rate", self.learning_rate, above=True)
         check_int("batch", self.batch, low=1)
-        if self.candidates is not None:
-            check_int("candidates", self.candidates, low=1)
+        if self.n_negatives is not None:
+            check_int("n_negatives", self.n_negatives, low=1)
 
 
 def descend_triples(
     form: Bilinear,
     start: Factors,
     questions: Sequence[Questions],
-    plan: Plan,
+    plan: DescentSettings,
     *,
     ends: tuple[int, int],
     rng: np.random.Generator,
     threads: int | None = None,
     fixed: int = 0,
 ) -> Iterator[Sweep]:
-    """Descend the loss and the penalty of all questions, in random batches.
+    """Minimize the loss and penalty of all questions in random batches.
 
     Parameters
     ----------
     form : Bilinear
     start : list of ndarray
-        Factors of entities, of shape (n, width) each, then what the form holds of relations. Not changed.
+        Entity factors, of shape (n, width) each, then the relation parameters of the form; not changed.
     questions : sequence of Questions
-        An epoch goes once through all of each.
-    plan : Plan
+        An epoch visits each question once.
+    plan : DescentSettings
     ends : (int, int)
-        Which factor is that of subjects, and which that of objects.
+        Numbers of the subject and the object factor.
     rng : numpy.random.Generator
     threads : int, optional
-        Of what is done between products of matrices; all cores by default. Products take those of the BLAS.
+        All cores by default; matrix products use the threads of the BLAS.
     fixed : int
-        Entities, the first, that stay as they are, and with them, if there are any, the relations.
+        Number of leading entities that stay fixed; if above 0, relations stay fixed, too.
 
     Yields
     ------
     Sweep
-        After each epoch, the factors, and the objective of a fact, the mean over the epoch while they moved; at the
-        start that of the first batch.
-
-    Raises
-    ------
-    InputError
-        If a number of the plan, or ``threads``, is out of range.
+        Factors after each epoch, and the mean objective per triple during the epoch; at the start that of the first
+        batch.
     """
     plan.check()
     threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
-    descent = _Descent(form, start, plan, ends, rng, threads, fixed)
+    descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
     facts = sum(len(asked.answers) for asked in questions)
@@ -657,7 +663,7 @@ def descend_triples(
 
 
 def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generator) -> Iterator[Questions]:
-    """Give random batches of one direction each, the directions mixed."""
+    """Yield random batches; each has one direction, and directions are mixed."""
     parts: list[tuple[Questions, NDArray[Any]]] = []
     for asked in questions:
         order = rng.permutation(len(asked.known))
@@ -666,14 +672,14 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
         yield parts[k][0].take(parts[k][1])
 
 
-class _Descent:
-    """Factors as they move, and the squares of gradients that Adagrad remembers."""
+class _TripleDescent:
+    """Factors and the squared gradients of Adagrad."""
 
     def __init__(
         self,
         form: Bilinear,
         start: Factors,
-        plan: Plan,
+        plan: DescentSettings,
         ends: tuple[int, int],
         rng: np.random.Generator,
         threads: int,
@@ -682,11 +688,11 @@ class _Descent:
         self.form, self.plan, self.ends, self.rng, self.threads, self.fixed = form, plan, ends, rng, threads, fixed
         self.factors = [np.array(x, np.float32) for x in start]
         self.squares = [np.zeros_like(x) for x in self.factors]
-        self.first = max(ends) + 1  # of what belongs to relations
+        self.first = max(ends) + 1  # number of the first relation parameter
         self.power = 3 if plan.penalty == "N3" else 2
 
     def step(self, asked: Questions, *, move: bool = True) -> float:
-        """Give the objective of questions, and move."""
+        """Return the objective of questions and update the factors."""
         given, sought = self.ends[::-1] if asked.backwards else self.ends
         A, B = self.factors[given], self.factors[sought]
         columns, weights = self._candidates(asked, B, tied=given == sought)
@@ -694,7 +700,7 @@ class _Descent:
         place[columns] = np.arange(len(columns))
         answers, count = place[asked.answers], np.diff(asked.starts).astype(np.float32)
         b = B if len(columns) == len(B) else B[columns]
-        kinds, r = np.unique(asked.relations, return_inverse=True)  # no other relation moves
+        kinds, r = np.unique(asked.relations, return_inverse=True)  # other relations are not updated
         a, R = A[asked.known], [self.factors[self.first][kinds], *self.factors[self.first + 1 :]]
         q, pullback = self.form.query(a, r, R, backwards=asked.backwards)
         S = q @ b.T
@@ -723,9 +729,9 @@ class _Descent:
     def _candidates(
         self, asked: Questions, B: NDArray[Any], *, tied: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Give entities that are candidates, and how many each stands for; known ends, if they share a factor, too."""
+        """Return the candidate entities and their weights; known ends are included if both ends share a factor."""
         named = np.unique(np.concatenate([asked.answers, asked.known]) if tied else asked.answers)
-        drawn, rest = self.plan.candidates, len(B) - len(named)
+        drawn, rest = self.plan.n_negatives, len(B) - len(named)
         if drawn is None or drawn >= rest:
             return np.arange(len(B)), None
         absent = np.ones(len(B), bool)
@@ -734,7 +740,7 @@ class _Descent:
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
 
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
-        """Add the gradient of the penalty of rows, each ``weights`` times, and give its value."""
+        """Add the gradient of the penalty of rows, each ``weights`` times, and return its value."""
         strength = np.float32(self.plan.strength)
         if self.power == 2:
             gradient += (2 * strength) * weights[:, None] * x
@@ -747,7 +753,7 @@ class _Descent:
     def _penalise_relations(
         self, R: list[NDArray[Any]], r: NDArray[Any], count: NDArray[Any], dR: list[NDArray[Any]]
     ) -> float:
-        """Penalise what is known of relations as often as facts have them, and what all share by every fact."""
+        """Penalize parameters of relations by their number of triples, and shared parameters by all triples."""
         rows = np.bincount(r, weights=count, minlength=len(R[0])).astype(np.float32)
         value = 0.0
         for k, (x, gradient) in enumerate(zip(R, dR, strict=True)):
@@ -762,12 +768,12 @@ class _Descent:
             gradient, rows = gradient[rows >= self.fixed], rows[rows >= self.fixed]
         x, h = (array.reshape(len(array), -1) for array in (self.factors[k], self.squares[k]))
         g = gradient.reshape(len(gradient), -1)
-        # The elements of a matrix move together: as far as one of a vector each, they would soon outweigh its start.
-        step = self.plan.step / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
+        # Matrices need smaller steps: with those of vectors, the sum of n x n elements outweighs the initial value.
+        step = self.plan.learning_rate / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
         adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
 
 
 def _summed(index: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Add up the rows of the same index."""
+    """Sum rows with the same index."""
     names, which = np.unique(index, return_inverse=True)
     return names, summed_rows(which, rows, len(names))

@@ -1,4 +1,4 @@
-"""What completes facts: questions about an end or a relation, filtered ranks, how sure scores are."""
+"""Link prediction in knowledge graphs: questions about an end or a relation, filtered ranks, and calibration."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
 
-CALIBRATING, MOST_SCORES = 1_000, 1 << 25
-"""Facts by which scores are calibrated at most, and their scores in either direction."""
-LEAST_SURE = 1e-3
-"""The least 1 / T that is tried; the largest is its inverse."""
+MAX_CALIBRATION_FACTS, MAX_SCORES = 1_000, 1 << 25
+"""Maximum number of calibration triples, and of their scores in each direction."""
+MIN_INVERSE_TEMPERATURE = 1e-3
+"""Minimum of 1 / T in calibration; the maximum is its inverse."""
 
 
 class EmptyRelationWarning(UserWarning):
-    """A relation has no facts to learn from."""
+    """A relation has no triples to learn from."""
 
 
 class LinkPredictor(Model):
-    """A model that scores all entities as the end that a fact lacks.
+    """Base class of models that score all entities as the missing end of a triple.
 
-    A subclass says how many entities and relations there are, scores the answers of questions (``_ask``) and single
-    triples (``_triples``), and leaves ``facts_``, ``entities_``, ``relations_`` and ``temperature_``.
+    A subclass defines the numbers of entities and relations, the scores of the answers of questions (``_ask``) and of
+    triples (``_triples``), and sets ``facts_``, ``entities_``, ``relations_`` and ``temperature_``.
     """
 
     facts_: NDArray[np.int64] = learned()
@@ -48,7 +48,7 @@ class LinkPredictor(Model):
     relations_: list[str] | None = learned()
     temperature_: float = learned()
     unsaid: ClassVar[float] = -math.inf
-    """The score of what nothing speaks for, which completes no fact."""
+    """Score of answers without any support, which are not returned."""
 
     @abstractmethod
     def _entities_count(self) -> int: ...
@@ -58,29 +58,29 @@ class LinkPredictor(Model):
 
     @abstractmethod
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
-        """Give the scores of all objects, or of all subjects, for what is known of triples."""
+        """Return the scores of all objects, or of all subjects, for known ends and relations."""
 
     @abstractmethod
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the scores of triples."""
+        """Return the scores of triples."""
 
     def calibrate(self, facts: Facts | ArrayLike) -> Self:
-        r"""Learn from facts that were not learned how sure scores are.
+        r"""Calibrate scores on held-out triples by temperature scaling.
 
         .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
 
-        over all :math:`o'` but those that are learned answers: of what is not known yet, how likely this is the answer.
-        Subjects likewise. The temperature T, ``temperature_``, is that at which the facts given are likeliest.
+        over all :math:`o'` that are not training answers: the probability of an answer among those not known yet.
+        Subjects likewise. The temperature T, ``temperature_``, maximizes the likelihood of the given triples.
 
         Parameters
         ----------
         facts : Facts or array of int of shape (m, 3)
-            At most 1,000 of them are asked for in either direction.
+            Held-out triples; at most 1,000 are used in each direction.
 
         Raises
         ------
         InputError
-            If there are none but those that were learned, or they are malformed.
+            If all triples are training triples, or they are malformed.
 
         References
         ----------
@@ -100,8 +100,8 @@ class LinkPredictor(Model):
         learned = {*map(tuple, self.facts_.tolist())}
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
-            raise InputError("there are no facts to calibrate by but those that were learned")
-        asked = rng.permutation(asked)[: max(1, min(CALIBRATING, MOST_SCORES // n))]
+            raise InputError("cannot calibrate: all facts are training facts")
+        asked = rng.permutation(asked)[: max(1, min(MAX_CALIBRATION_FACTS, MAX_SCORES // n))]
         rows, right = [], []
         for hidden, known in ((2, 0), (0, 2)):
             S = self._ask(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
@@ -110,7 +110,7 @@ class LinkPredictor(Model):
                 row[at] = -np.inf
             rows.append(S)
         scores, true = np.concatenate(rows), np.concatenate(right)
-        low, high = np.log(LEAST_SURE), np.log(1 / LEAST_SURE)
+        low, high = np.log(MIN_INVERSE_TEMPERATURE), np.log(1 / MIN_INVERSE_TEMPERATURE)
 
         def loss(log_sureness: float) -> float:
             sure = math.exp(log_sureness)
@@ -120,7 +120,7 @@ class LinkPredictor(Model):
         return self
 
     def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
-        """Give, for each triple, what answers it without its hidden end by a learned fact."""
+        """Yield, for each triple, the training answers of the question without its hidden end."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
         keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._entities_count(), 1 << 20))
@@ -129,35 +129,67 @@ class LinkPredictor(Model):
             yield self.facts_[order[low:high], hidden]
 
     def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
-        """Give the scores of all entities as objects, shape (m, n), of m subjects and relations, by number or name.
+        """Return the scores of all entities as objects, shape (m, n).
+
+        Parameters
+        ----------
+        subjects, relations : array of int or of text of shape (m,)
+            Numbers or names of subject and relation.
 
         Raises
         ------
         InputError
-            If one is unknown, or the lengths differ.
+            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
     def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
-        """Give the scores of all entities as subjects, shape (m, n), of m objects and relations, likewise."""
-        return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
+        """Return the scores of all entities as subjects, shape (m, n).
 
-    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
-        """Give the scores of m triples, shape (m,).
-
-        Where relations have reciprocals, a triple has two scores, one as its object is asked for and one as its subject
-        is; this is their mean. Elsewhere they are the same.
+        Parameters
+        ----------
+        objects, relations : array of int or of text of shape (m,)
+            Numbers or names of object and relation.
 
         Raises
         ------
         InputError
-            As in :meth:`objects`.
+            If a name or number is unknown, or the lengths differ.
+        """
+        return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
+
+    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
+        """Return the scores of triples, shape (m,).
+
+        With reciprocal relations, the score is the mean of the scores of the questions for the object and for the
+        subject.
+
+        Parameters
+        ----------
+        subjects, relations, objects : array of int or of text of shape (m,)
+            Numbers or names of the parts of each triple.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
 
     def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
-        """Give the scores of all relations, shape (m, K), between m subjects and objects; see :meth:`predict`."""
+        """Return the scores of all relations between subjects and objects, shape (m, K); see :meth:`predict`.
+
+        Parameters
+        ----------
+        subjects, objects : array of int or of text of shape (m,)
+            Numbers or names of subject and object.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
+        """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._relations_count()
         return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
@@ -170,39 +202,41 @@ class LinkPredictor(Model):
         relations: bool = False,
         memory: int = MEMORY,
     ) -> Ranking:
-        """Rank the true ends of facts among all entities, those of other known facts left out.
+        """Rank the true ends of test triples among all entities, filtered by other true triples.
 
         Parameters
         ----------
         test : Facts or array of int of shape (m, 3)
+            Test triples.
         known : Facts or array of int of shape (f, 3), optional
-            What is known to be true besides the facts that were learned and those of ``test``.
+            True triples to filter by, in addition to the training and test triples.
         relations : bool
-            Whether to rank relations between both ends, too.
+            Whether to also rank the relations between both ends.
         memory : int
-            See :func:`~polyadic.metrics.ranking.ranking`.
+            Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
 
         Raises
         ------
         InputError
-            If triples are malformed or name what the model does not.
+            If triples are malformed, or a name or number is unknown.
         """
         names, sizes = (self.entities_, self.relations_), (self._entities_count(), self._relations_count())
         facts = triples_by("test", test, names=names, sizes=sizes)
         if seen := shared(facts, self.facts_):
-            warnings.warn(f"{seen:,} of {len(facts):,} facts to predict were learned", SeenFactsWarning, stacklevel=2)
+            warnings.warn(f"{seen:,} of {len(facts):,} test facts are training facts", SeenFactsWarning, stacklevel=2)
         more = [] if known is None else [triples_by("known", known, names=names, sizes=sizes)]
         true = np.concatenate([facts, *more])
         return self._rank(facts, true, relations=relations, memory=memory)
 
     def score(self, X: Facts | ArrayLike, y: object = None) -> float:
-        """Give the mean reciprocal rank of the ends of facts, for tools that compare models.
+        """Return the mean reciprocal rank of the ends of triples, for scikit-learn model selection.
 
-        Facts of an entity or relation that was not learned, as divisions of facts may leave them, count as 0.
+        Triples with an unknown entity or relation, as may occur in cross-validation, count as 0.
 
         Parameters
         ----------
         X : Facts, or array of int or of text, of shape (m, 3)
+            Test triples.
         """
         del y
         check_is_fitted(self)
@@ -210,7 +244,7 @@ class LinkPredictor(Model):
         X = by_name(X)
         if isinstance(X, Facts):
             if self.entities_ is None or self.relations_ is None:
-                raise InputError("the entities of this model have numbers; give an array of facts")
+                raise InputError("this model has entity numbers, not names; pass an array of facts")
             known = {"entities": self.entities_, "relations": self.relations_}
             facts = facts_of(X.named(), **known, unknown="skip").triples
             number = len(X.triples)
@@ -235,12 +269,19 @@ class LinkPredictor(Model):
         )
 
     def number_of(self, what: Literal["entity", "relation"], name: int | str) -> int:
-        """Give the number of an entity or a relation.
+        """Return the number of an entity or a relation.
+
+        Parameters
+        ----------
+        what : {"entity", "relation"}
+            Kind of the name.
+        name : int or str
+            Name, or number if the model has no names.
 
         Raises
         ------
         InputError
-            If there is none of that name.
+            If the name or number is unknown.
         """
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
@@ -252,7 +293,7 @@ class LinkPredictor(Model):
 
 
 def by_name(X: Facts | ArrayLike) -> Any:
-    """Make facts of an array of names, shape (n, 3); leave others as they are."""
+    """Convert an array of names, shape (n, 3), to Facts; return other triples unchanged."""
     if isinstance(X, Facts):
         return X
     given = np.asarray(X)
@@ -260,13 +301,7 @@ def by_name(X: Facts | ArrayLike) -> Any:
 
 
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
-    """Give triples, each once, how many entities there are, and how many relations.
-
-    Raises
-    ------
-    InputError
-        If there are none, or they are malformed.
-    """
+    """Return unique triples and the numbers of entities and relations; raise InputError if they are malformed."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))
     else:
@@ -277,9 +312,9 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
     if not len(triples):
-        raise InputError("there are no facts to learn from")
+        raise InputError("there are no training facts")
     if sizes[0] < 2:
-        raise InputError("all facts are about one entity; there is nothing to tell it from")
+        raise InputError("all facts are about one entity; at least two entities are required")
     empty = np.setdiff1d(np.arange(sizes[1]), triples[:, 1])
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
@@ -293,7 +328,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
-    """Give the numbers of names, or of numbers if they are in range."""
+    """Return the numbers of names, or numbers if they are in range."""
     array = as_names(given)
     by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
@@ -301,19 +336,21 @@ def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> ND
 
 def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     if len({len(column) for column in columns}) > 1:
-        raise InputError(f"give as many of each part of a triple; got {' and '.join(str(len(c)) for c in columns)}")
+        raise InputError(
+            f"all parts of a triple must have the same length; got {' and '.join(str(len(c)) for c in columns)}"
+        )
     return columns
 
 
 class Completed(NamedTuple):
-    """An entity or a relation that may complete a fact, and the score of that fact.
+    """A candidate for the missing part of a triple, and the score of the triple.
 
     Attributes
     ----------
     name : int or str
     score : float
     probability : float or None
-        That one more answer is this entity, of a model that is calibrated.
+        Probability that a further answer is this entity; None if the model is not calibrated.
     """
 
     name: int | str
@@ -330,22 +367,25 @@ def complete(
     k: int = 10,
     known: bool = False,
 ) -> list[Completed]:
-    """Give the k best of what is left out of a triple, best first; of mined rules, those that a rule concludes.
+    """Return the k best candidates for the missing part of a triple, in descending order of score.
+
+    For mined rules, only candidates that a rule derives are returned.
 
     Parameters
     ----------
     model : KnowledgeTensor or HornRules
-        A fitted one.
+        Fitted model.
     subject, relation, object : int or str, optional
-        Two of the three, by number or name.
+        Numbers or names of two of the three parts.
     k : int
+        Maximum number of candidates.
     known : bool
-        Whether to give what makes a fact that was learned, too.
+        Whether to include candidates that form a training triple.
 
     Raises
     ------
     InputError
-        If not exactly one is left out, or one is unknown.
+        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------
@@ -360,7 +400,7 @@ def complete(
     """
     parts: list[Any] = [subject, relation, object]
     if parts.count(None) != 1:
-        raise InputError("give two of subject, relation and object; the third is what is completed")
+        raise InputError("give exactly two of subject, relation and object")
     check_int("k", k, low=1)
     hidden = parts.index(None)
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]
@@ -378,7 +418,7 @@ def complete(
 
 
 def _learned(model: LinkPredictor, parts: list[Any], hidden: int) -> Any:
-    """Give what completes the facts that were learned."""
+    """Return the candidates that form training triples."""
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
         if at != hidden:

@@ -1,12 +1,12 @@
-r"""The log-odds that a predicate holds of a pair of entities: models N, F and E, and their sums.
+r"""Log-odds that a predicate holds of a pair of entities: models N, F and E, and their sums.
 
 With :math:`r = (s, o)` a pair and :math:`c` a predicate,
 
 .. math:: m_{rc} = \underbrace{u_r \cdot v_c}_{F} + \underbrace{\sum_{c' \in r,\ c' \ne c} w_{cc'}}_{N}
           + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E} + a_r + b_c.
 
-Model N asks what else is known of the pair, so that it needs no vector of its own; a weight :math:`w_{cc'}` is there
-for predicates that were seen together. Model E asks of what kind the two entities are.
+Model N uses the other known predicates of a pair, and needs no vector of the pair; weights :math:`w_{cc'}` exist for
+predicates that co-occur. Model E uses vectors of the two entities.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.entries import blocks
-from polyadic.relations.questions import Parts
+from polyadic.relations.questions import CellTerms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 CELLS = 4096
-"""Whose rows of weights are looked at together."""
+"""Number of cells whose rows of weights are processed together."""
 
 
 class Terms(NamedTuple):
-    """What the terms of the log-odds are made of; arrays of no column, and zeros, for terms that a model lacks.
+    """Parameters of the log-odds; arrays without columns, and zeros, for terms that a model lacks.
 
     Attributes
     ----------
     U, V : ndarray of shape (pairs, R) and (predicates, R)
     W : csr_array of shape (predicates, predicates)
     T : ndarray of shape (entities + 1, R)
-        The last row, of zeros, is that of entities that were never seen.
+        The last row, of zeros, is for unseen entities.
     D1, D2 : ndarray of shape (predicates, R)
     a, b : ndarray of shape (pairs,) and (predicates,)
     """
@@ -54,7 +54,7 @@ class Terms(NamedTuple):
     b: Array
 
     def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
-        """Give the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
+        """Return the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
         r, c = cells.T
         subjects, objects = arguments[r].T
         products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
@@ -64,7 +64,7 @@ class Terms(NamedTuple):
         return m
 
     def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
-        """Give the log-odds of some rows, by their numbers, and some columns."""
+        """Return the log-odds of given rows and columns."""
         subjects, objects = arguments[rows].T
         m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
         m += self.T[subjects] @ self.D1[columns].T + self.T[objects] @ self.D2[columns].T
@@ -72,12 +72,12 @@ class Terms(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Which predicates were seen together, and what is known of each pair.
+    """Co-occurring predicates, and the known predicates of each pair.
 
     Attributes
     ----------
     keys : ndarray of int64
-        ``c * predicates + c'`` of each weight, rising.
+        ``c * predicates + c'`` of each weight, ascending.
     known : csr_array of shape (pairs, predicates)
     """
 
@@ -85,19 +85,19 @@ class Together(NamedTuple):
     known: csr_array
 
     def __call__(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give the weights that cells add up: which cell, from 0, and which weight."""
+        """Return the weights that cells add up: the cell, from 0, and the weight."""
         starts = self.known.indptr.astype(np.int64)
         first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
         owners = np.repeat(np.arange(len(cells)), sizes)
         within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         keys = cells[owners, 1] * self.known.shape[1] + self.known.indices[first[owners] + within]
-        places = np.searchsorted(self.keys[:-1], keys)  # of the last, if a key is above all
+        places = np.searchsorted(self.keys[:-1], keys)  # without the last key, so that positions stay in range
         seen = self.keys[places] == keys if len(self.keys) else np.zeros(len(keys), bool)
         return owners[seen], places[seen]
 
 
 def seen_together(known: csr_array) -> Together:
-    """Collect the ordered pairs of two predicates that some pair of entities lists both."""
+    """Return the ordered pairs of predicates that co-occur in some pair of entities."""
     both = (known.T @ known).tocoo()
     apart = both.row != both.col
     keys = both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart]
@@ -105,18 +105,17 @@ def seen_together(known: csr_array) -> Together:
 
 
 class PairForm:
-    """The form of log-odds, and the way back to terms.
+    """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`.
 
-    For :func:`~polyadic.relations.questions.descend_questions`.
-    The table of vectors holds U, V, T, D1 and D2, one below the other; that of weights W, b and a.
+    The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b and a.
 
     Parameters
     ----------
     schema : Schema
     features : str
-        Of the letters N, F and E.
+        Some of the letters N, F and E.
     rows, columns : bool
-        Whether there are biases of rows, and of columns.
+        Whether to add row and column biases.
     """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
@@ -130,8 +129,8 @@ class PairForm:
         self.vectors = np.cumsum([0, *vectors]).tolist()
         self.weights = np.cumsum([0, together, predicates * columns, pairs * rows]).tolist()
 
-    def __call__(self, cells: NDArray[np.int64]) -> Parts:
-        """Give the parts of the log-odds of cells, shape (n, 2)."""
+    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
+        """Return the terms of the log-odds of cells, shape (n, 2)."""
         r, c = cells.T
         u, v, t, d1, d2, _ = self.vectors
         w, b, a, end = self.weights
@@ -151,10 +150,10 @@ class PairForm:
                 owners.append(np.arange(len(cells)))
                 weights.append(start + numbers)
         at = np.concatenate(weights)
-        return Parts(products, np.concatenate(owners), at, np.ones(len(at)))
+        return CellTerms(products, np.concatenate(owners), at, np.ones(len(at)))
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
-        """Give the terms that tables hold."""
+        """Unpack the tables into terms."""
         from scipy.sparse import csr_array
 
         P = self.predicates

@@ -1,4 +1,4 @@
-"""Logic injected into factorization: rules, and a matrix of pairs of entities x predicates."""
+"""Factorization of a universal schema with injected logic rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Natural
 from polyadic.relations.formulas import Rule, check_predicates
 from polyadic.relations.forward_chaining import Probability, chain
-from polyadic.relations.grounding import Groundings, Unlisted
+from polyadic.relations.grounding import DerivedNegatives, Groundings
 from polyadic.relations.schema import Schema
 from polyadic.relations.universal import UniversalSchema, columns_at
 
@@ -29,45 +29,44 @@ Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
 class InjectedLogic(Model):
-    r"""A universal schema that also learns from rules.
+    r"""Universal schema trained on facts and on logic rules.
 
-    .. math:: \min\ \ell(\text{listed cells, and others drawn}) - \sum_{F} w_F \sum_{g} \log [F_g]
+    .. math:: \min\ \ell(\text{observed cells and sampled negatives}) - \sum_{F} w_F \sum_{g} \log [F_g]
 
-    where :math:`[F_g]` is the probability of the formula :math:`F` with its variables bound to entities
-    (:mod:`~polyadic.relations.grounding`), in each of its groundings :math:`g`
-    (:mod:`~polyadic.relations.grounding`). That is the regime ``"joint"``; the others are what it is measured
-    against. A relation of which no fact is known is learned from rules alone.
+    where :math:`[F_g]` is the probability of the formula :math:`F` in its grounding :math:`g`, with variables bound to
+    entities (:mod:`~polyadic.relations.grounding`). This is the regime ``"joint"``; the other regimes are baselines.
+    Relations without any fact are learned from rules alone.
 
     Parameters
     ----------
     rules : sequence of Rule
-        See :func:`~polyadic.relations.rules.read_rules`.
+        Rules to learn from; see :func:`~polyadic.relations.rules.read_rules`.
     regime : {"joint", "pre", "post", "inference", "mf"}
-        ``"pre"``: what follows from the facts is added to them, then cells are factorized. ``"post"``: cells are
-        factorized, then what follows from predictions is added to those. ``"inference"``: what follows from the facts,
-        without a factorization. ``"mf"``: a factorization without rules. What follows is told by
+        Use of rules. ``"joint"``: rules and facts are learned together. ``"pre"``: derived facts are added before the
+        factorization. ``"post"``: facts are derived from the predictions of a factorization. ``"inference"``: derived
+        facts only. ``"mf"``: a factorization without rules. Facts are derived by
         :func:`~polyadic.relations.forward_chaining.chain`.
     model : UniversalSchema, optional
-        Form and settings of the factorization; by default ``UniversalSchema(features="F")``. Weights of neighbours are
-        there for predicates that were seen together, so a relation without facts has none.
+        Form and settings of the factorization; ``UniversalSchema(features="F")`` by default. Weights of neighbours
+        exist only for predicates that co-occur, so relations without facts have none.
     drawn : int
-        Pairs drawn in each epoch for each grounding that cells give.
+        Number of random groundings per epoch for each grounding with an observed cell.
     closed : bool
-        Whether each fact that follows, like one that is listed, brings false cells of its predicate with it; ``False``
-        as published. Rules alone would have a relation true of everything.
+        Whether derived facts, like observed ones, have sampled negatives (``False`` as published). Without them, rules
+        alone are satisfied by a relation that holds of all pairs.
     threshold : float
-        How likely a prediction must be for rules to apply to it after a factorization.
+        Minimum probability of predictions that rules apply to; regime ``"post"``.
 
     Attributes
     ----------
     schema_ : Schema
-        What it was fitted to, with the reversed pairs if rules swap variables; rows keep their numbers.
+        Training data, with reversed pairs if rules swap variables; rows keep their numbers.
     model_ : UniversalSchema
-        The factorization; absent after inference alone.
+        The factorization; absent in regime ``"inference"``.
     derived_ : csr_array of shape (pairs, predicates)
-        What follows, with probabilities; of ``"inference"`` and ``"post"``.
+        Derived facts with probabilities; regimes ``"inference"`` and ``"post"``.
     counts_ : list of int
-        Groundings of each rule that cells gave; of ``"joint"``.
+        Number of groundings with an observed cell, for each rule; regime ``"joint"``.
 
     References
     ----------
@@ -96,26 +95,31 @@ class InjectedLogic(Model):
     threshold: Probability = 0.5
 
     def check(self) -> None:
-        """Refuse settings out of range, those of the factorization too, and a regime that lacks rules."""
+        """Raise InputError if a setting, also of the factorization, is out of range, or the regime needs rules."""
         super().check()
         if self.model is not None:
             self.model.check()
         if not len(self.rules) and self.regime != "mf":
-            raise InputError(f"the regime {self.regime!r} needs rules")
+            raise InputError(f"regime={self.regime!r} requires rules")
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
         """Fit to a schema.
 
+        Parameters
+        ----------
+        schema : Schema
+            Pairs of entities and their known predicates.
+
         Raises
         ------
         InputError
-            If there is no rule, or one names a predicate that is not there; or as :class:`UniversalSchema` does.
+            If there are no rules, or one has an unknown predicate; or as in :class:`UniversalSchema`.
         """
         self.check()
         del y
         rules = list(self.rules)
         check_predicates(rules, schema.predicates)
-        for name in ("model_", "derived_", "counts_"):  # of a fit before, in another regime
+        for name in ("model_", "derived_", "counts_"):  # left by a previous fit in another regime
             self.__dict__.pop(name, None)
         self.schema_ = schema.with_reversed() if any(_swaps(rule) for rule in rules) else schema
         model = clone(UniversalSchema(features="F") if self.model is None else self.model)
@@ -127,7 +131,9 @@ class InjectedLogic(Model):
             beside: list[Source] = [groundings]
             if self.closed:
                 derived, weight = chain(self.schema_, rules), model.negative_weight
-                beside.append(Unlisted(self.schema_.cells, derived, negatives=model.negatives, weight=weight))
+                beside.append(
+                    DerivedNegatives(self.schema_.cells, derived, n_negatives=model.n_negatives, weight=weight)
+                )
             self.model_ = model.fit(self.schema_, beside=beside)
         else:
             facts = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_
@@ -137,10 +143,25 @@ class InjectedLogic(Model):
         return self
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Give the probabilities that predicates hold of pairs, one predicate for each pair; refuse what is unknown."""
+        """Return the probabilities that predicates hold of pairs, shape (n,).
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Subject and object of each pair.
+        predicates : sequence of str
+            One predicate for each pair.
+
+        Raises
+        ------
+        InputError
+            If a pair or a predicate is unknown, or the lengths differ.
+        """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
-            raise InputError(f"give one predicate for each pair; got {len(predicates)} for {len(pairs)}")
+            raise InputError(
+                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+            )
         rows = [self.schema_.row(*pair) for pair in pairs]
         columns = [self.schema_.column(name) for name in predicates]
         likely = np.zeros(len(rows))
@@ -149,7 +170,18 @@ class InjectedLogic(Model):
         return np.maximum(likely, self.derived_[rows, columns]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
-        """Give the probabilities that some predicates, by column, hold of all pairs, shape (pairs, columns)."""
+        """Return the probabilities of some predicates for all pairs, shape (pairs, columns).
+
+        Parameters
+        ----------
+        columns : array of int of shape (columns,)
+            Columns of the predicates.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist.
+        """
         check_is_fitted(self, "schema_")
         at = columns_at(columns, self.schema_)
         likely = np.zeros((len(self.schema_.pairs), len(at)))
@@ -158,12 +190,12 @@ class InjectedLogic(Model):
         return np.maximum(likely, self.derived_[:, at].toarray()) if hasattr(self, "derived_") else likely
 
     def _with_facts(self, facts: csr_array) -> Schema:
-        """Give the schema with other facts."""
+        """Return the schema with other facts."""
         facts.sort_indices()
         return Schema(self.schema_.pairs, self.schema_.predicates, facts)
 
     def _predicted(self, rules: Sequence[Rule]) -> csr_array:
-        """Give the predictions that are likely enough, of predicates that rules name."""
+        """Return the predictions above the threshold, for predicates of rules."""
         from scipy.sparse import csr_array
 
         columns = np.unique([self.schema_.column(atom.predicate) for rule in rules for atom in rule.atoms])
@@ -173,5 +205,5 @@ class InjectedLogic(Model):
 
 
 def _swaps(rule: Rule) -> bool:
-    """Say whether a rule says something of a pair and of its reverse."""
+    """Return whether a rule has atoms of a pair and of its reverse."""
     return any(a.arguments[::-1] == b.arguments != a.arguments for a in rule.atoms for b in rule.atoms)

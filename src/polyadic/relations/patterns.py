@@ -1,12 +1,12 @@
-"""What a sentence says of two entities: the path of dependencies between their mentions, and the words between them.
+"""Patterns between two entity mentions of a sentence: the dependency path, and the words between them.
 
-Of *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) gets::
+For *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) has the patterns::
 
     path#->appos->president->nmod:of->
     words#, president of
 
-A path goes from the first mention to the second: ``<-nsubj<-`` climbs to the word above, ``->obj->`` descends. The word
-that marks a phrase with its case, such as a preposition, is told with the relation, for it is not on the path itself.
+A path leads from the first mention to the second: ``<-nsubj<-`` goes up to the head, ``->obj->`` down to a dependent.
+The case marker of a phrase, such as a preposition, is appended to its relation, as it is not on the path itself.
 
 References
 ----------
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     Triple = tuple[str, str, str]
 
 PARTS_OF_NAMES = {"compound", "flat", "name", "goeswith", "amod", "punct"}
-"""Relations between the words of a name, without their subtypes; adjectives with a capital, and hyphens."""
+"""Relations within a name, without subtypes; adjectives need a capital letter, and punctuation is a hyphen."""
 MARKED_BY_CASE = {"obl", "nmod"}
-"""Relations whose word of case tells what they mean."""
+"""Relations whose meaning depends on their case marker."""
 
 
 class Mention(NamedTuple):
@@ -43,9 +43,9 @@ class Mention(NamedTuple):
     ----------
     name : str
     first, last : int
-        The words, from 0, both included.
+        First and last word, from 0, inclusive.
     head : int
-        That of them on which the others depend.
+        Syntactic head of the mention.
     """
 
     name: str
@@ -55,15 +55,11 @@ class Mention(NamedTuple):
 
 
 def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
-    """Find the mentions of entities in a sentence.
+    """Find the entity mentions of a sentence.
 
-    Parameters
-    ----------
-    tree : Tree
-    key : str, optional
-        Words with one value of this key in the last column, such as ``Entity=Acme_Corporation``, are a mention of the
-        entity of that name, an underscore for a space. Without a key a mention is a run of words that belong to one
-        proper noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    With a ``key``, words with the same value of this key in the MISC column, such as ``Entity=Acme_Corporation``, are a
+    mention of the entity of that name (underscores for spaces). Without, a mention is a run of words of one proper
+    noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
     runs, first = [], 0
@@ -77,18 +73,18 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
     return runs
 
 
-def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8) -> Iterator[Triple]:
-    r"""Tell what a sentence says of each two entities in it, the one that comes first as the subject.
+def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
+    r"""Yield the patterns between each two entities of a sentence; the first mention is the subject.
 
     Parameters
     ----------
     tree : Tree
     key : str, optional
-        See :func:`mentions`.
-    longest_path : int
-        Dependencies on a path, at most; 0 for no paths.
-    longest_gap : int
-        Words between mentions, at most, if they are to be told; 0 for none. Mentions side by side say nothing.
+        Key of entity names in the MISC column; see :func:`mentions`.
+    max_path : int
+        Maximum number of dependencies on a path; 0 for no paths.
+    max_gap : int
+        Maximum number of words between mentions of a word pattern; 0 for none. Adjacent mentions have no word pattern.
 
     Yields
     ------
@@ -107,28 +103,45 @@ def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longe
     >>> list(patterns(tree))
     [('Ann', 'Acme', 'path#<-nsubj<-join->obj->'), ('Ann', 'Acme', 'words#joined')]
     """
-    check_int("longest_path", longest_path, low=0)
-    check_int("longest_gap", longest_gap, low=0)
+    check_int("max_path", max_path, low=0)
+    check_int("max_gap", max_gap, low=0)
     for subject, object_ in combinations(mentions(tree, key=key), 2):
         if subject.name == object_.name:
             continue
-        if path := _path(tree, subject.head, object_.head, longest_path):
+        if path := _path(tree, subject.head, object_.head, max_path):
             yield subject.name, object_.name, f"path#{path}"
-        if 0 < object_.first - subject.last - 1 <= longest_gap:
+        if 0 < object_.first - subject.last - 1 <= max_gap:
             between = " ".join(form.lower() for form in tree.forms[subject.last + 1 : object_.first])
             yield subject.name, object_.name, f"words#{between}"
 
 
 def pattern_triples(
-    trees: Iterable[Tree], *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8
+    trees: Iterable[Tree], *, key: str | None = None, max_path: int = 5, max_gap: int = 8
 ) -> Iterator[Triple]:
-    """Tell what all sentences say, as :func:`patterns` does of one; for :func:`~.schema.schema_of`."""
+    """Yield the patterns between entities of all sentences, for :func:`~polyadic.schema_of`.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+        Dependency trees of the sentences.
+    key : str, optional
+        Key of entity names in the MISC column, such as ``"Entity"``; by default, runs of proper nouns are entities.
+    max_path : int
+        Maximum number of dependencies on a path; 0 for no paths.
+    max_gap : int
+        Maximum number of words between mentions of a word pattern; 0 for none.
+
+    Yields
+    ------
+    subject, object, predicate : str
+        Names of both entities, and the pattern between them.
+    """
     for tree in trees:
-        yield from patterns(tree, key=key, longest_path=longest_path, longest_gap=longest_gap)
+        yield from patterns(tree, key=key, max_path=max_path, max_gap=max_gap)
 
 
 def _names(tree: Tree) -> list[str]:
-    """Give for each word the number of the proper noun whose name it is part of; empty if there is none."""
+    """Return for each word the number of the proper noun whose name it belongs to; empty for other words."""
     heads = tree.heads.tolist()
 
     def fits(word: int) -> bool:
@@ -142,10 +155,13 @@ def _names(tree: Tree) -> list[str]:
         return head if within and fits(word) else word
 
     tops = np.array([above(word) for word in range(len(tree))], np.int64)
-    for _ in range(len(tree).bit_length()):  # each time twice as far up
+    for _ in range(len(tree).bit_length()):  # pointer doubling
         tops = tops[tops]
     names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()]
-    for words, beside in ((range(len(names)), -1), (reversed(range(len(names))), 1)):  # no name begins or ends so
+    for words, beside in (
+        (range(len(names)), -1),
+        (reversed(range(len(names))), 1),
+    ):  # no name begins or ends with a hyphen
         for word in words:
             within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
             if tree.forms[word] == "-" and not within:
@@ -154,24 +170,24 @@ def _names(tree: Tree) -> list[str]:
 
 
 def _value(misc: str, key: str) -> str:
-    """Give the value of a key in the last column, empty if it is not there."""
+    """Return the value of a key in the MISC column; empty if absent."""
     pairs = (field.partition("=") for field in misc.split("|"))
     return next((value for name, _, value in pairs if name == key), "")
 
 
 def _head(tree: Tree, first: int, last: int) -> int:
-    """Give the first word of a mention whose own head lies outside."""
+    """Return the first word of a mention whose head is outside the mention."""
     return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
-def _path(tree: Tree, start: int, end: int, longest: int) -> str:
-    """Give the path between two words; empty if it is too long, or there is none."""
+def _path(tree: Tree, start: int, end: int, max_length: int) -> str:
+    """Return the path between two words; empty if it is too long or does not exist."""
     up, down = _ancestors(tree, start), _ancestors(tree, end)
     meeting = next((word for word in up if word in down), None)
     if meeting is None:
         return ""
     climbed, descended = up[: up.index(meeting)], down[: down.index(meeting)][::-1]
-    if not 0 < len(climbed) + len(descended) <= longest:
+    if not 0 < len(climbed) + len(descended) <= max_length:
         return ""
     steps = [f"<-{_relation(tree, word)}<-" for word in climbed]
     steps += [f"->{_relation(tree, word)}->" for word in descended]
@@ -181,7 +197,7 @@ def _path(tree: Tree, start: int, end: int, longest: int) -> str:
 
 
 def _ancestors(tree: Tree, word: int) -> list[int]:
-    """Give a word and those above it, up to a root."""
+    """Return a word and its ancestors up to the root."""
     above = [word]
     while (head := int(tree.heads[above[-1]]) - 1) >= 0:
         above.append(head)
@@ -189,7 +205,7 @@ def _ancestors(tree: Tree, word: int) -> list[int]:
 
 
 def _relation(tree: Tree, word: int) -> str:
-    """Give the relation of a word to its head, with its word of case."""
+    """Return the relation of a word to its head, with its case marker."""
     relation = tree.relations[word]
     if relation.split(":")[0] not in MARKED_BY_CASE or ":" in relation:
         return relation
@@ -199,6 +215,6 @@ def _relation(tree: Tree, word: int) -> str:
 
 
 def _lemma(tree: Tree, word: int) -> str:
-    """Give the lemma of a word, or its form where the file tells none."""
+    """Return the lemma of a word, or its form if the file has no lemma."""
     lemma = tree.lemmas[word]
     return (tree.forms[word] if lemma == "_" else lemma).lower()

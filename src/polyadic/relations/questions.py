@@ -1,15 +1,15 @@
-r"""Stochastic descent on losses of log-odds: whatever asks how likely some cells of a matrix are.
+r"""Stochastic gradient descent on losses of the log-odds of matrix cells.
 
-A question is a batch of cells and a judge of their log-odds. Sources of questions are listed cells with others drawn
-beside them, groundings of rules, and anything else that can say how wrong log-odds are and where they should go. A step
-answers the batches of all sources together and moves only the rows of factors that take part.
+A batch consists of cells and a loss of their log-odds. Batches come from several sources: observed cells with sampled
+negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
+the rows of factors that take part.
 
-The log-odds of a cell are products of rows of one table of vectors, and rows of one table of weights times values:
+The log-odds of a cell are products of rows of one table of vectors, plus values times rows of one table of weights:
 
 .. math:: m = \sum_{(i, j)} t_i \cdot t_j + \sum_{(k, x)} x\, w_k.
 
-The penalty is due wherever a vector takes part, :math:`\lambda \|t\|^2` for each product it is in, so that what many
-cells ask about is held as firmly as what few ask about.
+The penalty is paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and
+rare vectors are regularized equally relative to their loss.
 
 References
 ----------
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
     from polyadic.core.forms import Factors
 
-Judge = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
-"""From the log-odds of n cells to a value, the lower the better, and its derivatives, shape (n,)."""
+CellLoss = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
+"""Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""
 MEASURED = 1 << 17
-"""Cells, about, whose loss is measured after each epoch; an epoch of fewer is measured whole."""
+"""Approximate number of cells on which the loss is measured after each epoch."""
 
 
-class Parts(NamedTuple):
-    """What the log-odds of some cells add up.
+class CellTerms(NamedTuple):
+    """Terms of the log-odds of cells.
 
     Attributes
     ----------
     products : list of ndarray of shape (n, 2)
-        Rows of the table of vectors, one product for each cell.
+        Two rows of the table of vectors per cell, for each product.
     owners, weights : ndarray of int of shape (k,)
-        Cells, from 0, and the rows of the table of weights that are added to each.
+        Cells, from 0, and the rows of the table of weights that are added to them.
     values : ndarray of shape (k,)
-        What the weights are multiplied with.
+        Factors of the weights.
     """
 
     products: list[NDArray[np.int64]]
@@ -64,77 +64,77 @@ class Parts(NamedTuple):
 
 
 class LogOdds(Protocol):
-    """A form of log-odds: which vectors and weights explain a cell."""
+    """Form of log-odds: the vectors and weights of a cell."""
 
-    def __call__(self, cells: NDArray[np.int64]) -> Parts:
-        """Give the parts of the log-odds of cells, shape (n, 2)."""
+    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
+        """Return the terms of the log-odds of cells, shape (n, 2)."""
 
 
 class Source(Protocol):
-    """Something that asks about cells."""
+    """Source of batches of cells and their losses."""
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
-        """Yield exactly ``steps`` batches, cells of shape (n, 2) and their judge; together all there is to ask."""
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+        """Yield exactly ``steps`` batches: cells of shape (n, 2) and their loss; together they form one epoch."""
 
 
 class Ridges(NamedTuple):
-    r"""Strength :math:`\lambda` of the penalties of a vector and of a weight, wherever they take part."""
+    r"""Penalty strengths :math:`\lambda` of vectors and of weights, for each occurrence."""
 
     vectors: float
     weights: float
 
 
-class Listed:
-    r"""Listed cells, which are true, each with unlisted cells of its column, which are held to be false.
+class SampledNegatives:
+    r"""Observed cells (positives), each with unobserved cells of its column as sampled negatives.
 
-    Those are drawn anew in each epoch, uniformly from the rows that do not list the column. Of a logistic loss each
-    cell is a question of its own; of ``"bpr"`` the listed cell is to be the likelier of the two:
+    Negatives are sampled anew in each epoch, uniformly from the rows without the column. In the logistic loss each cell
+    has a term of its own; in ``"bpr"`` the positive is compared with the negative:
 
     .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
 
     Parameters
     ----------
     cells : ndarray of int of shape (n, 2)
-        Row and column of each, no two alike.
+        Row and column of each, unique.
     shape : (int, int)
-        Of the matrix.
+        Shape of the matrix.
     loss : {"logistic", "bpr"}
-    negatives : int
-        Cells drawn for each listed one.
+    n_negatives : int
+        Number of negatives per observed cell.
     weight : float
-        :math:`w`, of each drawn cell of the logistic loss.
+        Weight :math:`w` of a negative in the logistic loss.
     """
 
     def __init__(
-        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, negatives: int, weight: float
+        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, n_negatives: int, weight: float
     ) -> None:
         order = np.lexsort((cells[:, 0], cells[:, 1]))
         self.cells, self.shape = cells[order], shape
         self.starts = np.searchsorted(self.cells[:, 1], np.arange(shape[1] + 1))
-        self.loss, self.negatives, self.weight = loss, negatives, weight
+        self.loss, self.n_negatives, self.weight = loss, n_negatives, weight
 
-    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
-        """Yield all listed cells in random order, in ``steps`` batches."""
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], CellLoss]]:
+        """Yield all observed cells in random order, in ``steps`` batches."""
         order = rng.permutation(len(self.cells))
         bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
         for first, last in pairwise(bounds.tolist()):
             listed = self.cells[order[first:last]]
             drawn = self._beside(listed, rng)
-            here = drawn[:, 0] >= 0  # a column that every row lists has none
+            here = drawn[:, 0] >= 0  # a column that holds for every row has no negatives
             if self.loss == "bpr":
-                better = np.tile(listed, (self.negatives, 1))[here]
+                better = np.tile(listed, (self.n_negatives, 1))[here]
                 yield np.concatenate([better, drawn[here]]), _pairs
             else:
                 yield np.concatenate([listed, drawn[here]]), self._cells(len(listed))
 
     def _beside(self, listed: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw cells of the columns of listed ones; row -1 where there is none."""
-        columns = np.tile(listed[:, 1], self.negatives)
+        """Sample negatives from the columns of observed cells; row -1 where none exists."""
+        columns = np.tile(listed[:, 1], self.n_negatives)
         rows = kernels.absent_columns(self.starts, self.cells[:, 0], columns, number=self.shape[0], rng=rng)
         return np.column_stack([rows, columns])
 
-    def _cells(self, listed: int) -> Judge:
-        """Judge cells of which the first are true."""
+    def _cells(self, listed: int) -> CellLoss:
+        """Return the loss of cells of which the first ones are positive."""
 
         def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
             x = (np.arange(len(m)) < listed).astype(m.dtype)
@@ -145,7 +145,7 @@ class Listed:
 
 
 def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-    """Judge cells of which the first half is to be likelier than the second, one by one."""
+    """Return the BPR loss: each cell of the first half should score higher than its counterpart in the second half."""
     better, worse = np.split(m, 2)
     ones = np.ones_like(better)
     slopes = Logistic().grad(ones, better - worse)
@@ -162,34 +162,29 @@ def descend_questions(
     rule: Adagrad | Adam = Adagrad(0.1),  # noqa: B008 frozen
     ridges: Ridges = Ridges(0.01, 0.01),  # noqa: B008 frozen
 ) -> Iterator[Sweep]:
-    """Descend what sources ask, one sweep an epoch.
+    """Minimize the losses of all sources by stochastic gradient descent, one sweep per epoch.
 
     Parameters
     ----------
     form : LogOdds
     start : two floating ndarray of one type, of shape (vectors, rank) and (weights, 1)
-        The tables; they are not changed.
+        Tables of vectors and of weights; not changed.
     sources : sequence of Source
     steps : int
-        Of an epoch.
+        Number of steps per epoch.
     rng : numpy.random.Generator
     rule : Adagrad or Adam
-        Here a step is absolute, not relative to the size of factors: weights start at zero.
+        Steps are absolute, not relative to the size of factors, since weights start at zero.
     ridges : Ridges
 
     Yields
     ------
     Sweep
-        First the start, then the end of each epoch. The objective is that of one epoch of questions, asked once at the
-        start, or of a part of it scaled up.
-
-    Raises
-    ------
-    InputError
-        If the memory would not suffice.
+        The start first, then the end of each epoch. The objective is the loss of one epoch of batches drawn at the
+        start, or of a part of them, scaled up.
     """
-    descent = _Descent(form, start, rule, ridges)
-    measure = _Measure(descent, sources, steps, rng)
+    descent = _CellDescent(form, start, rule, ridges)
+    measure = _EpochLoss(descent, sources, steps, rng)
     while True:
         yield Sweep([table.rows.copy() for table in descent.tables], measure())
         for asked in zip(*(source.epoch(rng, steps) for source in sources), strict=True):
@@ -197,11 +192,11 @@ def descend_questions(
 
 
 class _Table:
-    """Rows of a factor, their gradient, and what the rule remembers of them."""
+    """Rows of a factor, their gradient, and the state of the update rule."""
 
     def __init__(self, rows: NDArray[Any], rule: Adagrad | Adam, ridge: float) -> None:
         layers = 2 + rule.layers
-        if rows.shape[1] == 1:  # without the padding that keeps rows in cache lines of their own
+        if rows.shape[1] == 1:  # without the padding that aligns rows to cache lines
             self.T = np.zeros((len(rows), layers, 1), rows.dtype)
             self.T[:, 0] = rows
         else:
@@ -213,7 +208,7 @@ class _Table:
         self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
 
     def move(self, indices: NDArray[np.int64]) -> None:
-        """Move the rows that took part, each held by the penalty as often as it did."""
+        """Update the rows that took part; the penalty counts each occurrence."""
         rows, counts = np.unique(indices, return_counts=True)
         touched = kernels.Touched(rows, counts.astype(self.T.dtype))
         if self.ridge:
@@ -221,13 +216,13 @@ class _Table:
         self.rule.move(touched, self.penalties, self.T, self.state, pace=self.pace, rank=self.rank)
 
     def penalty(self, indices: NDArray[np.int64]) -> float:
-        """Give the penalties of rows, as often as they take part."""
+        """Return the penalties of rows, once for each occurrence."""
         rows, counts = np.unique(indices, return_counts=True)
         return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
 
 
-class _Descent:
-    """Both tables, and how a batch moves them."""
+class _CellDescent:
+    """Both tables and their updates."""
 
     def __init__(self, form: LogOdds, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
         needed = sum((4 + rule.layers) * factor.nbytes for factor in start)
@@ -236,16 +231,16 @@ class _Descent:
         self.form = form
         self.tables = [_Table(factor, rule, ridge) for factor, ridge in zip(start, ridges, strict=True)]
 
-    def log_odds(self, parts: Parts, n: int) -> NDArray[Any]:
-        """Add up products and weights of n cells."""
+    def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
+        """Return the log-odds of n cells."""
         vectors, weights = self.tables
         m = np.bincount(parts.owners, parts.values * weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
         for product in parts.products:
             m += kernels.cp_predict(product, vectors.T, threads=1)
         return m
 
-    def value(self, cells: NDArray[np.int64], judge: Judge) -> float:
-        """Give what a judge says of cells, and their penalty."""
+    def value(self, cells: NDArray[np.int64], judge: CellLoss) -> float:
+        """Return the loss of cells plus their penalty."""
         parts = self.form(cells)
         vectors, weights = self.tables
         value = judge(self.log_odds(parts, len(cells)))[0]
@@ -253,8 +248,8 @@ class _Descent:
             value += vectors.penalty(np.concatenate([product.ravel() for product in parts.products]))
         return value + weights.penalty(parts.weights)
 
-    def step(self, asked: list[tuple[NDArray[np.int64], Judge]]) -> None:
-        """Ask, and move what took part in the answers."""
+    def step(self, asked: list[tuple[NDArray[np.int64], CellLoss]]) -> None:
+        """Compute gradients of a batch of each source and update the rows that took part."""
         cells = np.concatenate([batch for batch, _ in asked])
         parts, (vectors, weights) = self.form(cells), self.tables
         bounds = np.cumsum([len(batch) for batch, _ in asked])[:-1]
@@ -271,10 +266,10 @@ class _Descent:
             weights.move(parts.weights)
 
 
-class _Measure:
-    """What is asked in one epoch, or in some of its batches: the objective of a descent."""
+class _EpochLoss:
+    """Loss of one epoch, or of some of its batches: the objective of a descent."""
 
-    def __init__(self, descent: _Descent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
+    def __init__(self, descent: _CellDescent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
         self.descent = descent
         batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
         cells = sum(len(batch) for asked in batches for batch, _ in asked)
@@ -283,5 +278,5 @@ class _Measure:
         self.scale = steps / kept
 
     def __call__(self) -> float:
-        """Measure it where the descent is."""
+        """Return the loss at the current parameters."""
         return self.scale * sum(self.descent.value(*question) for question in self.questions)

@@ -1,4 +1,4 @@
-"""RESCAL: entities of one type, many relations between them, one factor for subjects and objects."""
+"""RESCAL: factorization of many relations between entities of one type, with one factor for subjects and objects."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ if TYPE_CHECKING:
 
 
 class RESCAL(Model):
-    r"""One vector for each entity, one matrix for each relation; a triple scores :math:`a_s^\top R_k\, a_o`.
+    r"""RESCAL: one vector per entity and one matrix per relation; triples score :math:`a_s^\top R_k\, a_o`.
 
     .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
               + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
 
-    An entity has one vector as subject and as object, so that what is known of its neighbours reaches it; relations
-    need not be symmetric. Every unlisted triple counts as zero. See :mod:`polyadic.relations.rescal_als`.
+    Since an entity has the same vector as subject and as object, information propagates between neighbours; relations
+    need not be symmetric. Every unobserved triple counts as zero. See :mod:`polyadic.relations.rescal_als`.
 
     Parameters
     ----------
     rank : int
-        Length of the vectors, below the number of entities.
+        Length of the entity vectors, less than the number of entities.
     ridge_A, ridge_R : float
-        :math:`\lambda_A` and :math:`\lambda_R`; 10 as published for kinship, where 0 and 1 tell held-out triples worse.
+        Strengths :math:`\lambda_A` and :math:`\lambda_R` of the L2 penalties. The default of 10 is that published for
+        the kinship data, where 0 and 1 predict held-out triples worse.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep moves A and solves for R.
+        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`. A sweep updates A and solves for R.
     seed : int, optional
-        Of the eigenvectors at which the fit starts; with few entities they are exact.
+        Seed of the initial eigenvectors, which are exact if there are few entities.
     callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
     entity_factors_ : ndarray of shape (n, rank)
-        A.
+        Entity vectors A.
     relation_factors_ : ndarray of shape (K, rank, rank)
-        R.
+        Relation matrices R.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -58,7 +60,7 @@ class RESCAL(Model):
 
     Examples
     --------
-    Who likes whom; ann and bob like cat and dan, one of the four likings is not listed.
+    Ann and bob like cat and dan; one of the four triples is unobserved.
 
     >>> from scipy.sparse import csr_array
     >>> likes = csr_array([[0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
@@ -79,17 +81,18 @@ class RESCAL(Model):
     callback: Callback = None
 
     def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
-        """Fit to all triples.
+        """Fit to all triples, observed or not.
 
         Parameters
         ----------
         X : Entries of shape (n, K, n), or sequence of K sparse arrays of shape (n, n)
-            Triples of subject, relation and object, unlisted ones zero; or the subjects by objects of each relation.
+            Triples of subject, relation and object; or, for each relation, a matrix of subjects by objects. Unobserved
+            triples are zero.
 
         Raises
         ------
         InputError
-            If the data are of another kind, or a parameter is out of range.
+            If the data have another form, or a parameter is out of range.
         """
         self.check()
         del y
@@ -102,30 +105,55 @@ class RESCAL(Model):
         return self
 
     def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of m triples, shape (m,).
+        """Return the scores of triples, shape (m,).
 
         Parameters
         ----------
         subjects, relations, objects : array of int of shape (m,)
+            Numbers of the parts of each triple.
 
         Raises
         ------
         InputError
-            If a number stands for nothing that was fitted, or the lengths differ.
+            If a number is out of range, or the lengths differ.
         """
         s, k = self._pairs("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
         if len(o) != len(s):
-            raise InputError(f"each triple needs an object; got {len(o)} objects for {len(s)} subjects")
+            raise InputError(
+                f"subjects and objects must have the same length; got {len(s)} subjects and {len(o)} objects"
+            )
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
     def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of all objects for m pairs of subject and relation, shape (m, n); refuse unknown numbers."""
+        """Return the scores of all objects for pairs of subject and relation, shape (m, n).
+
+        Parameters
+        ----------
+        subjects, relations : array of int of shape (m,)
+            Numbers of subject and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
+        """
         return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
 
     def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of all subjects for m pairs of object and relation, shape (m, n); refuse unknown numbers."""
+        """Return the scores of all subjects for pairs of object and relation, shape (m, n).
+
+        Parameters
+        ----------
+        objects, relations : array of int of shape (m,)
+            Numbers of object and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
+        """
         return self._ask(*self._pairs("object", objects, relations), backwards=True)
 
     def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
@@ -145,22 +173,24 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise InputError(f"{name} must be a list of whole numbers; got {numbers.dtype} of shape {numbers.shape}")
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < size:
-        raise InputError(f"{name} must lie from 0 to {size - 1}; got {numbers.min()} to {numbers.max()}")
+        raise InputError(f"{name} must be from 0 to {size - 1}; got {numbers.min()} to {numbers.max()}")
     return numbers.astype(np.int64)
 
 
 def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
-    """Give a sparse matrix of subjects by objects for each relation."""
+    """Return a sparse matrix of subjects by objects for each relation."""
     from scipy.sparse import csr_array, issparse
 
     if isinstance(X, Entries):
         return _slices_of_entries(X)
     if not len(X) or not all(issparse(x) and x.shape == (X[0].shape[0],) * 2 for x in X):
         shapes = [np.shape(x) for x in X[:3]]
-        raise InputError(f"relations must be sparse square matrices of one size, at least one; got shapes {shapes}")
+        raise InputError(
+            f"X must have at least one relation, all of them square matrices of one size; got shapes {shapes}"
+        )
     slices = [csr_array(x, dtype=float) for x in X]
     if not all(np.isfinite(x.data).all() for x in slices):
-        raise InputError("relations must be finite; remove what is infinite or NaN")
+        raise InputError("relations must be finite; remove infinite and NaN values")
     return slices
 
 
@@ -170,7 +200,9 @@ def _slices_of_entries(X: Entries) -> list[Any]:
     if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
         raise InputError(f"entries must be triples of shape (n, K, n), not symmetric; got shape {X.shape}")
     if X.unlisted != "zero" or X.weights is not None:
-        raise InputError("RESCAL counts every unlisted triple as zero and all alike; leave weights and 'missing' away")
+        raise InputError(
+            "RESCAL counts every unobserved triple as zero and all triples alike; leave out weights and 'missing'"
+        )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T
     order = np.argsort(relations, kind="stable")

@@ -1,14 +1,14 @@
-r"""Alternating least squares for RESCAL: all relations between entities share one factor.
+r"""Alternating least squares for RESCAL, where all relations share one factor of entities.
 
 .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
           + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
 
-With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the best :math:`R_k` is known:
+With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the optimal :math:`R_k` has a closed form:
 
 .. math:: R_k = V (P * Z_k) V^\top, \qquad Z_k = U^\top X_k U, \qquad P_{ij} = \frac{s_i s_j}{s_i^2 s_j^2 + \lambda_R}.
 
 In these coordinates :math:`A R_k A^\top = U C_k U^\top` with :math:`C_k = s s^\top * P * Z_k`, so the squared error is
-:math:`\|X_k\|^2 - 2 \langle Z_k, C_k \rangle + \|C_k\|^2`, and no matrix of entities by entities is formed.
+:math:`\|X_k\|^2 - 2 \langle Z_k, C_k \rangle + \|C_k\|^2`, and no dense matrix of entities by entities is formed.
 
 References
 ----------
@@ -31,30 +31,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-HALVINGS = 40
-"""Of a step, at most: what is then left of it, a share of 1e-12, no longer changes the objective beyond rounding."""
+MAX_HALVINGS = 40
+"""Maximum number of halvings of a step; a share of 1e-12 changes the objective by rounding errors only."""
 
 
 def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
-    r"""Give the leading eigenvectors of :math:`\sum_k X_k + X_k^\top`, those of largest magnitude.
+    r"""Return the eigenvectors of :math:`\sum_k X_k + X_k^\top` with the largest eigenvalues in magnitude.
 
-    Parameters
-    ----------
-    slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`.
-    rank : int
-        At most ``n - 1``.
-    seed : int, optional
-        Of the Lanczos method; small problems are decomposed exactly.
-
-    Returns
-    -------
-    ndarray of shape (n, rank)
-
-    Raises
-    ------
-    InputError
-        If the rank does not fit.
+    The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
 
     Examples
     --------
@@ -69,35 +53,31 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
 def rescal(
     slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
 ) -> Iterator[Sweep]:
-    r"""Move A, then solve for all R; one sweep does both once.
+    r"""Yield sweeps that update A and then solve for all R.
 
-    The published step for A treats the A on the other side of each relation as fixed,
+    The published update of A keeps the A on the other side of each relation fixed,
 
     .. math:: A \leftarrow \Bigl(\sum_k X_k A R_k^\top + X_k^\top A R_k\Bigr)
               \Bigl(\sum_k R_k A^\top A R_k^\top + R_k^\top A^\top A R_k + \lambda_A I\Bigr)^{-1},
 
-    so it need not lower the objective. But it is the step against the gradient, divided by the positive semidefinite
-    matrix on the right: some part of it does. Hence the whole step is tried first, then its half, its quarter and so
-    on, each with the best R, until the objective is not above that before. Where no part lowers it, the solver ends.
+    so it need not decrease the objective. Its direction is the negative gradient times a positive semidefinite matrix,
+    however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
+    optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
 
     Parameters
     ----------
     slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`, one per relation, rows the subjects; what is not stored is zero.
+        :math:`X_k`, one per relation, subjects in rows; cells not stored are zero.
     start : ndarray of shape (n, R)
-        A to begin with (:func:`rescal_start`); it is not changed.
+        Initial A (:func:`rescal_start`); not changed.
     ridge_A, ridge_R : float
         :math:`\lambda_A` and :math:`\lambda_R`.
 
     Yields
     ------
     Sweep
-        Factors ``[A, R]`` of shapes (n, R) and (K, R, R). First the start with its best R. The objective never rises.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit or a ridge is negative.
+        Factors ``[A, R]`` of shapes (n, R) and (K, R, R), first the start with its optimal R. The objective never
+        increases.
     """
     check_number("ridge_A", ridge_A)
     check_number("ridge_R", ridge_R)
@@ -122,27 +102,27 @@ def guarded(
     reach: Callable[[NDArray[np.float64]], Sweep],
     step: Callable[..., NDArray[np.float64]],
 ) -> Iterator[Sweep]:
-    """Go by steps of A, or parts of them, that never raise the objective.
+    """Take steps of A, or fractions of them, that never increase the objective.
 
     Parameters
     ----------
     start : ndarray of shape (n, R)
     reach : callable
-        From A to the sweep that ends there, of which A is the first factor: the others are the best for it.
+        From A to the sweep that ends there: A is its first factor, the others are optimal given A.
     step : callable
-        From the factors of a sweep to what is added to A.
+        From the factors of a sweep to the update of A.
 
     Yields
     ------
     Sweep
-        First the start. Ends where no part of a step lowers the objective.
+        The start first. Ends when no fraction of a step decreases the objective.
     """
     now = reach(start)
     yield now
     while True:
         A = now.factors[0]
         whole = step(*now.factors)
-        for halving in range(HALVINGS):
+        for halving in range(MAX_HALVINGS):
             reached = reach(A + 0.5**halving * whole)
             if reached.objective <= now.objective:
                 break
@@ -155,16 +135,14 @@ def guarded(
 def relation_factors(
     slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Give the best R for one A, and the squared error that it leaves.
+    r"""Return the optimal R given A, and the change of the squared error.
 
     Parameters
     ----------
     slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`.
     A : ndarray of shape (n, R)
-        Factor of the entities.
     ridge_R : float
-        :math:`\lambda_R`; with 0, the shortest of the best.
+        :math:`\lambda_R`; with 0, the minimum-norm solution.
 
     Returns
     -------
@@ -189,7 +167,7 @@ def relation_factors(
 
 
 def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
-    """Give what the published update adds to A; nothing where its matrix is singular."""
+    """Return the published update of A minus A; zeros where its matrix is singular."""
     gram = A.T @ A
     right = -ridge_A * A
     H = ridge_A * np.eye(A.shape[1])

@@ -1,4 +1,4 @@
-"""Rules measured on facts: how often one is right, and those that are right nearly always."""
+"""Mine implications between two predicates from facts, and measure rules on facts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Mined(NamedTuple):
-    """A rule, how often it is right, and how often it was."""
+    """A mined rule, its confidence and its support."""
 
     rule: Rule
     confidence: float
@@ -30,19 +30,25 @@ class Mined(NamedTuple):
 
 
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
-    r"""Give the implications between two predicates that hold of enough pairs, the most confident first.
+    r"""Mine implications between two predicates, in descending order of confidence.
 
-    They are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and :math:`a(x, y) \Rightarrow
-    a(y, x)`. Confidence is the share of the facts of :math:`a` of which the conclusion is a fact; what is not listed
-    counts as false.
+    The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
+    :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
+    unobserved facts count as false.
 
     Parameters
     ----------
     schema : Schema
+        Pairs of entities and their known predicates.
     confidence : float
-        At least; above 0 and at most 1.
+        Minimum confidence, above 0 and at most 1.
     support : int
-        Facts of :math:`a` of which the conclusion is one, at least.
+        Minimum number of facts of :math:`a` whose conclusion is a fact.
+
+    Returns
+    -------
+    list of Mined
+        Rules with their confidence and support.
 
     Raises
     ------
@@ -81,67 +87,46 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     return sorted(rules, key=lambda mined: (-mined.confidence, -mined.support, str(mined.rule)))
 
 
-class Tried(NamedTuple):
-    """Groundings whose premise is known to hold, and those of them whose conclusion is."""
+class RuleCounts(NamedTuple):
+    """Number of groundings whose premise is known to hold, and number of these whose conclusion is, too."""
 
     premises: int
     right: int
 
 
-def tried(schema: Schema, rule: Rule) -> Tried:
-    """Try a rule on the pairs of a schema; what is not listed counts as false.
+def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
+    """Count the groundings of a rule in a schema whose premise holds, and whose conclusion holds, too.
 
-    A rule that is no implication has no premise: it is tried on all pairs.
-
-    Parameters
-    ----------
-    schema : Schema
-    rule : Rule
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+    Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
 
     Examples
     --------
     >>> from polyadic.relations.rules import parse_rule
     >>> from polyadic.relations.schema import schema_of
     >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> tried(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
-    Tried(premises=2, right=1)
+    >>> count_groundings(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
+    RuleCounts(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
     bindings, known = _grounded(rule, schema)
     size = len(next(iter(bindings.values())))
     premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
     conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
-    return Tried(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
+    return RuleCounts(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
 
 
 class Derivation(NamedTuple):
-    """A rule that concludes a fact, how often it is tried and right, and from which facts: those of each grounding."""
+    """A rule that derives a fact, its counts, and the facts of each grounding."""
 
     rule: Rule
-    tried: Tried
+    counts: RuleCounts
     groundings: list[list[tuple[str, str, str]]]
 
 
 def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str]) -> list[Derivation]:
-    """Give the rules that conclude a fact from others that are known, the most confident first.
+    """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
-    Parameters
-    ----------
-    schema : Schema
-    rules : iterable of Rule
-        Those that are no implication conclude nothing.
-    fact : (str, str, str)
-        Subject, object and predicate; it need not be known.
-
-    Raises
-    ------
-    InputError
-        If a predicate is not there, or the memory would not suffice.
+    Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, and need not be known.
 
     Examples
     --------
@@ -149,8 +134,8 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
     >>> from polyadic.relations.schema import schema_of
     >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
     >>> (found,) = derivations(schema_of(facts), [parse_rule("bought(x, y) => owns(x, y)")], ("Ann", "Tea", "owns"))
-    >>> found.tried, found.groundings
-    (Tried(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
+    >>> found.counts, found.groundings
+    (RuleCounts(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
     """
     found = []
     names, (subject, object_, predicate) = schema.entities, fact
@@ -171,12 +156,12 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
             for at in np.flatnonzero(concluded & holds(rule.formula.premise, known))
         ]
         if others := [facts for facts in groundings if fact not in facts]:
-            found.append(Derivation(rule, tried(schema, rule), others))
-    return sorted(found, key=lambda one: -one.tried.right / one.tried.premises)
+            found.append(Derivation(rule, count_groundings(schema, rule), others))
+    return sorted(found, key=lambda one: -one.counts.right / one.counts.premises)
 
 
 def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
-    """Give what the variables of a rule stand for where its premise may hold, and where atoms are known to."""
+    """Return the bindings of variables where the premise may hold, and a function for where atoms are known to hold."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:

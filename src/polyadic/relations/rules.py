@@ -1,17 +1,17 @@
-r"""Rules about the predicates of pairs of entities, as text.
+r"""Text format of rules over the predicates of entity pairs.
 
-A file has one rule a line; what follows ``#`` is a remark::
+A file has one rule per line; ``#`` begins a comment::
 
-    # a premise, and what follows from it
+    # premise => conclusion
     "X , head of Y"(x, y) => leads(x, y)
     leads(x, y) & !retired(x, x) => works_for(x, y)
-    owns(x, y) => part_of(y, x)                     # the other way round
+    owns(x, y) => part_of(y, x)                     # with variables swapped
     capital_of(x, z) & country_of(z, y) => in(x, y)
-    0.5 parent(x, y) => !parent(y, x)               # counts half as much as the others
+    0.5 parent(x, y) => !parent(y, x)               # weight 0.5
 
-``!`` binds closest, then ``&``, ``|`` and ``=>``; parentheses group. A predicate stands between quotes if its name has
-a space or one of ``( ) & | ! , = # "``, or is a number; between quotes ``\"`` is a quote and ``\\`` a backslash. A
-number before a rule is its weight. All variables stand for all entities.
+Precedence in descending order: ``!``, ``&``, ``|``, ``=>``; parentheses group. A predicate is quoted if its name
+contains a space or one of ``( ) & | ! , = # "``, or is a number; within quotes, ``\"`` is a quote and ``\\`` a
+backslash. A number before a rule is its weight. All variables are universally quantified.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from polyadic.relations.formulas import (
     Implies,
     Not,
     Or,
-    Place,
     Rule,
+    SourceLocation,
     check_predicates,
     is_number,
 )
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
 BLANKS = re.compile(r"\s*")
 TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')
 
-DEEPEST = 50
-"""Levels of a formula; what is done with formulas is done level by level."""
+MAX_DEPTH = 50
+"""Maximum depth of a formula, since formulas are processed recursively."""
 
 
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
-    """Read a file of rules.
+    """Read rules from a file.
 
     Parameters
     ----------
     path : path
-        In UTF-8.
+        UTF-8 file with one rule per line; see :mod:`polyadic.relations.rules`.
     predicates : collection of str, optional
-        Those that there are.
+        Known predicates; by default all are allowed.
 
     Raises
     ------
     InputError
-        If the file cannot be read or holds no rule; or a rule is malformed, names a predicate that there is not, or has
-        a variable that its premise does not bind. The message names file, line and column.
+        If the file cannot be read or has no rules; or a rule is malformed, or has an unknown predicate or an unbound
+        variable. The message has file, line and column.
     """
     rules = []
     for number, line in enumerate(_lines(path), 1):
@@ -71,12 +71,7 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
-    """Read one rule.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_rules`; the file is called ``rule``.
+    """Parse one rule; errors are as in :func:`read_rules`, with ``rule`` as the file name.
 
     Examples
     --------
@@ -84,7 +79,7 @@ def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
     2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
     >>> parse_rule("bought(x, y) => owns(x, z)")
     Traceback (most recent call last):
-    polyadic.core.errors.InputError: rule, line 1, column 17: the premise does not bind z, of which 'owns' is said
+    polyadic.core.errors.InputError: rule, line 1, column 17: the premise does not bind the variable z of 'owns'
     """
     rule = _Reader(text, "rule", 1).whole()
     return _known("rule", [rule] if rule else [], predicates)[0]
@@ -96,24 +91,19 @@ def read_published_rules(
     inverses: Literal["swapped", "columns"] = "swapped",
     predicates: Collection[str] | None = None,
 ) -> list[Rule]:
-    """Read implications between predicates without variables, the form of the rules that were published.
+    """Read rules in the published format: implications between predicates without variables.
 
-    Lines are ``premise => conclusion`` or ``premise => !conclusion``; those that begin with ``//`` are remarks. A
-    premise that ends in ``:INV`` is said of object and subject.
+    Lines are ``premise => conclusion`` or ``premise => !conclusion``; ``//`` begins a comment line. A premise that ends
+    in ``:INV`` has swapped variables.
 
     Parameters
     ----------
     path : path
     inverses : {"swapped", "columns"}
-        Whether to swap the variables of a predicate with ``:INV`` and drop the mark, or, for pairs that have columns of
-        that name, take it as a part of the name.
+        Whether to swap the variables of a predicate with ``:INV`` and remove the mark, or to keep it as part of the
+        name, for schemas with columns of that name.
     predicates : collection of str, optional
-        Those that there are.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or holds no rule, a line has another form, or there is no such predicate.
+        Known predicates; by default all are allowed.
 
     References
     ----------
@@ -131,10 +121,10 @@ def read_published_rules(
         for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
             name = side.strip().removeprefix("!")
             swapped = inverses == "swapped" and name.endswith(":INV")
-            place = Place(str(path), number, start + 1 + side.find(name))
+            place = SourceLocation(str(path), number, start + 1 + side.find(name))
             atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
             atoms.append(Not(atom) if side.strip().startswith("!") else atom)
-        rules.append(Rule(Implies(*atoms), place=Place(str(path), number, 1)))
+        rules.append(Rule(Implies(*atoms), place=SourceLocation(str(path), number, 1)))
     return _known(path, rules, predicates)
 
 
@@ -145,7 +135,7 @@ class _Token(NamedTuple):
 
 
 class _Reader:
-    """A line and how far it is read."""
+    """Recursive-descent parser of a line."""
 
     def __init__(self, line: str, file: str, number: int) -> None:
         self.file, self.number = file, number
@@ -168,7 +158,7 @@ class _Reader:
             if not match:
                 what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
                 what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
-                raise InputError(f"{Place(self.file, self.number, at + 1)}: {what}")
+                raise InputError(f"{SourceLocation(self.file, self.number, at + 1)}: {what}")
             kind = str(match.lastgroup)
             text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
             yield _Token(text if kind == "mark" else kind, text, at + 1)
@@ -180,7 +170,7 @@ class _Reader:
         if token.kind != "name" or not is_number(token.text):
             return 1.0
         if not 0 < (weight := float(token.text)) < math.inf:
-            raise self._fault(f"the weight of a rule is a finite number above 0; found {token.text:.80}")
+            raise self._fault(f"the weight of a rule must be a finite number above 0; found {token.text:.80}")
         self.at += 1
         return weight
 
@@ -212,7 +202,7 @@ class _Reader:
 
     def _inner(self, read: Callable[[], Formula]) -> Formula:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise self._fault("formulas are nested too deeply")
         formula = read()
         self.depth -= 1
@@ -237,8 +227,8 @@ class _Reader:
         token = self.tokens[self.at]
         return token.text if token.kind == "end" else f"{token.text!r:.80}"
 
-    def _place(self) -> Place:
-        return Place(self.file, self.number, self.tokens[self.at].column)
+    def _place(self) -> SourceLocation:
+        return SourceLocation(self.file, self.number, self.tokens[self.at].column)
 
     def _fault(self, what: str) -> InputError:
         return InputError(f"{self._place()}: {what}")
@@ -246,7 +236,7 @@ class _Reader:
 
 def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
     if not rules:
-        raise InputError(f"{path} holds no rule")
+        raise InputError(f"{path} has no rules")
     if predicates is not None:
         check_predicates(rules, predicates)
     return rules

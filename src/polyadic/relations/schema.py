@@ -1,4 +1,4 @@
-"""A universal schema: pairs of entities, and the predicates that are known of them, from text and from tables alike."""
+"""Universal schema data: pairs of entities and the predicates known to hold of them, from text and tables."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Pairs of entities x predicates: which predicates are known to hold of which pairs.
+    """Boolean matrix of entity pairs by predicates: the predicates known to hold of each pair.
 
-    A predicate is anything that can be said of two entities: a relation of a knowledge base, or a pattern of words
-    between their mentions. A pair is ordered: (subject, object).
+    A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
+    ordered: (subject, object).
 
     Parameters
     ----------
     pairs : list of (str, str)
-        Rows, no two alike.
+        Unique pairs: the rows.
     predicates : list of str
-        Columns, no two alike.
+        Unique predicates: the columns.
     cells : csr_array of shape (pairs, predicates)
-        1 at what is known; the columns of a row rise.
+        1 for each known predicate of a pair; columns of a row are in ascending order.
 
     Raises
     ------
     InputError
-        If a name is given twice, the shape does not fit, or the cells are others.
+        If a pair or predicate is a duplicate, the shape does not match, or a cell is not 1.
 
     Examples
     --------
@@ -64,77 +64,77 @@ class Schema:
         if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
             raise InputError("cells must be a csr_array of ones, each cell once and the columns of a row rising")
         if self.cells.dtype.kind not in "iuf":
-            raise InputError(f"cells must be numbers, to be counted; got {self.cells.dtype}")
+            raise InputError(f"cells must be numeric; got {self.cells.dtype}")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
-            raise InputError("a pair or a predicate is named twice")
+            raise InputError("pairs and predicates must be unique; one of them is a duplicate")
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
-        """Give the row of a pair, or say that there is none."""
+        """Return the row of a pair; raise InputError if it does not exist."""
         if (row := self._rows.get((subject, object))) is None:
             raise InputError(f"there is no pair ({subject!r}, {object!r})")
         return row
 
     def column(self, name: str) -> int:
-        """Give the column of a predicate, or say that there is none."""
+        """Return the column of a predicate; raise InputError if it does not exist."""
         if (column := self._columns.get(name)) is None:
             raise InputError(f"there is no predicate {name!r}")
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
-        """Give the rows of the pairs of which a predicate is known to hold, rising."""
+        """Return the rows of pairs of which a predicate is known to hold, in ascending order."""
         column = self.column(name)
         return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
 
     def triples(self) -> Iterator[Triple]:
-        """Give subject, object and predicate of each cell."""
+        """Yield subject, object and predicate of each cell."""
         rows, columns = self.indices.T.tolist()
         for i, j in zip(rows, columns, strict=True):
             yield *self.pairs[i], self.predicates[j]
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """Row and column of each cell, shape (cells, 2), by row and then by column."""
+        """Row and column of each cell, shape (cells, 2), in row-major order."""
         rows = np.repeat(np.arange(len(self.pairs)), np.diff(self.cells.indptr))
         return np.column_stack([rows, self.cells.indices]).astype(np.int64)
 
     @cached_property
     def entities(self) -> list[str]:
-        """Names of entities, in the order in which pairs mention them."""
+        """Names of entities, in the order of their first occurrence in the pairs."""
         return list(dict.fromkeys(name for pair in self.pairs for name in pair))
 
     @cached_property
     def arguments(self) -> NDArray[np.int64]:
-        """Number of the subject and of the object of each pair among the entities, shape (pairs, 2)."""
+        """Numbers of subject and object of each pair, shape (pairs, 2)."""
         number = {name: at for at, name in enumerate(self.entities)}
         return np.array([(number[s], number[o]) for s, o in self.pairs], np.int64).reshape(-1, 2)
 
     @cached_property
     def reversed_rows(self) -> NDArray[np.int64]:
-        """For each row the row of (object, subject), -1 where there is none."""
+        """For each row, the row of (object, subject); -1 if it does not exist."""
         return np.array([self._rows.get((o, s), -1) for s, o in self.pairs], np.int64)
 
     def with_reversed(self) -> Schema:
-        """Add an empty row for each pair whose reverse is missing; the others keep their numbers."""
+        """Return a schema with an empty row for each missing reversed pair; existing rows keep their numbers."""
         missing = [(o, s) for (s, o), at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
         return self._of(self.indices, [*self.pairs, *missing])
 
     def only(self, chosen: ArrayLike) -> Schema:
-        """Keep some cells, all pairs and all predicates.
+        """Return a schema with some of the cells, but all pairs and predicates.
 
         Parameters
         ----------
         chosen : array of bool or of int
-            Of the cells, in the order of :attr:`indices`.
+            Mask or numbers of cells, in the order of :attr:`indices`.
 
         Raises
         ------
         InputError
-            If there is no such cell.
+            If a cell does not exist.
         """
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
         except IndexError as error:
-            raise InputError(f"cells are chosen among {len(self.indices):,}: {error}") from None
+            raise InputError(f"cannot select from {len(self.indices):,} cells: {error}") from None
 
     def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:
         return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
@@ -153,19 +153,20 @@ class Schema:
 
 
 def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = None) -> Schema:
-    """Gather what is known of pairs of entities; a fact that is told twice is one fact.
+    """Build a schema from triples of subject, object and predicate; duplicates count once.
 
     Parameters
     ----------
     triples : iterable of (subject, object, predicate)
+        Names of two entities, and a predicate that holds of them.
     predicates : sequence of str, optional
-        The columns; facts of others are left out, but their pairs are not. By default those that are mentioned, in
-        that order.
+        Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
+        predicates that occur, in that order.
 
     Raises
     ------
     InputError
-        If there is no triple.
+        If there are no triples.
     """
     rows: dict[tuple[str, str], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
@@ -176,18 +177,25 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
         if column >= 0:
             cells.append((row, column))
     if not rows:
-        raise InputError("there is no triple of subject, object and predicate")
+        raise InputError("there are no triples of subject, object and predicate")
     names = list(columns) if predicates is None else list(predicates)
     return Schema(list(rows), names, _ones(np.array(cells, np.int64).reshape(-1, 2), (len(rows), len(names))))
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
-    r"""Read lines of subject, object and predicate between tabs; quotes are letters like others.
+    r"""Read a schema from a tab-separated file with subject, object and predicate on each line.
+
+    Quotation marks have no special meaning.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 file.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a line has other fields; the message names the line.
+        If the file cannot be read, or a line does not have three fields.
 
     Examples
     --------
@@ -206,13 +214,13 @@ def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
         if len(fields) != 3 or not all(fields):
             text = "\t".join(fields)
             raise InputError(
-                f"{path}, line {line}: expected subject, object and predicate between tabs; got {text!r:.200}"
+                f"{path}, line {line}: expected subject, object and predicate separated by tabs; got {text!r:.200}"
             )
         yield fields[0], fields[1], fields[2]
 
 
 def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:
-    """Give a matrix of ones at cells, some of which may be listed twice."""
+    """Return a matrix of ones at cells, which may be duplicates."""
     from scipy.sparse import csr_array
 
     cells = csr_array((np.ones(len(indices)), (indices[:, 0], indices[:, 1])), shape=shape)

@@ -1,4 +1,4 @@
-"""Models of facts: what ``polyadic relations train`` does, callable."""
+"""Train a model of a knowledge graph: the pipeline of ``polyadic relations train``."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FORMS: dict[str, Form] = {
     "tucker": "TuckER",
     "tucker3": "Tucker3",
 }
-"""The form of each method for triples."""
+"""Form of each tensor method."""
 OTHERS: dict[str, type[HornRules | UniversalSchema]] = {"rules": HornRules, "universal": UniversalSchema}
-"""What no tensor is."""
-FEWEST = 100
-"""Facts of which a tenth can choose."""
+"""Model classes of the other methods."""
+MIN_FACTS = 100
+"""Minimum number of triples for model selection on a validation set."""
 
 
 def train_facts(
@@ -51,44 +51,51 @@ def train_facts(
     budget: float | None = BUDGET,
     **options: Any,
 ) -> KnowledgeTensor | HornRules | UniversalSchema:
-    """Learn from facts: triples by the questions that they answer or the rules that they follow, or pairs of entities.
+    """Train a link prediction model on the triples of a knowledge graph, or a universal schema.
 
     Parameters
     ----------
     source : path, Facts or Schema
-        What :func:`~polyadic.relations.facts.read_facts` reads, or, for "universal",
-        :func:`~polyadic.relations.schema.read_schema`.
+        Triples, or a file that :func:`~polyadic.relations.facts.read_facts` reads; for ``"universal"``, a schema or a
+        file that :func:`~polyadic.relations.schema.read_schema` reads.
     method : str
-        A form of triples, of :data:`FORMS`, "rules", or "universal".
+        Model: a tensor factorization (a key of :data:`FORMS`), ``"rules"`` or ``"universal"``.
     validation, known : path or Facts, optional
-        Of triples: facts to predict while learning, and what else is true (:meth:`KnowledgeTensor.fit`). Those of
-        entities and relations that are not in ``source`` are left out.
+        Validation triples, and other true triples that ranks are filtered by; see :meth:`KnowledgeTensor.fit`. Triples
+        with entities or relations that are not in ``source`` are left out. Not for ``"universal"``.
     rules : path or sequence of Rule, optional
-        Of "universal": rules to learn from, too.
+        Rules to learn from in addition to the facts; only for ``"universal"``.
     regime : {"joint", "pre"}
-        Learn rules beside facts (the default), or first add what follows from them.
+        Use of rules: train on rules and facts jointly (the default), or add the facts that rules derive before
+        training.
     add : sequence of str
-        Predicates without facts, which rules conclude.
+        Predicates without facts that occur in conclusions of rules.
     choose : bool
-        Of triples, from 100 on: whether strength and rank that are not given are chosen by the facts of ``validation``,
-        or by some held out (:func:`~polyadic.core.selection.chosen`); if not, the model has the defaults.
+        Whether to select ``strength`` and ``rank``, where not given, on ``validation`` or on a held-out part of the
+        triples (:func:`~polyadic.core.selection.chosen`). Selection needs a tensor method and at least 100 triples;
+        otherwise the defaults are used.
     budget : float, optional
-        Seconds after which nothing more is tried.
+        Time limit of model selection in seconds; no further model is fitted after it.
     **options
-        Settings of the model, which has the defaults: :class:`~polyadic.relations.knowledge.KnowledgeTensor`,
-        :class:`~polyadic.relations.horn_rules.HornRules` or
-        :class:`~polyadic.relations.universal.UniversalSchema`; with rules, ``features`` is "F".
+        Settings of the model: :class:`~polyadic.relations.knowledge.KnowledgeTensor`,
+        :class:`~polyadic.relations.horn_rules.HornRules` or :class:`~polyadic.relations.universal.UniversalSchema`.
+        With rules, ``features`` is ``"F"`` by default.
+
+    Returns
+    -------
+    KnowledgeTensor, HornRules or UniversalSchema
+        The fitted model.
 
     Raises
     ------
     InputError
-        If there is no such method or setting, a setting has no effect, or facts cannot be used.
+        If the method or a setting is unknown, a setting has no effect, or the facts cannot be used.
 
     Examples
     --------
-    >>> told = [("Oslo", "lies_in", "Norway"), ("Bergen", "lies_in", "Norway"), ("Lund", "lies_in", "Sweden")]
+    >>> triples = [("Oslo", "lies_in", "Norway"), ("Bergen", "lies_in", "Norway"), ("Lund", "lies_in", "Sweden")]
     >>> from polyadic import facts_of
-    >>> model = train_facts(facts_of(told), rank=2, seed=0, max_iter=5)
+    >>> model = train_facts(facts_of(triples), rank=2, seed=0, max_iter=5)
     >>> model.objects(["Oslo"], ["lies_in"]).shape
     (1, 5)
     """
@@ -96,43 +103,43 @@ def train_facts(
     cls: Any = OTHERS.get(method, KnowledgeTensor)
     settings = {field.name for field in dataclasses.fields(cls) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
-        raise InputError(f"{unknown[0]} is no setting of {method}; there are {', '.join(sorted(settings))}")
+        raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
     if rules is None and (regime is not None or add):
-        raise InputError("regime and add are for rules; name a file of rules, or leave them out")
+        raise InputError("regime and add are for rules; give rules, or leave them out")
     if method == "universal":
         if rules is not None:
             options = {"features": "F", **options}
         if validation is not None or known is not None:
-            raise InputError("validation and known are for triples; leave them out for universal")
+            raise InputError("validation and known do not apply to method 'universal'; leave them out")
         return _schema(UniversalSchema(**options), source, rules, regime or "joint", add)
     if rules is not None:
-        raise InputError(f"rules are for universal; leave them out for {method}")
+        raise InputError(f"rules need method 'universal'; leave them out for {method!r}")
     if known is not None and validation is None:
-        raise InputError("known is for validation; name facts to predict, or leave it out")
+        raise InputError("known is for validation; give validation facts, or leave it out")
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
-        raise InputError("validation has no fact of entities and relations that are to be learned")
+        raise InputError("every validation fact has an entity or relation without training facts")
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
 
 def _of_triples(
     method: str, facts: Facts, parts: tuple[Facts | None, Facts | None], options: dict[str, Any], budget: Any
 ) -> KnowledgeTensor | HornRules:
-    """Fit a model of triples; nothing is chosen where ``budget`` is False, or facts are few."""
+    """Fit a model of triples; without model selection if ``budget`` is False or there are few facts."""
     held_out, true = parts
     if method == "rules":
         if true is not None:
-            raise InputError("known is for tensors, which stop by validation; leave it out for rules")
+            raise InputError("known does not apply to method 'rules'; leave it out")
         return HornRules(**options).fit(facts, validation=held_out)
     model = KnowledgeTensor(form=FORMS[method], **options)
-    if budget is False or len(facts) < FEWEST:
+    if budget is False or len(facts) < MIN_FACTS:
         return model.fit(facts, validation=held_out, known=true)
     return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:
-    """Read facts by the names of others; those of other names are left out and counted."""
+    """Read facts with the names of other facts; triples with unknown names are left out and counted."""
     if part is None or isinstance(part, Facts):
         return part
     return read_facts(part, entities=facts.entities, relations=facts.relations, unknown="skip")

@@ -1,15 +1,13 @@
-r"""RESCAL whose relations know their entities, with what else is known of the entities beside them.
-
-RESCAL where each relation is between entities of its own, and what is known of entities beside their relations.
+r"""RESCAL with typed relations, each between its own sets of entities, and with attributes of entities.
 
 .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
           + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2 + \tfrac{\lambda_V}{2} \|V\|_F^2
 
 :math:`A_{S_k}` are the rows of entities that can be a subject of relation k, :math:`A_{O_k}` of those that can be an
-object: cells of others do not count. Only Gram matrices of these rows are formed: with
-:math:`A_{S_k}^\top A_{S_k} = P \,\mathrm{diag}(s)\, P^\top`, :math:`A_{O_k}^\top A_{O_k} = Q \,\mathrm{diag}(t)\,
-Q^\top` and :math:`M_k = A_{S_k}^\top X_k A_{O_k}` the best R is :math:`P \frac{P^\top M_k Q}{s t^\top + \lambda_R}
-Q^\top`.
+object; other cells are ignored. Only Gram matrices of these rows are formed: with
+:math:`A_{S_k}^\top A_{S_k} = P \,\mathrm{diag}(s)\, P^\top`,
+:math:`A_{O_k}^\top A_{O_k} = Q \,\mathrm{diag}(t)\, Q^\top` and :math:`M_k = A_{S_k}^\top X_k A_{O_k}` the optimal R is
+:math:`P \frac{P^\top M_k Q}{s t^\top + \lambda_R} Q^\top`.
 
 References
 ----------
@@ -42,31 +40,31 @@ if TYPE_CHECKING:
 
 
 class TypedRESCAL(RESCAL):
-    r"""RESCAL in which a relation is between entities of the types that it is between.
+    r"""RESCAL with typed relations: each relation holds only between entities of its types.
 
     .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
               + \mathrm{ridges}(A, R, V)
 
-    Triples of other types are impossible: they cost nothing to fit and score minus infinity. What is known of entities
-    beside their relations, such as their kind or the words that describe them, shares their vectors.
+    Triples of other types are impossible: they do not enter the loss, and score minus infinity. Attributes of entities,
+    such as categories or words of a description, are factorized jointly and share the entity vectors.
 
     Parameters
     ----------
     rank, ridge_A, ridge_R, max_iter, tol, seed, callback
-        See :class:`~polyadic.relations.rescal.RESCAL`.
+        Settings of the factorization; see :class:`~polyadic.relations.rescal.RESCAL`.
     ridge_V : float
-        Of the attributes' factor.
+        Strength of the L2 penalty of the attribute factor.
     weight : float
-        :math:`\mu`, how much the attributes count.
+        Weight :math:`\mu` of the attributes.
 
     Attributes
     ----------
     entity_factors_, relation_factors_
-        A of shape (n, rank), and R of shape (K, rank, rank).
+        Entity vectors A of shape (n, rank), and relation matrices R of shape (K, rank, rank).
     attribute_factors_ : ndarray of shape (rank, attributes)
-        V; only after a fit with attributes.
+        Attribute factor V; only after a fit with attributes.
     subjects_, objects_ : bool ndarray of shape (K, n)
-        Which entities each relation can have.
+        Possible subjects and objects of each relation.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -77,7 +75,7 @@ class TypedRESCAL(RESCAL):
 
     Examples
     --------
-    Two persons live in two towns; a town lives nowhere.
+    Two persons live in two towns; towns do not live anywhere.
 
     >>> lives = csr_array(([1.0, 1.0], ([0, 1], [2, 3])), shape=(4, 4))
     >>> model = TypedRESCAL(2, ridge_A=0.1, ridge_R=0.1).fit([lives], types=["person", "person", "town", "town"])
@@ -110,17 +108,17 @@ class TypedRESCAL(RESCAL):
         Parameters
         ----------
         X : Entries of shape (n, K, n), or sequence of K sparse arrays of shape (n, n)
-            See :meth:`RESCAL.fit <polyadic.relations.rescal.RESCAL.fit>`.
+            Triples, or one matrix per relation; see :meth:`RESCAL.fit <polyadic.relations.rescal.RESCAL.fit>`.
         types : array of shape (n,), optional
-            The type of each entity, a number or a name: a relation can have entities of all types that it has in
-            ``X`` on that side. By default each entity is its own type: it can be where it was seen.
+            Type of each entity, a number or a name. A relation can have the entities of all types that occur on that
+            side in ``X``. By default each entity is its own type.
         attributes : sparse matrix of shape (n, attributes), optional
-            D; what is not listed is zero.
+            Attributes D; unobserved ones are zero.
 
         Raises
         ------
         InputError
-            If the data do not fit one another, or a parameter is out of range.
+            If the shapes do not match, or a parameter is out of range.
         """
         self.check()
         del y
@@ -130,38 +128,74 @@ class TypedRESCAL(RESCAL):
         self.subjects_, self.objects_ = _possible(slices, types)
         sides = zip(self.subjects_, self.objects_, strict=True)
         domains = [Domain(np.flatnonzero(s), np.flatnonzero(o)) for s, o in sides]
-        beside = None if attributes is None else Beside(csr_array(attributes, dtype=float), self.weight, self.ridge_V)
+        beside = (
+            None if attributes is None else Attributes(csr_array(attributes, dtype=float), self.weight, self.ridge_V)
+        )
         start = rescal_start(slices, rank, seed=self.seed)
-        ridges = Ridges(self.ridge_A, self.ridge_R)
+        ridges = RescalRidges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
-        self.__dict__.pop("attribute_factors_", None)  # of a fit before, with attributes
+        self.__dict__.pop("attribute_factors_", None)  # left by a previous fit with attributes
         if attribute_factors:
             [self.attribute_factors_] = attribute_factors
         return self
 
     def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of m triples, shape (m,); minus infinity for impossible ones."""
+        """Return the scores of triples, shape (m,); minus infinity for impossible ones.
+
+        Parameters
+        ----------
+        subjects, relations, objects : array of int of shape (m,)
+            Numbers of the parts of each triple.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
+        """
         scores = super().predict(subjects, relations, objects)
         k = np.asarray(relations)
         possible = self.subjects_[k, np.asarray(subjects)] & self.objects_[k, np.asarray(objects)]
         return np.where(possible, scores, -np.inf)
 
     def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of all objects for m pairs of subject and relation, shape (m, n).
+        """Return the scores of all objects for pairs of subject and relation, shape (m, n).
 
-        Objects that the relation cannot have score minus infinity; the subject was asked for, and is taken as possible.
+        Impossible objects score minus infinity; the given subject is taken as possible.
+
+        Parameters
+        ----------
+        subjects, relations : array of int of shape (m,)
+            Numbers of subject and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
         """
         return np.where(self.objects_[np.asarray(relations)], super().objects(subjects, relations), -np.inf)
 
     def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of all subjects for m pairs of object and relation, shape (m, n), likewise."""
+        """Return the scores of all subjects for pairs of object and relation, shape (m, n).
+
+        Impossible subjects score minus infinity; the given object is taken as possible.
+
+        Parameters
+        ----------
+        objects, relations : array of int of shape (m,)
+            Numbers of object and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
+        """
         return np.where(self.subjects_[np.asarray(relations)], super().subjects(objects, relations), -np.inf)
 
 
 def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which entities each relation can have as subjects, and as objects."""
+    """Return the possible subjects and objects of each relation."""
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
@@ -176,32 +210,32 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
 
 
 MEMORY = 64 << 20
-"""Budget in bytes for the matrices of groups of entities that are solved together."""
+"""Memory budget in bytes for the matrices of entity groups that are solved together."""
 
 
 class Domain(NamedTuple):
-    """Which entities can be subjects, and which objects, of a relation; sorted numbers, each once."""
+    """Possible subjects and objects of a relation, as sorted unique numbers."""
 
     subjects: NDArray[np.int64]
     objects: NDArray[np.int64]
 
 
-class Beside(NamedTuple):
-    """What is known of entities: a sparse table of entities by attributes, how much it counts, and its ridge."""
+class Attributes(NamedTuple):
+    """Sparse table of entities by attributes, its weight, and its ridge."""
 
     table: Any
     weight: float = 1.0
     ridge: float = 0.0
 
 
-class Ridges(NamedTuple):
-    """Ridges of the entities and of the relations."""
+class RescalRidges(NamedTuple):
+    """Ridges of entities and relations."""
 
     A: float = 0.0
     R: float = 0.0
 
 
-NO_RIDGES = Ridges()
+NO_RIDGES = RescalRidges()
 
 
 def typed_rescal(
@@ -209,54 +243,51 @@ def typed_rescal(
     start: NDArray[Any],
     *,
     domains: Sequence[Domain],
-    ridges: Ridges = NO_RIDGES,
-    beside: Beside | None = None,
+    ridges: RescalRidges = NO_RIDGES,
+    beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Move A, then solve for R and V; one sweep does each once.
+    """Yield sweeps that update A and then solve for R and V.
 
-    Each row of A is moved to its best, the other side of every relation held still, and the whole step is halved until
-    it does not raise the objective: see :func:`~polyadic.relations.rescal_als.rescal`, which this is where every
-    entity can be both in all relations and nothing stands beside.
+    Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
+    objective does not increase; see :func:`~polyadic.relations.rescal_als.rescal`, the special case without types and
+    attributes.
 
     Parameters
     ----------
     slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`; cells outside their domain must not be listed.
+        :math:`X_k`; without cells outside their domain.
     start : ndarray of shape (n, R)
-        A to begin with; it is not changed.
+        Initial A; not changed.
     domains : sequence of Domain
         One per relation.
-    ridges : Ridges
-    beside : Beside, optional
+    ridges : RescalRidges
+    beside : Attributes, optional
         D, of shape (n, attributes).
 
     Yields
     ------
     Sweep
-        Factors ``[A, R]``, or ``[A, R, V]`` with V of shape (R, attributes). The objective never rises.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, a cell lies outside its domain, or a ridge is negative.
+        Factors ``[A, R]``, or ``[A, R, V]`` with V of shape (R, attributes). The objective never increases.
 
     Examples
     --------
     >>> X = csr_array([[0, 1.0, 1.0], [0, 0, 0], [0, 0, 0]])
     >>> domain = Domain(np.array([0]), np.array([1, 2]))
-    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=Ridges(0.1, 0.1))
+    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=RescalRidges(0.1, 0.1))
     >>> next(sweeps).objective > next(sweeps).objective
     True
     """
-    problem = _Problem(slices, domains, Ridges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start))
+    problem = _TypedObjective(
+        slices, domains, RescalRidges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start)
+    )
     yield from guarded(np.array(start, float), problem.reach, problem.step)
 
 
-class _Problem:
-    """The objective as a function of A, and steps that lower it."""
+class _TypedObjective:
+    """The objective as a function of A, and steps that decrease it."""
 
     def __init__(
-        self, slices: Sequence[Any], domains: Sequence[Domain], ridges: Ridges, beside: Beside | None, n: int
+        self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if not len(slices) == len(domains) > 0 or any(X.shape != (n, n) for X in slices):
             raise InputError(
@@ -290,10 +321,10 @@ class _Problem:
         return Sweep([A, R, V], 0.5 * (error + weight * squares + ridge * float(np.vdot(V, V))))
 
     def step(self, A: Array, R: Array, V: Array | None = None) -> Array:
-        """Give what brings each row to its best, the rows that it meets held still."""
+        """Return the step of each row to its optimum, with the other rows fixed."""
         right, size = -self.ridges.A * A, A.shape[1]
         shared = self.ridges.A * np.eye(size)
-        H = np.empty((2 * len(R), size, size))  # of each relation, for its subjects and for its objects
+        H = np.empty((2 * len(R), size, size))  # subject and object side of each relation
         for k, (x, (s, o)) in enumerate(zip(self.inner, self.domains, strict=True)):
             S, O = A[s], A[o]  # noqa: E741
             H[2 * k], H[2 * k + 1] = R[k] @ (O.T @ O) @ R[k].T, R[k].T @ (S.T @ S) @ R[k]
@@ -315,7 +346,7 @@ class _Problem:
 
 
 def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
-    """Give the best matrix of a relation; with ridge 0, the shortest of the best."""
+    """Return the optimal matrix of a relation; with ridge 0, the minimum-norm solution."""
     s, P = np.linalg.eigh(G)
     t, Q = np.linalg.eigh(H)
     W = np.outer(np.maximum(s, 0), np.maximum(t, 0))
@@ -324,7 +355,7 @@ def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
 
 
 def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int64]]:
-    """Group entities that are in the same domains: the domains of each group, and the group of each entity."""
+    """Group entities with the same domains; return the domains of each group, and the group of each entity."""
     places = [part for domain in domains for part in domain]
     if any(p.size and not (p.min() >= 0 and p.max() < n and (np.diff(p) > 0).all()) for p in places):
         raise InputError(f"domains must be sorted numbers of entities below {n}, each once")

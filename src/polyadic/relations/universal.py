@@ -1,15 +1,13 @@
-r"""Universal schemas: what texts and tables say of pairs of entities, in one matrix, completed.
+r"""Universal schemas: factorization of a matrix of entity pairs by relations of tables and patterns of text.
 
-Pairs that were not trained get a vector from the predicates known of them. Vectors of predicates stay as they are. What
-training would then ask of a new row in an epoch, on average over what is drawn, is a convex function of its vector
-alone. With :math:`n_c` of :math:`n` pairs listed by column c and k cells drawn for each, a row that does not list c is
-drawn :math:`\kappa_c = k n_c / (n - n_c)` times, and
+New pairs get a vector by fold-in, with vectors of predicates fixed. The expected loss of a new row per epoch of
+training is a convex function of its vector. With :math:`n_c` of :math:`n` pairs listed by column c and k negatives
+sampled for each, a row without c is sampled :math:`\kappa_c = k n_c / (n - n_c)` times, and
 
 .. math:: \min_u \sum_{c \in r} -\log \sigma(m_c) - \sum_{c \notin r} w \kappa_c \log \sigma(-m_c)
           + \lambda \Big(|r| + \sum_{c \notin r} \kappa_c\Big) \|u\|^2 .
 
-In the loss of pairs of cells, :math:`m_c` is compared with the log-odds of other rows, of some that do not list c and
-some that do, which are drawn once.
+In the BPR loss, :math:`m_c` is compared with the log-odds of a fixed sample of other rows with and without c.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
 from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Listed, Ridges, descend_questions
+from polyadic.relations.questions import Ridges, SampledNegatives, descend_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,37 +46,37 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-COMPARED = 16
-"""Rows of each kind that a cell is compared with."""
+N_COMPARED = 16
+"""Number of rows of each kind that a cell is compared with."""
 SOLVED_AT_ONCE = 256
-"""New rows solved for together."""
-SETTLED, NEWTON_STEPS = 1e-5, 500
-"""Largest element of the gradient that is left, and quasi-Newton steps at most."""
+"""Number of new rows that are solved together."""
+GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
+"""Largest gradient element at convergence, and maximum number of quasi-Newton steps."""
 
 
-class Training(NamedTuple):
-    """How the model was trained: see :class:`~polyadic.relations.universal.UniversalSchema`."""
+class TrainingSettings(NamedTuple):
+    """Settings of training: see :class:`~polyadic.relations.universal.UniversalSchema`."""
 
     loss: str
-    negatives: int
+    n_negatives: int
     negative_weight: float
     ridge: float
     weight_ridge: float
 
 
-class Expected(NamedTuple):
-    r"""What training asks of a row on average.
+class ExpectedLoss(NamedTuple):
+    r"""Expected training loss of a row.
 
     Attributes
     ----------
     listed : ndarray of shape (predicates,)
-        Times that a listed cell is asked about in an epoch.
+        Number of times that an observed cell takes part in an epoch.
     weight : float
-        Of a drawn cell.
+        Weight of a sampled negative.
     drawn : ndarray of shape (predicates,)
         :math:`\kappa`.
     below, above : ndarray of shape (predicates, k)
-        What the log-odds are to be above of where a cell is listed, and below of where it is not; zeros in the logistic
+        Log-odds that observed cells should exceed, and that unobserved cells should stay below; zeros in the logistic
         loss.
     """
 
@@ -89,7 +87,7 @@ class Expected(NamedTuple):
     above: Array
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
-        """Give the loss of log-odds and its derivatives, of shape (rows, predicates) as ``listed`` is."""
+        """Return the loss of log-odds and its derivatives, of the shape (rows, predicates) of ``listed``."""
         from scipy.special import expit
 
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
@@ -101,15 +99,15 @@ class Expected(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random.Generator) -> Expected:
-    """Give what training on a schema asks on average."""
+def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: np.random.Generator) -> ExpectedLoss:
+    """Return the expected training loss of a row of a schema."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, training.negatives * counts / np.maximum(n - counts, 1), 0.0)
+    drawn = np.where(counts < n, training.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
     if training.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return Expected(np.ones(len(counts)), training.negative_weight, drawn, none, none)
+        return ExpectedLoss(np.ones(len(counts)), training.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
-    numbers = np.repeat(np.arange(len(counts)), COMPARED)
+    numbers = np.repeat(np.arange(len(counts)), N_COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
     starts = columns.indptr[numbers]
     places = starts + (rng.random(len(numbers)) * counts[numbers]).astype(np.int64)
@@ -119,39 +117,24 @@ def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random
         np.where(usable, terms.cells(np.column_stack([at, numbers]), schema.cells, schema.arguments), 0.0)
         for at in (np.maximum(out, 0), rows)
     ]
-    below, above = (level.reshape(-1, COMPARED) for level in levels)
-    times = np.where(counts < n, float(training.negatives), 0.0)  # a cell that every row lists is compared with none
-    return Expected(times, 1.0, drawn, below, above)
+    below, above = (level.reshape(-1, N_COMPARED) for level in levels)
+    times = np.where(counts < n, float(training.n_negatives), 0.0)  # predicates of all rows have no negatives
+    return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
 def fold_in(
     terms: Terms,
     known: csr_array,
     arguments: NDArray[np.int64],
-    training: Training,
-    cost: Expected,
+    training: TrainingSettings,
+    cost: ExpectedLoss,
     *,
     row_biases: bool,
 ) -> Terms:
-    """Give the terms with vectors and biases of new rows in place of the old ones.
+    """Return the terms with vectors and biases of new rows in place of the old ones.
 
-    Parameters
-    ----------
-    terms : Terms
-        Of the model.
-    known : csr_array of shape (new pairs, predicates)
-        What is known of them.
-    arguments : ndarray of shape (new pairs, 2)
-        Their entities; -1 for those never seen.
-    training : Training
-    cost : Expected
-    row_biases : bool
-        Whether rows have biases.
-
-    Raises
-    ------
-    InputError
-        If a row does not settle.
+    ``known`` has the known predicates of the new pairs, ``arguments`` their entities (-1 for unseen ones). Raise
+    InputError if a row does not converge.
     """
     rank = terms.V.shape[1]
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
@@ -171,8 +154,8 @@ def fold_in(
     return new
 
 
-def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expected) -> Array:
-    """Minimize over vectors of some rows at once; ``ridges`` is of their shape."""
+def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: ExpectedLoss) -> Array:
+    """Minimize over the vectors of several rows at once; ``ridges`` has their shape."""
     from scipy.optimize import minimize
 
     def objective(flat: Array) -> tuple[float, Array]:
@@ -180,10 +163,10 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
         value, slopes = cost(offsets + u @ V.T, listed)
         return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
 
-    options = {"maxiter": NEWTON_STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
+    options = {"maxiter": MAX_NEWTON_STEPS, "gtol": GRADIENT_TOL, "ftol": 0.0, "maxcor": 20}
     settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(objective(settled.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
-        raise InputError(f"the vectors of {len(listed)} pairs did not settle: {settled.message}")
+    if np.abs(objective(settled.x)[1]).max() > 100 * GRADIENT_TOL * max(1.0, float(ridges.max())):
+        raise InputError(f"the vectors of {len(listed)} pairs did not converge: {settled.message}")
     return np.asarray(settled.x).reshape(ridges.shape)
 
 
@@ -192,15 +175,15 @@ Biases = Literal["none", "columns", "rows", "both"]
 LossName = Literal["logistic", "bpr"]
 
 SCALE = 0.1
-"""Standard deviation of the elements of vectors at the start, the published one."""
+"""Published standard deviation of the initial vectors."""
 STEPS, BATCHES = 128, (16, 1024)
-"""Steps of an epoch by default, and listed cells of one, at least and at most."""
+"""Default number of steps per epoch, and bounds of the default batch size."""
 ROWS = 4096
-"""Of log-odds computed at a time."""
+"""Number of rows of log-odds that are computed together."""
 
 
 class LikelyPair(NamedTuple):
-    """A pair of entities, and how likely a predicate holds of it."""
+    """A pair of entities, and the probability that a predicate holds of it."""
 
     subject: str
     object: str
@@ -208,47 +191,51 @@ class LikelyPair(NamedTuple):
 
 
 class UniversalSchema(Model):
-    r"""Log-odds that predicates hold of pairs of entities, learned from what is known to hold.
+    r"""Universal schema: log-odds that predicates hold of pairs of entities.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
 
     Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
-    and patterns of text alike. Cells that are listed are true; others of the same column, drawn anew in each epoch, are
-    held to be false or at least less likely (:class:`~polyadic.relations.questions.Listed`). Probabilities are
-    those among listed and drawn cells; after the loss ``"bpr"`` only their order within a predicate means something.
+    and patterns of text alike. Observed cells are positives; unobserved cells of the same column, sampled anew in each
+    epoch, are negatives (:class:`~polyadic.relations.questions.SampledNegatives`). Probabilities therefore refer to the
+    ratio of positives to sampled negatives; with the loss ``"bpr"`` only their order within a predicate is meaningful.
 
     Parameters
     ----------
     rank : int
-        Length of vectors.
+        Length of the vectors.
     features : {"F", "N", "E", "NF", "NE", "FE", "NFE"}
-        Terms of the log-odds: factors, neighbours (what else is known of the pair), entities.
+        Terms of the log-odds: factors (F), neighbours (N: other known predicates of the pair) and entities (E).
     loss : {"logistic", "bpr"}
+        Training loss: logistic regression, or Bayesian personalized ranking.
     biases : {"none", "columns", "rows", "both"}
-        :math:`b_c` of columns, :math:`a_r` of rows.
-    negatives : int
-        Cells drawn for each listed one.
+        Biases to learn: :math:`b_c` of columns, :math:`a_r` of rows.
+    n_negatives : int
+        Number of sampled negatives per observed cell.
     negative_weight : float
-        Of each, in the logistic loss.
+        Weight of a sampled negative in the logistic loss.
     ridge, weight_ridge : float
-        :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, wherever it
-        takes part. The first is the published one; the second told held-out paths better than 0.01.
-    step : float
-        Of Adagrad: how far an element moves in its first step.
+        Strength :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, for
+        each occurrence. The default of ``ridge`` is the published value; that of ``weight_ridge`` predicts held-out
+        paths better than 0.01.
+    learning_rate : float
+        Initial learning rate of Adagrad.
     batch : int, optional
-        Listed cells of a step; by default a 128th of all, from 16 to 1,024.
+        Number of observed cells per batch; by default a 128th of all, at least 16 and at most 1,024.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
+        Maximum number of epochs, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
+        Seed of the initialization and of the sampled negatives.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
     schema_ : Schema
-        What it was fitted to.
+        Training data.
     terms_ : Terms
-        U, V, W, T, D1, D2, a and b; T has a row of zeros for entities that were never seen.
+        Parameters U, V, W, T, D1, D2, a and b; T has a row of zeros for unseen entities.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -273,11 +260,11 @@ class UniversalSchema(Model):
     features: Features = "NF"
     loss: LossName = "logistic"
     biases: Biases = "columns"
-    negatives: Count = 1
+    n_negatives: Count = 1
     negative_weight: Positive = 1.0
     ridge: Amount = 0.01
     weight_ridge: Amount = 0.001
-    step: Amount = 0.1
+    learning_rate: Amount = 0.1
     batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 0.0
@@ -290,32 +277,35 @@ class UniversalSchema(Model):
         Parameters
         ----------
         schema : Schema
+            Pairs of entities and their known predicates.
         beside : sequence of Source
-            What else is asked about its cells in each epoch, such as groundings of rules.
+            Further sources of losses of its cells, such as groundings of rules.
 
         Raises
         ------
         InputError
-            If nothing is listed, no cell can be drawn beside what is, or a parameter is out of range.
+            If no cell is observed, no negative can be sampled, or a parameter is out of range.
         """
         self.check()
         del y
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
-            raise InputError("no predicate is known to hold of any pair")
+            raise InputError("the schema has no observed cell: no predicate is known to hold of any pair")
         if not (counts[counts > 0] < len(schema.pairs)).any():
-            raise InputError("every predicate holds of every pair; there is none to tell apart")
+            raise InputError("every predicate holds of every pair, so no negatives can be sampled")
         rng = np.random.default_rng(self.seed)
         form = PairForm(schema, self.features, rows=self._row_biases, columns=self.biases in {"columns", "both"})
         start = [
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
         ]
-        how: dict[str, Any] = {"loss": self.loss, "negatives": self.negatives, "weight": self.negative_weight}
-        sources = [Listed(schema.indices, schema.cells.shape, **how), *beside]
+        how: dict[str, Any] = {"loss": self.loss, "n_negatives": self.n_negatives, "weight": self.negative_weight}
+        sources = [SampledNegatives(schema.indices, schema.cells.shape, **how), *beside]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
         ridges = Ridges(self.ridge, self.weight_ridge)
-        solver = descend_questions(form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges)
+        solver = descend_questions(
+            form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.learning_rate), ridges=ridges
+        )
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
@@ -325,37 +315,76 @@ class UniversalSchema(Model):
         return self.biases in {"rows", "both"}
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Give the probabilities that predicates hold of pairs, one predicate for each pair; refuse what is unknown.
+        """Return the probabilities that predicates hold of pairs, shape (n,).
 
-        What is listed of a pair counts as known, save the predicate that is asked about.
+        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Subject and object of each pair.
+        predicates : sequence of str
+            One predicate for each pair.
+
+        Raises
+        ------
+        InputError
+            If a pair or a predicate is unknown, or the lengths differ.
         """
         check_is_fitted(self)
         if len(pairs) != len(predicates):
-            raise InputError(f"give one predicate for each pair; got {len(predicates)} for {len(pairs)}")
+            raise InputError(
+                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+            )
         rows = [self.schema_.row(*pair) for pair in pairs]
         cells = np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T
         return np.asarray(expit(self.log_odds(cells)))
 
     def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
-        """Give the log-odds of cells of the schema, shape (n, 2), by row and column; refuse others."""
-        check_is_fitted(self)
-        at, shape = np.asarray(cells), self.schema_.cells.shape
-        if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
-            raise InputError(f"cells are whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}")
-        if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
-            raise InputError(f"cells are rows below {shape[0]:,} and columns below {shape[1]:,}")
-        return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
+        """Return the log-odds of cells of the schema, shape (n,).
 
-    def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
-        """Say which known predicates of a pair speak for another one, or against it, and how much.
-
-        The value is in log-odds; its parts are the weights :math:`w_{cc'}` of what is listed of the pair, and the base
-        is what vectors and biases say. A model without neighbours has no parts.
+        Parameters
+        ----------
+        cells : array of int of shape (n, 2)
+            Row and column of each cell.
 
         Raises
         ------
         InputError
-            If there is no such pair or predicate.
+            If a cell is outside the schema.
+        """
+        check_is_fitted(self)
+        at, shape = np.asarray(cells), self.schema_.cells.shape
+        if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
+            raise InputError(f"cells must be whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}")
+        if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
+            raise InputError(
+                f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers"
+            )
+        return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
+
+    def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
+        """Attribute the log-odds of a predicate to the other known predicates of the pair.
+
+        The contributions are the weights :math:`w_{cc'}` of the known predicates of the pair, and the base is the
+        contribution of vectors and biases. A model without neighbours has no contributions.
+
+        Parameters
+        ----------
+        pair : (str, str)
+            Subject and object.
+        predicate : str
+            Predicate to explain.
+
+        Returns
+        -------
+        Explanation
+            Explanation of the log-odds.
+
+        Raises
+        ------
+        InputError
+            If the pair or the predicate is unknown.
 
         Examples
         --------
@@ -374,7 +403,18 @@ class UniversalSchema(Model):
         return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
 
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
-        """Give the log-odds of all pairs for some columns, shape (pairs, columns); refuse columns that are not."""
+        """Return the log-odds of all pairs for some predicates, shape (pairs, columns).
+
+        Parameters
+        ----------
+        columns : array of int of shape (columns,)
+            Columns of the predicates.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist.
+        """
         check_is_fitted(self)
         schema = self.schema_
         at = columns_at(columns, schema)
@@ -386,14 +426,16 @@ class UniversalSchema(Model):
         return m
 
     def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
-        """Give the pairs of which a predicate most likely holds, the likeliest first.
+        """Return the pairs with the highest probability of a predicate, in descending order.
 
         Parameters
         ----------
         predicate : str
+            Name of the predicate.
         n : int
+            Maximum number of pairs.
         listed : bool
-            Whether to name those of which it is known.
+            Whether to include pairs of which the predicate is known to hold.
         """
         check_int("n", n, low=1)
         check_is_fitted(self)
@@ -406,12 +448,25 @@ class UniversalSchema(Model):
         return [LikelyPair(*self.schema_.pairs[row], float(expit(scores[row]))) for row in rows]
 
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
-        """Give the predicates whose vectors are most like that of one, with the cosines; refuse models without."""
+        """Return the predicates with the most similar vectors, and their cosine similarities.
+
+        Parameters
+        ----------
+        predicate : str
+            Name of the predicate.
+        n : int
+            Maximum number of similar predicates.
+
+        Raises
+        ------
+        InputError
+            If the predicate is unknown, or the model has no vectors.
+        """
         check_is_fitted(self)
         check_int("n", n, low=1)
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
-            raise InputError("a model of neighbours alone has no vectors; give it the feature F or E")
+            raise InputError("a model with features='N' has no vectors; train one with the feature F or E")
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         cosines = vectors @ vectors[at]
@@ -420,44 +475,44 @@ class UniversalSchema(Model):
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
 
     def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
-        """Rank the pairs for each predicate of some facts: theirs are true, others that were not learned false.
+        """Rank all pairs for each predicate of test triples, as positives, against pairs without it in training.
 
         Parameters
         ----------
         test : iterable of tuple
-            Subject, object and predicate; facts that were learned are left out, with a warning.
+            Subject, object and predicate of each triple; training triples are left out with a warning.
 
         Raises
         ------
         InputError
-            If the model lacks a pair or predicate, or nothing is left.
+            If a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_
         cells = np.array([(schema.row(s, t), schema.column(p)) for s, t, p in test], np.int64).reshape(-1, 2)
         if not len(cells):
-            raise InputError("there is no fact to predict")
+            raise InputError("there are no test facts")
         new = np.array(schema.cells[*cells.T] == 0).ravel()
         if not new.any():
-            raise InputError("all facts to predict were learned")
+            raise InputError("all test facts are training facts")
         if not new.all():
             seen = len(cells) - int(new.sum())
-            what = f"{seen:,} of {len(cells):,} facts to predict were learned; left out"
+            what = f"left out {seen:,} of {len(cells):,} test facts, which are training facts"
             warnings.warn(what, SeenFactsWarning, stacklevel=2)
         return ranked_cells(
             lambda column: self.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
         )
 
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
-        """Give the probability of every predicate of the model for pairs that it was not trained on.
+        """Predict the probabilities of all predicates for pairs that are not in the training data (fold-in).
 
-        Vectors of pairs are those that training would settle at, given what is known of them; see
-        :mod:`polyadic.relations.universal`. Entities that were never seen have none.
+        Vectors of new pairs minimize the expected training loss given their known predicates; see
+        :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
 
         Parameters
         ----------
         schema : Schema
-            New pairs, or known ones of which other things are known; predicates that the model lacks say nothing.
+            New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
 
         Returns
         -------
@@ -466,12 +521,12 @@ class UniversalSchema(Model):
         Raises
         ------
         InputError
-            If the model lacks all of the predicates, or the memory would not suffice.
+            If all predicates are unknown to the model, or memory is too small.
         """
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
         _check_room(*known.shape)
-        training = Training(self.loss, self.negatives, self.negative_weight, self.ridge, self.weight_ridge)
+        training = TrainingSettings(self.loss, self.n_negatives, self.negative_weight, self.ridge, self.weight_ridge)
         cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
         terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
         likely, every = np.empty(known.shape), np.arange(known.shape[1])
@@ -480,13 +535,13 @@ class UniversalSchema(Model):
         return likely
 
     def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
-        """Give the cells of another schema in the columns of this one, and its entities by the numbers of this one."""
+        """Return the cells and entities of another schema in the numbering of this model."""
         from scipy.sparse import csr_array
 
         mine = {name: at for at, name in enumerate(self.schema_.predicates)}
         columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
         if (columns < 0).all():
-            raise InputError("the model knows none of these predicates")
+            raise InputError("all predicates are unknown to the model")
         rows, places = schema.indices.T
         here = columns[places] >= 0
         shape = len(schema.pairs), len(mine)
@@ -497,15 +552,13 @@ class UniversalSchema(Model):
 
 
 def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
-    """Give columns by number, and refuse those that a schema lacks."""
+    """Return column numbers as an array; raise InputError if one is out of range."""
     at, number = np.asarray(columns), len(schema.predicates)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
-        raise InputError(
-            f"columns are whole numbers, several in a list, from 0 and below {number:,}; got {columns!r:.60}"
-        )
+        raise InputError(f"columns must be a list of whole numbers from 0 to {number - 1:,}; got {columns!r:.60}")
     return at.astype(np.int64)
 
 
 def _check_room(pairs: int, predicates: int) -> None:
-    what = f"what is said of {pairs:,} pairs by {predicates:,} predicates"
-    check_memory(8.0 * pairs * predicates, what, "ask about fewer at a time")
+    what = f"a matrix of {pairs:,} pairs by {predicates:,} predicates"
+    check_memory(8.0 * pairs * predicates, what, "predict fewer at a time")

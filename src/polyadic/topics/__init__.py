@@ -1,4 +1,4 @@
-"""Topics of documents."""
+"""Topic models of documents."""
 
 from polyadic.core.lazy import attach
 

@@ -1,4 +1,4 @@
-"""What all models of topics share: a non-negative table of documents and words, and factors of both."""
+"""Common interface of topic models: a non-negative table of documents by words, and factors of both."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from polyadic.core.model import Transformer, learned
 
 
 class Topics(Transformer, ABC):
-    """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
+    """Base class of models with one row of ``components_`` per topic and one row of ``row_factors_`` per document."""
 
     components_: NDArray[Any] = learned()
     row_factors_: NDArray[Any] = learned()
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to a table with a row for each document."""
+        """Fit to a table with one row per document."""
 
     @abstractmethod
     def transform(self, X: Any) -> NDArray[Any]:
-        """Give the factors of other documents, with the topics as they are (fold-in)."""
+        """Return the factors of other documents with the topics fixed (fold-in)."""
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit to a table, and give the factors of its rows."""
+        """Fit to a table and return the factors of its rows."""
         return self.fit(X, y).row_factors_
 
     def __sklearn_tags__(self) -> Any:
-        """Say that tables may be sparse, values must not be negative, and factors are of single precision."""
+        """Declare sparse input, non-negative values and single-precision output."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
-        """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""
+        """Return a canonical non-negative CSR table; with ``unknown``, dense cells that are not NaN."""
         finite: Any = "allow-nan" if unknown and not issparse(X) else True
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
         if unknown and not issparse(x):

@@ -1,7 +1,7 @@
-r"""Two non-negative factors of a table, :math:`X \approx W H^\top`, by coordinates or by products.
+r"""Two-factor non-negative factorization, :math:`X \approx W H^\top`, by coordinate descent or multiplicative updates.
 
-Both factors are improved by the same half-step, rows that do not depend on one another given the other factor:
-:class:`Squares` minimizes over one coordinate after another (HALS), :class:`Divergence` multiplies.
+Both factors are updated by the same half-step, whose rows are independent given the other factor: :class:`Squares`
+minimizes over one coordinate after another (HALS), and :class:`Divergence` multiplies.
 
 References
 ----------
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-FLOOR = 1e-12
-"""What a model value that is divided by is at least."""
-SMALLEST = 1e-25
-"""What the largest value of a table is at least, for products of factors not to vanish."""
-TINY = 1e-30
-"""What a factor that is divided by is at least."""
-LEAST_RATIO = 0.5
-"""What is left of an element of a factor beyond; with zero, a topic in ten of separate ones was lost on the way."""
-LARGEST_RATIO = 4.0
-"""What the change of a factor is taken for at most, where products go on from it."""
-STEP, SHORTER, LONGER, LIMIT_GROWS = 0.5, 1.5, 1.05, 1.01
-"""How far beyond its last change a factor is taken, and how that changes, as in section 3 of Ang and Gillis."""
+MIN_MODEL = 1e-12
+"""Smallest model value in a denominator."""
+MIN_LARGEST_VALUE = 1e-25
+"""Smallest allowed maximum of a table; with smaller values products of factors would underflow."""
+MIN_FACTOR = 1e-30
+"""Smallest factor value in a denominator."""
+MIN_RATIO = 0.5
+"""Smallest factor by which extrapolation may shrink an element; with 0, one in ten separable topics was lost."""
+MAX_RATIO = 4.0
+"""Largest ratio of new to old values used in multiplicative extrapolation."""
+FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
+"""Initial extrapolation step and its adaptation, as in section 3 of Ang and Gillis."""
 
 
-class Cells(NamedTuple):
-    """A table whose cells count by their weights.
+class WeightedCells(NamedTuple):
+    """A table whose cells have weights.
 
     Attributes
     ----------
     table : csr_array of float32
-        Listed cells, each once; zeros may be among them.
-    weights : ndarray of shape (listed,), optional
-        Theirs; ones without.
+        Observed cells, each stored once; zeros may be among them.
+    weights : ndarray of shape (observed,), optional
+        Weights of observed cells; ones by default.
     zero_weight : float
-        The weight of each cell that is not listed, which is zero; 0 if it is unknown.
+        Weight of each unobserved cell, whose value is zero; 0 if unobserved cells are missing.
     """
 
     table: csr_array
     weights: Array | None = None
     zero_weight: float = 1.0
 
-    def turned(self) -> Cells:
-        """Give the table with rows as columns."""
+    def turned(self) -> WeightedCells:
+        """Return the transposed table."""
         turned = csr_array(self.table.T)
         if self.weights is None:
             return self._replace(table=turned)
@@ -72,13 +72,13 @@ class Cells(NamedTuple):
         return self._replace(table=turned, weights=csr_array(weights.T).data)
 
     def entries(self) -> kernels.RowEntries:
-        """Give what the loops take: how each listed cell differs from one that is not."""
+        """Return the input of the kernels: how each observed cell differs from an unobserved one."""
         x = self.table
         w = np.ones_like(x.data) if self.weights is None else self.weights
         return kernels.RowEntries(x.indptr, x.indices, (w - self.zero_weight).astype(np.float32), w * x.data)
 
     def constant(self, beta: float) -> float:
-        """Add up the terms of the divergence in which there is no model."""
+        """Return the sum of the terms of the divergence that do not depend on the model."""
         x = self.table.data.astype(float)
         if beta == 1:
             terms = xlogy(x, x) - x
@@ -89,27 +89,15 @@ class Cells(NamedTuple):
         return float(terms.sum() if self.weights is None else terms @ self.weights.astype(float))
 
 
-def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float) -> Cells:
-    """Give the cells of a table for a divergence; where it needs every cell that counts, all are listed.
+def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float) -> WeightedCells:
+    """Return weighted cells for a divergence; store all cells where the divergence requires it (beta not 1 or 2).
 
-    Parameters
-    ----------
-    table : csr_array of float32
-    weights : sparse matrix or array of the same shape, optional
-        Those of listed cells.
-    zero_weight : float
-        That of the others.
-    beta : float
-        Of the divergence; see :class:`Divergence`.
-
-    Raises
-    ------
-    InputError
-        If weights do not fit, values are not above zero where they must be or too small, or memory would not do.
+    Raise InputError if weights do not match, values are too small or not positive where they must be, or memory is too
+    small.
     """
     largest = float(table.data.max(initial=0))
-    if 0 < largest < (SMALLEST if beta == 2 else 100 * FLOOR):
-        raise InputError(f"the largest value, {largest:g}, is too small for single precision; multiply the table")
+    if 0 < largest < (MIN_LARGEST_VALUE if beta == 2 else 100 * MIN_MODEL):
+        raise InputError(f"the largest value, {largest:g}, is too small for single precision; rescale the table")
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     w = None
     if weights is not None:
@@ -119,7 +107,7 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
             raise InputError("weights must be finite, not negative, and not all zero")
     if zero_weight and beta not in {1, 2}:
-        resources.check_memory(24.0 * np.prod(table.shape), "a table of all cells", "take loss='squared' or 'kl'")
+        resources.check_memory(24.0 * np.prod(table.shape), "a dense table of all cells", "use loss='squared' or 'kl'")
         every = np.full(table.shape, zero_weight, np.float32)
         every[rows, table.indices] = 1 if w is None else w
         columns = np.tile(np.arange(table.shape[1], dtype=np.int32), len(every))
@@ -127,32 +115,31 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         table, w, zero_weight = csr_array((table.toarray().ravel(), columns, starts), table.shape), every.ravel(), 0.0
     if beta == 0 and len(table.data) and table.data.min() <= 0:
         raise InputError(
-            "the divergence of beta 0 needs values above zero; leave zeros out of a sparse table,"
-            " with unlisted='missing'"
+            "loss=0 (Itakura-Saito) requires positive values; leave zeros out of a sparse table,"
+            " with unobserved='missing'"
         )
-    return Cells(table, w, zero_weight)
+    return WeightedCells(table, w, zero_weight)
+
+
+def entries_of(counts: csr_array) -> kernels.RowEntries:
+    """Return the rows of a count table in the layout of the numba kernels."""
+    return kernels.RowEntries(counts.indptr, counts.indices, np.zeros_like(counts.data), counts.data)
 
 
 class Squares:
-    r"""A half-step on :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac{\mu}{2} \|U\|^2`, by coordinates.
+    r"""Half-step of :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac{\mu}{2} \|U\|^2` by coordinate descent.
 
-    Parameters
-    ----------
-    cells : Cells
-        With the rows of the factor that is improved as rows.
-    l1, l2 : float
-        :math:`\lambda` and :math:`\mu`.
-    threads : int
+    Rows of ``cells`` are those of the factor that is updated; ``l1`` and ``l2`` are :math:`\lambda` and :math:`\mu`.
     """
 
-    def __init__(self, cells: Cells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
+    def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
         self.alike = cells.weights is None and cells.zero_weight == 1
         self.constant = cells.constant(2.0)
-        self.table = spread(cells.table) if self.alike else cells.table  # only then is it multiplied by
+        self.table = spread(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Improve ``U`` in place; give the weighted squares, of the ``U`` that was given, without penalties."""
+        """Update ``U`` in place and return the weighted squared error of the ``U`` passed in, without penalties."""
         if not self.alike:
             return self.solve(U, V, passes=passes)
         G = V.T @ V
@@ -161,7 +148,7 @@ class Squares:
         return self.constant - product + squares
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
-        """Improve each row of ``U`` until it settles, in place."""
+        """Update each row of ``U`` in place until convergence."""
         base = self._with_ridge(self.cells.zero_weight * (V.T @ V))
         ridge = self._ridge(U)
         value = kernels.nonnegative_rows(
@@ -170,99 +157,100 @@ class Squares:
         return value + self.constant - ridge
 
     def penalty(self, U: Array) -> float:
-        """Give both penalties."""
+        """Return the sum of both penalties."""
         return self._ridge(U) + (self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0)
 
     def _ridge(self, U: Array) -> float:
         return 0.5 * self.l2 * float((U.astype(float) ** 2).sum()) if self.l2 else 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Go on from ``new`` by a share of the way there from ``old``, but not to less than half."""
-        return np.maximum(new + np.float32(step) * (new - old), np.float32(LEAST_RATIO) * new)
+        """Extrapolate from ``old`` through ``new`` by ``step``, but shrink no element below half of ``new``."""
+        return np.maximum(new + np.float32(step) * (new - old), np.float32(MIN_RATIO) * new)
 
     def _with_ridge(self, G: Array) -> Array:
         return G + np.float32(self.l2) * np.eye(len(G), dtype=np.float32) if self.l2 else G
 
 
 class Divergence:
-    r"""A half-step on :math:`\sum w \, d_\beta(x, m) + \lambda \sum U`, by products that never raise it.
+    r"""Half-step of :math:`\sum w \, d_\beta(x, m) + \lambda \sum U` by multiplicative updates; it never increases.
 
-    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito,
-    and between them and 2, half the square, :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}}
-    {\beta (\beta - 1)}`. Cells that are not listed must have the weight 0 unless :math:`\beta = 1`.
+    :math:`\beta = 1` is the Kullback-Leibler divergence :math:`x \log(x / m) - x + m`, 0 that of Itakura and Saito, and
+    between them and 2, half the square,
+    :math:`\frac{x^\beta + (\beta - 1) m^\beta - \beta x m^{\beta - 1}} {\beta (\beta - 1)}`. Unobserved cells must have
+    weight 0 unless :math:`\beta = 1`.
     """
 
-    def __init__(self, cells: Cells, *, beta: float, l1: float = 0.0, threads: int) -> None:
+    def __init__(self, cells: WeightedCells, *, beta: float, l1: float = 0.0, threads: int) -> None:
         if cells.zero_weight and beta != 1:
             raise ValueError(f"zeros must be listed for beta={beta}")
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
     def improve(self, U: Array, V: Array, *, passes: int = 1, tol: float = 0.0) -> float:
-        """Improve ``U`` in place; give the divergence, of the ``U`` that was given, without penalties."""
+        """Update ``U`` in place and return the divergence of the ``U`` passed in, without penalties."""
         base = self.cells.zero_weight * V.sum(axis=0, dtype=float)
-        how = {"base": base, "beta": self.beta, "floor": FLOOR, "l1": self.l1, "threads": self.threads}
+        how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
-        """Improve each row of ``U`` until it settles, in place."""
+        """Update each row of ``U`` in place until convergence."""
         return self.improve(U, V, passes=passes, tol=tol)
 
     def penalty(self, U: Array) -> float:
-        """Give the penalty."""
+        """Return the L1 penalty."""
         return self.l1 * float(U.sum(dtype=float)) if self.l1 else 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Go on from ``new`` by a share of the way there from ``old``, in logarithms: what is positive stays so."""
-        ratio = new / np.maximum(old, np.float32(TINY))
-        return np.asarray(new * np.minimum(ratio, np.float32(LARGEST_RATIO)) ** np.float32(step))
+        """Extrapolate from ``old`` through ``new`` in log space, so that positive elements stay positive."""
+        ratio = new / np.maximum(old, np.float32(MIN_FACTOR))
+        return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
 class Half(Protocol):
-    """A half-step: improve a factor for the other."""
+    """A half-step: update one factor, the other fixed."""
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Improve ``U`` in place; give the objective, of the ``U`` that was given, without penalties."""
+        """Update ``U`` in place and return the objective of the ``U`` passed in, without penalties."""
 
     def penalty(self, U: Array) -> float:
-        """Give what is added to the objective."""
+        """Return the penalty that is added to the objective."""
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Go on from ``new`` by a share of the way there from ``old``."""
+        """Extrapolate from ``old`` through ``new`` by ``step``."""
 
 
 def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
-    """Improve both factors in turn, with extrapolation; no sweep raises the objective.
+    """Update both factors in turn, with extrapolation; no sweep increases the objective.
 
-    Each factor is taken beyond where its half-step brought it, in the direction of its last change. Where that is no
-    better than the sweep before, the half-steps are done again without, and go less far beyond from then on. Takes a
-    quarter to half as many sweeps as half-steps alone.
+    After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
+    than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
+    shorter. This takes a quarter to half as many sweeps as half-steps alone.
 
     Parameters
     ----------
     rows, columns : Squares, Divergence or another half-step
-        Of the table, and of the same table turned.
+        Half-steps of the table and of its transpose.
     start : list of ndarray
-        :math:`W` and :math:`H`, float32; they are not changed.
+        :math:`W` and :math:`H`, float32; not changed.
     inner : int
-        Passes over a factor before the other has its turn.
+        Number of passes over one factor before the other is updated.
 
     Yields
     ------
     Sweep
-        First the start.
+        The start first.
     """
     (W, H), (W_last, H_last), (W_tried, H_tried) = start, start, start
-    value, step, limit, reach = np.inf, STEP, 1.0, 0.0
+    value, step, limit, reach = np.inf, FIRST_STEP, 1.0, 0.0
     while True:
         W_new = W_tried.copy()
         objective = rows.improve(W_new, H_tried, passes=inner) + rows.penalty(W_tried) + columns.penalty(H_tried)
         if not reach or objective <= value:
             W, H, value, reach = W_tried, H_tried, objective, step
             yield Sweep([W, H], value)
-            step, limit = min(limit, LONGER * step), min(1.0, LIMIT_GROWS * limit)
+            step, limit = min(limit, STEP_GROWTH * step), min(1.0, LIMIT_GROWTH * limit)
         else:
-            step, limit, reach = step / SHORTER, step, 0.0
+            step, limit, reach = step / STEP_SHRINK, step, 0.0
             W_new = W.copy()
             rows.improve(W_new, H, passes=inner)
         W_tried = rows.beyond(W_new, W_last, reach) if reach else W_new
@@ -272,40 +260,33 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
         W_last, H_last = W_new, H_new
 
 
-def level(cells: Cells, rank: int) -> float:
-    """Give what both factors are about, for the model to have the mean of the table."""
+def level(cells: WeightedCells, n_components: int) -> float:
+    """Return the mean size of factor elements for which the model has the mean of the table."""
     w = cells.weights
     total = cells.table.data.sum(dtype=float) if w is None else (w * cells.table.data).sum(dtype=float)
     listed = cells.table.nnz if w is None else float(w.sum(dtype=float))
     others = cells.zero_weight * (np.prod(cells.table.shape, dtype=float) - cells.table.nnz)
-    return float(np.sqrt(max(total, 1e-30) / max(listed + others, 1e-30) / rank))
+    return float(np.sqrt(max(total, 1e-30) / max(listed + others, 1e-30) / n_components))
 
 
-def uniform(cells: Cells, rank: int, *, rng: np.random.Generator) -> list[Array]:
-    """Draw both factors, for the model to have about the mean of the table."""
-    size = level(cells, rank)
-    return [(size * rng.random((n, rank)) * 2).astype(np.float32) for n in cells.table.shape]
+def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator) -> list[Array]:
+    """Draw both factors uniformly such that the model has about the mean of the table."""
+    size = level(cells, n_components)
+    return [(size * rng.random((n, n_components)) * 2).astype(np.float32) for n in cells.table.shape]
 
 
-def nndsvd(cells: Cells, rank: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
-    r"""Give the larger of the positive and negative parts of singular vectors.
+def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
+    """Initialize factors by NNDSVD: the larger of the positive and negative parts of each pair of singular vectors.
 
-    Parameters
-    ----------
-    cells : Cells
-        Cells that are not listed are taken for zeros.
-    rank : int
-    rng : numpy.random.Generator
-        Of the start of the iteration, and of components beyond the rank of the table.
-    fill : bool
-        Whether zeros become a hundredth of the level, for products to change them.
+    Unobserved cells are zeros. Components beyond the rank of the table are random. With ``fill``, zeros become a
+    hundredth of :func:`level`, so that multiplicative updates can change them.
 
     References
     ----------
     Boutsidis, Gallopoulos (2008), SVD based initialization: a head start for nonnegative matrix factorization.
     """
-    components = min(rank, *(n - 1 for n in cells.table.shape))
-    factors = uniform(cells, rank, rng=rng)
+    components = min(n_components, *(n - 1 for n in cells.table.shape))
+    factors = uniform(cells, n_components, rng=rng)
     if not components:
         return factors
     U, s, V = truncated_svd(cells.table, components, method="randomized", seed=int(rng.integers(2**31)))
@@ -317,5 +298,5 @@ def nndsvd(cells: Cells, rank: int, *, rng: np.random.Generator, fill: bool) -> 
         scale = np.sqrt(s * np.where(larger, lengths[0][0] * lengths[0][1], lengths[1][0] * lengths[1][1]))
         factor[:, :components] = part * scale
         if fill:
-            np.maximum(factor, np.float32(level(cells, rank) / 100), out=factor)
+            np.maximum(factor, np.float32(level(cells, n_components) / 100), out=factor)
     return factors

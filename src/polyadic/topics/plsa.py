@@ -1,10 +1,8 @@
-r"""Probabilistic latent semantic analysis.
-
-Mixtures of distributions of words, one mixture for each document, by expectation and maximization.
+r"""Probabilistic latent semantic analysis by expectation maximization.
 
 With :math:`\tilde u = P(z|d)^\tau`, :math:`\tilde v = P(w|z)^\tau` and :math:`\tilde m = \sum_z \tilde u_z \tilde v_z`
 the expected counts of a topic in a document are :math:`\tilde u_z \sum_w n_{dw} \tilde v_z / \tilde m`: the
-multiplicative update of the Kullback-Leibler divergence, before its result is made to sum to one.
+multiplicative update of the Kullback-Leibler divergence before normalization.
 
 References
 ----------
@@ -24,8 +22,7 @@ from polyadic.core import kernels
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
-from polyadic.topics.dirichlet import entries_of
-from polyadic.topics.multiplicative import FLOOR, LARGEST_RATIO, TINY, descend
+from polyadic.topics.multiplicative import MAX_RATIO, MIN_FACTOR, MIN_MODEL, descend, entries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,41 +31,43 @@ if TYPE_CHECKING:
 
 
 class PLSA(Topics):
-    r"""Documents as mixtures of topics, which are distributions of words, of maximum likelihood.
+    r"""Probabilistic latent semantic analysis: maximum-likelihood mixtures of topics.
 
     .. math:: \max \sum_{dw} n_{dw} \log \sum_z P(z|d) P(w|z)
 
-    by expectation and maximization, for documents and for words in turn, with extrapolation; no sweep lowers the
-    likelihood. It is non-negative factorization by Kullback-Leibler divergence up to scale: with :math:`X \approx W H`,
-    :math:`A` the column sums of :math:`W` and :math:`B` the row sums of :math:`H`, topic :math:`z` has the probability
-    :math:`A_z B_z / \sum A B`, and the rows of :math:`H / B` are its words.
+    Documents are mixtures of topics, and topics are distributions of words. EM updates documents and words in turn,
+    with extrapolation; no sweep lowers the likelihood. The model equals non-negative matrix factorization with the
+    Kullback-Leibler divergence up to scale: with :math:`X \approx W H`, :math:`A` the column sums of :math:`W` and
+    :math:`B` the row sums of :math:`H`, topic :math:`z` has probability :math:`A_z B_z / \sum A B`, and the rows of
+    :math:`H / B` are the word distributions.
 
     Parameters
     ----------
-    rank : int
-        Topics.
+    n_components : int
+        Number of topics.
     temperature : float
-        :math:`\tau`, the power of :math:`P(z|d) P(w|z)` by which a word is shared among topics; 1 is maximum
-        likelihood. Less keeps the model from fitting its documents too closely.
+        Tempering exponent :math:`\tau` of the topic posterior :math:`P(z|d) P(w|z)`; 1 is maximum likelihood, and
+        smaller values reduce overfitting.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     threads : int, optional
-        All cores by default; the result depends on them in last digits only.
+        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
     callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
-    components_ : float32 ndarray of shape (rank, words)
-        :math:`P(w|z)`.
-    row_factors_ : float32 ndarray of shape (documents, rank)
-        :math:`P(z|d)`; uniform for a document without words.
-    shares_ : ndarray of shape (rank,)
-        :math:`P(z)`, with documents by their length.
+    components_ : float32 ndarray of shape (n_components, words)
+        Word distributions :math:`P(w|z)` of the topics.
+    row_factors_ : float32 ndarray of shape (documents, n_components)
+        Topic mixtures :math:`P(z|d)` of the documents; uniform for a document without words.
+    shares_ : ndarray of shape (n_components,)
+        Topic proportions :math:`P(z)`, documents weighted by length.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; the objective is minus the logarithm of the likelihood.
+        See :class:`~polyadic.core.model.Model`; the objective is the negative log-likelihood.
 
     References
     ----------
@@ -83,7 +82,7 @@ class PLSA(Topics):
     [[0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.75]]
     """
 
-    rank: Count = 10
+    n_components: Count = 10
     _: KW_ONLY
     temperature: Annotated[float, Within(0, 1, above=True)] = 1.0
     max_iter: Count = 200
@@ -93,16 +92,17 @@ class PLSA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to counts of words.
+        """Fit to word counts.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (documents, words)
+            Word counts of each document.
 
         Raises
         ------
         InputError
-            If a value is negative, all are zero, or a parameter is out of range.
+            If a value is negative, all values are zero, or a parameter is out of range.
         """
         del y
         self.check()
@@ -112,7 +112,7 @@ class PLSA(Topics):
         documents = Mixture(counts, sums="rows", **how)
         words = Mixture(csr_array(counts.T), sums="columns", **how)
         start = [
-            half.normalized((0.5 + rng.random((size, self.rank))).astype(np.float32))
+            half.normalized((0.5 + rng.random((size, self.n_components))).astype(np.float32))
             for half, size in zip((documents, words), counts.shape, strict=True)
         ]
         W, H = self._keep(
@@ -124,7 +124,7 @@ class PLSA(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Give :math:`P(z|d)` of other documents, at temperature 1, with the topics as they are; each by itself."""
+        """Return the topic mixtures :math:`P(z|d)` of other documents at temperature 1, with the topics fixed."""
         check_is_fitted(self)
         return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
 
@@ -132,17 +132,10 @@ class PLSA(Topics):
 def mixtures(
     counts: csr_array, components: NDArray[Any], *, max_iter: int, threads: int, tol: float = 1e-4
 ) -> NDArray[np.float32]:
-    """Give the mixture of topics of each document that makes its words most likely; uniform where none is known.
+    """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words.
 
-    Parameters
-    ----------
-    counts : csr_array of shape (documents, words)
-    components : ndarray of shape (rank, words)
-        A distribution of words in each row.
-    max_iter : int
-        Steps of expectation and maximization at most.
-    tol : float
-        A document is done when none of its shares changes by more, relative to the largest.
+    EM stops for a document after ``max_iter`` iterations, or when no share changes by more than ``tol`` times the
+    largest.
     """
     half = Mixture(counts, sums="rows", threads=threads)
     W = half.normalized(np.ones((counts.shape[0], len(components)), np.float32))
@@ -152,16 +145,18 @@ def mixtures(
 
 
 class Mixture:
-    r"""A half-step on :math:`-\tfrac1\tau \sum_{dw} n_{dw} \log \sum_z (P(z|d) P(w|z))^\tau`, which it never raises.
+    r"""Half-step of EM: update one factor of PLSA with the other fixed.
+
+    It never increases :math:`-\tfrac1\tau \sum_{dw} n_{dw} \log \sum_z (P(z|d) P(w|z))^\tau`.
 
     Parameters
     ----------
     counts : csr_array
-        With the rows of the factor that is improved as rows.
+        Rows are those of the factor that is updated.
     sums : {"rows", "columns"}
-        Which sums of that factor are one: rows are documents, columns topics.
+        Which sums of the factor are 1: rows for documents, columns for topics.
     temperature : float
-        :math:`\tau`; 1 is maximum likelihood, less keeps topics closer together.
+        :math:`\tau`.
     threads : int
     """
 
@@ -173,30 +168,30 @@ class Mixture:
         self.entries = entries_of(counts)
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Improve ``U`` in place; give the objective, of the ``U`` that was given."""
+        """Update ``U`` in place and return the objective of the ``U`` passed in."""
         value = self._expect(U, V)
         for _ in range(passes - 1):
             self._expect(U, V)
         return value
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> None:
-        """Improve each row of ``U`` until it settles, in place, at temperature 1; ``U`` becomes expected counts."""
+        """Update each row of ``U`` in place until convergence, at temperature 1; ``U`` becomes expected counts."""
         self._multiply(U, V, passes=passes, tol=tol)
 
     def penalty(self, U: Array) -> float:
-        """Give nothing: distributions have no penalty."""
+        """Return 0: distributions have no penalty."""
         del U
         return 0.0
 
     def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Go on from ``new`` by a share of the way there from ``old``, in logarithms."""
-        ratio = np.minimum(new / np.maximum(old, np.float32(TINY)), np.float32(LARGEST_RATIO))
+        """Extrapolate from ``old`` through ``new`` in log space."""
+        ratio = np.minimum(new / np.maximum(old, np.float32(MIN_FACTOR)), np.float32(MAX_RATIO))
         return self.normalized(np.asarray(new * ratio ** np.float32(step)))
 
     def normalized(self, U: Array) -> Array:
-        """Make sums one; what sums to zero becomes uniform."""
+        """Scale sums to 1; zero sums become uniform."""
         sums = U.sum(axis=self.axis, keepdims=True)
-        shares = U / np.maximum(sums, np.float32(TINY))
+        shares = U / np.maximum(sums, np.float32(MIN_FACTOR))
         return np.where(sums > 0, shares, np.float32(1 / U.shape[self.axis]))
 
     def _expect(self, U: Array, V: Array) -> float:
@@ -211,6 +206,6 @@ class Mixture:
             "base": np.zeros(V.shape[1]),
             "l1": 1.0,
             "beta": 1.0,
-            "floor": FLOOR,
-        }  # what is below is one
+            "floor": MIN_MODEL,
+        }  # the denominator is 1
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)

@@ -1,6 +1,4 @@
-r"""Regularized latent semantic indexing: topics of few words, found by squares.
-
-Sparse topics and dense documents by squares: regularized latent semantic indexing.
+r"""Regularized latent semantic indexing: sparse topics and dense documents by least squares.
 
 .. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_1 \|H\|_1 + \lambda_2 \|W\|^2
 
@@ -33,37 +31,40 @@ if TYPE_CHECKING:
 
 
 class RLSI(Topics):
-    r"""Topics of few words each, and documents that use all topics, of either sign.
+    r"""Regularized latent semantic indexing: sparse topics, dense document factors of either sign.
 
     .. math:: \min \|X - W H\|^2 + \lambda_1 \sum_k \|h_k\|_1 + \lambda_2 \|W\|^2
 
-    :math:`H` by coordinate descent from singular vectors, :math:`W` exactly; no sweep raises the objective. (In the
-    paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is :math:`W^\top`.)
+    :math:`H` is updated by coordinate descent, starting from singular vectors, and :math:`W` is solved exactly; no
+    sweep increases the objective. In the paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is
+    :math:`W^\top`.
 
     Parameters
     ----------
-    rank : int
-        Topics.
+    n_components : int
+        Number of topics.
     l1, l2 : float
-        :math:`\lambda_1` of words in topics, for rows of length 1 as TF-IDF gives; :math:`\lambda_2` of topics in
-        documents. Alone, either would be evaded by scale.
+        Strength of the L1 penalty of topics, :math:`\lambda_1`, and of the L2 penalty of documents, :math:`\lambda_2`.
+        Both must be positive, since a single penalty can be avoided by rescaling. The defaults suit rows of length 1,
+        as in TF-IDF.
     max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
+        :func:`~polyadic.core.solvers.run.run`.
     inner : int
-        Passes over the words of topics in a sweep.
+        Number of coordinate descent passes over the topics per sweep.
     seed : int, optional
-        Of the search for singular vectors; what it changes is small.
+        Seed of the randomized singular value decomposition; its effect is small.
     threads : int, optional
-        All cores by default; the result depends on them in last digits only.
+        Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
     callback : callable, optional
         Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
-    components_ : float32 ndarray of shape (rank, words)
-        :math:`H`. The sign of a topic is that of most of the sum of its weights.
-    row_factors_ : float32 ndarray of shape (documents, rank)
-        :math:`W`.
+    components_ : float32 ndarray of shape (n_components, words)
+        Topics :math:`H`, signed such that the weights of each topic have a non-negative sum.
+    row_factors_ : float32 ndarray of shape (documents, n_components)
+        Factors :math:`W` of the training documents.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -79,7 +80,7 @@ class RLSI(Topics):
     [2, 2]
     """
 
-    rank: Count = 10
+    n_components: Count = 10
     _: KW_ONLY
     l1: Positive = 0.1
     l2: Positive = 0.1
@@ -96,16 +97,17 @@ class RLSI(Topics):
         Parameters
         ----------
         X : sparse matrix or array of shape (documents, words)
+            Non-negative weights of words in documents, such as TF-IDF.
 
         Raises
         ------
         InputError
-            If a value is negative, all are zero, or a parameter is out of range.
+            If a value is negative, all values are zero, or a parameter is out of range.
         """
         del y
         self.check()
         table = self._table(X, reset=True)
-        start = singular_start(table, self.rank, seed=self.seed)
+        start = singular_start(table, self.n_components, seed=self.seed)
         sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))
         signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
@@ -113,23 +115,23 @@ class RLSI(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Give the factors of other documents, with the topics as they are."""
+        """Return the factors of other documents with the topics fixed."""
         check_is_fitted(self)
         return ridge_rows(self._table(X, reset=False), self.components_.T, l2=self.l2)
 
 
 def ridge_rows(X: csr_array, H: Array, *, l2: float) -> Array:
-    r"""Solve for the rows of documents: :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
+    r"""Solve for the document factors: :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
     G = (H.T @ H).astype(float) + l2 * np.eye(H.shape[1])
     return np.linalg.solve(G, (X @ H).T.astype(float)).T.astype(np.float32)
 
 
-def singular_start(X: csr_array, rank: int, *, seed: int | None) -> Array:
-    """Give the first right singular vectors; beyond the rank that the table can have, random directions."""
+def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Array:
+    """Return the leading right singular vectors, and random directions beyond the maximum rank of the table."""
     rng = np.random.default_rng(seed)
-    H = rng.standard_normal((X.shape[1], rank)).astype(np.float32)
+    H = rng.standard_normal((X.shape[1], n_components)).astype(np.float32)
     H /= np.linalg.norm(H, axis=0)
-    count = min(rank, *(n - 1 for n in X.shape))
+    count = min(n_components, *(n - 1 for n in X.shape))
     if count:
         H[:, :count] = truncated_svd(X, count, method="randomized", seed=int(rng.integers(2**31)))[2]
     return H
@@ -138,26 +140,11 @@ def singular_start(X: csr_array, rank: int, *, seed: int | None) -> Array:
 def latent_indexing(
     X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    r"""Solve for documents, then improve topics by coordinates; neither raises the objective.
+    """Yield sweeps that solve for documents and then update topics by coordinate descent; none increases the objective.
 
-    Beyond the paper each topic is then scaled, and its documents inversely, as the penalties have it: the model stays
-    as it is, and coordinates alone get there slowly.
-
-    Parameters
-    ----------
-    X : csr_array of shape (documents, words)
-    start : float32 ndarray of shape (words, R)
-        :math:`H`; it is not changed.
-    l1, l2 : float
-        :math:`\lambda_1` and :math:`\lambda_2`, above zero: alone, either is evaded by scale.
-    passes : int
-        Over the coordinates of the topics in a sweep.
-    threads : int
-
-    Yields
-    ------
-    Sweep
-        First the start, with the documents that are best for it.
+    Beyond the paper, each topic and its documents are rescaled to minimize the penalties: the model stays the same, and
+    coordinate descent alone converges slowly in that direction. ``start`` is :math:`H`, of shape (words, R), and is not
+    changed.
     """
     turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
     H = start
@@ -173,7 +160,7 @@ def latent_indexing(
 
 
 def _balance(H: Array, W: Array, *, l1: float, l2: float) -> Array:
-    """Give the scale of each topic, and of documents by its inverse, at which both penalties together are least."""
+    """Return the scale of each topic (documents scale inversely) that minimizes the sum of both penalties."""
     of_words, of_documents = np.abs(H).sum(axis=0, dtype=float), (W.astype(float) ** 2).sum(axis=0)
     used = (of_words > 0) & (of_documents > 0)
     scale = np.cbrt(2 * l2 * of_documents / (l1 * np.where(used, of_words, 1)))

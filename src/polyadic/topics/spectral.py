@@ -1,4 +1,4 @@
-r"""Topics from moments of two and three words of a document: closed form but for the powers of a small tensor."""
+"""Latent Dirichlet allocation by the method of moments and the tensor power method."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.core.model import Count, Positive, Seed, Threads
 from polyadic.core.solvers.tensor_power import tensor_power
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class SpectralLDA(Topics):
     r"""Latent Dirichlet allocation by the method of moments and the tensor power method.
 
-    With words :math:`x_1, x_2, x_3` of a document as unit vectors, :math:`M_1 = E[x_1]`, and :math:`\alpha_0` the sum
-    of the parameters of the Dirichlet distribution of mixtures,
+    Let :math:`x_1, x_2, x_3` be words of a document as one-hot vectors, :math:`M_1 = E[x_1]`, and :math:`\alpha_0` the
+    sum of the parameters of the Dirichlet distribution of topic mixtures. Then
 
     .. math:: M_2 &= E[x_1 x_2^\top] - \tfrac{\alpha_0}{\alpha_0 + 1} M_1 M_1^\top
               = \sum_z \tfrac{\alpha_z}{\alpha_0 (\alpha_0 + 1)}\, \phi_z \phi_z^\top \\
@@ -36,31 +36,32 @@ class SpectralLDA(Topics):
               + \tfrac{2 \alpha_0^2}{(\alpha_0 + 1)(\alpha_0 + 2)} M_1^{\otimes 3} \\
               &= \sum_z \tfrac{2 \alpha_z}{\alpha_0 (\alpha_0 + 1)(\alpha_0 + 2)}\, \phi_z^{\otimes 3}
 
-    A document stands for all pairs and triples of its places, and documents count alike. Words are divided by the roots
-    of their shares; :math:`M_2` is only multiplied with, :math:`M_3` only made between ``rank`` coordinates. What is
-    negative in a topic that is found becomes 0.
+    Moments are averaged over all pairs and triples of word positions of a document, and then over documents. Words are
+    scaled by the inverse square roots of their frequencies. :math:`M_2` is used only through matrix products, and
+    :math:`M_3` is formed only in the ``n_components`` whitened coordinates. Negative values of the recovered topics are
+    set to 0.
 
     Parameters
     ----------
-    rank : int
-        Topics.
+    n_components : int
+        Number of topics.
     alpha0 : float
-        :math:`\alpha_0`: towards 0 a document has one topic.
+        Sum :math:`\alpha_0` of the Dirichlet parameters; as it approaches 0, each document has a single topic.
     max_iter : int
-        Steps of expectation and maximization for the mixtures of documents at most.
+        Maximum number of EM iterations for the topic mixtures of documents.
     seed : int, optional
-        Of the directions that the power method starts from.
+        Seed of the starting directions of the power method.
     threads : int, optional
-        For the mixtures; all cores by default.
+        Number of threads for inferring topic mixtures; all cores by default.
 
     Attributes
     ----------
-    components_ : ndarray of shape (rank, words)
-        :math:`\phi`, a distribution of words in each row.
-    row_factors_ : float32 ndarray of shape (documents, rank)
-        :math:`P(z|d)`, of the greatest likelihood given the topics.
-    shares_ : ndarray of shape (rank,)
-        :math:`\alpha_z / \alpha_0`, by their estimates.
+    components_ : ndarray of shape (n_components, words)
+        Topics :math:`\phi`: each row is a distribution of words.
+    row_factors_ : float32 ndarray of shape (documents, n_components)
+        Maximum-likelihood topic mixtures :math:`P(z|d)` of the documents, given the topics.
+    shares_ : ndarray of shape (n_components,)
+        Estimated topic proportions :math:`\alpha_z / \alpha_0`.
 
     References
     ----------
@@ -77,7 +78,7 @@ class SpectralLDA(Topics):
     [[0.0, 0.0, 0.3, 0.7], [0.7, 0.3, 0.0, 0.0]]
     """
 
-    rank: Count = 10
+    n_components: Count = 10
     _: KW_ONLY
     alpha0: Positive = 1.0
     max_iter: Count = 200
@@ -85,17 +86,18 @@ class SpectralLDA(Topics):
     threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find topics in counts of words.
+        """Estimate topics from word counts.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (documents, words)
+            Word counts of each document.
 
         Raises
         ------
         InputError
-            If a value is negative or no whole number, no document has three words, second moments have fewer positive
-            eigenvalues than there are topics, or a parameter is out of range.
+            If a value is negative or not a whole number, no document has three words, the second moments have fewer
+            positive eigenvalues than there are topics, or a parameter is out of range.
         """
         del y
         self.check()
@@ -103,17 +105,18 @@ class SpectralLDA(Topics):
         try:
             self._learn(self._table(X, reset=True))
         except BaseException:
-            self.__dict__ = before  # also what validation keeps of a table
+            self.__dict__ = before  # also attributes set by input validation
             raise
         return self
 
     def _learn(self, counts: csr_array) -> None:
         if (counts.data != np.rint(counts.data)).any():
-            raise InputError("moments are those of counts, which are whole numbers; leave out weights such as TF-IDF")
+            raise InputError("SpectralLDA requires counts, which are whole numbers; leave out weights such as TF-IDF")
         counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
         moments = WordMoments(counts, self.alpha0)
-        W, back = whitening(moments, self.rank, seed=seed)
-        weight, v = tensor_power(moments.third(W), self.rank, seed=seed)
+        check_int("n_components", self.n_components, low=1, high=counts.shape[1])
+        W, back = whitening(moments, self.n_components, seed=seed)
+        weight, v = tensor_power(moments.third(W), self.n_components, seed=seed)
         topics = np.maximum((moments.roots[:, None] * (back @ v)).T * weight[:, None], 0)
         sums = topics.sum(axis=1, keepdims=True)
         topics = np.where(sums > 0, topics / np.where(sums > 0, sums, 1), moments.roots**2)
@@ -122,39 +125,41 @@ class SpectralLDA(Topics):
         self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=self._threads)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Give :math:`P(z|d)` of other documents, with the topics as they are; each by itself."""
+        """Return the topic mixtures :math:`P(z|d)` of other documents, with the topics fixed."""
         check_is_fitted(self)
         counts = self._table(X, reset=False)
         return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
 
 
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
-    r"""Products with :math:`D M_2 D`, and third moments in other coordinates; D divides by the roots of shares.
+    """Linear operator of the scaled second moments :math:`D M_2 D`, and whitened third moments.
+
+    :math:`D` is diagonal, the inverse square roots of word frequencies.
 
     Parameters
     ----------
     counts : csr_array of float of shape (documents, words)
-        Of those with fewer than three words nothing is used.
+        Documents with fewer than three words are ignored.
     alpha0 : float
 
     Attributes
     ----------
     roots : ndarray of shape (words,)
-        Roots of shares of words, :math:`D^{-1}`.
+        Square roots of word frequencies, :math:`D^{-1}`.
     """
 
     def __init__(self, counts: csr_array, alpha0: float) -> None:
         n = counts.sum(axis=1)
         self._C = csr_array(counts[n >= 3])
         if not self._C.shape[0]:
-            raise InputError("no document has three words; moments are of three words")
+            raise InputError("no document has three words; SpectralLDA needs documents of at least three")
         n = n[n >= 3]
         D = len(n)
         self._twos, self._threes = 1 / (D * n * (n - 1)), 1 / (D * n * (n - 1) * (n - 2))
         mean = self._C.T @ (1 / (D * n))
         self.roots = np.sqrt(mean)
         self._scale = np.divide(1, self.roots, out=np.zeros(len(mean)), where=mean > 0)[:, None]
-        self._same = self._C.T @ self._twos  # pairs of a place with itself
+        self._same = self._C.T @ self._twos  # pairs of a position with itself
         self._mean, self._alpha0 = mean, alpha0
         super().__init__(np.dtype(float), (len(mean), len(mean)))
 
@@ -165,7 +170,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         return np.asarray(self._scale * (pairs - a / (a + 1) * self._mean[:, None] * (self._mean @ Y)))
 
     def third(self, W: Array) -> Array:
-        """Give the third moments between the columns of W, in one pass over documents."""
+        """Return the third moments in the coordinates of the columns of W, in one pass over documents."""
         a, U = self._alpha0, self._scale * W
         Y, t = self._C @ U, self._threes
         T = third_moments(Y, Y, Y, t)

@@ -1,4 +1,4 @@
-"""Topics of text: from documents to words that belong together, by any of the methods of this package."""
+"""Topics of texts: from documents to topics and their words, by any topic model of this package."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from polyadic.core.progress import Advance
     from polyadic.topics.base import Topics
 
-OF_TFIDF = ("nmf", "rlsi")
-"""Methods of squares: counts of frequent words would be all that they explain."""
+TFIDF_METHODS = ("nmf", "rlsi")
+"""Least-squares methods, which use TF-IDF: on raw counts, frequent words would dominate."""
 TOKENIZER = Tokenizer(digits="drop")
-KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "nmf": (NMF, {"loss": "squared"}),
     "kl": (NMF, {"loss": "kl"}),
     "plsa": (PLSA, {}),
@@ -47,50 +47,50 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "spectral": (SpectralLDA, {}),
     "rlsi": (RLSI, {}),
 }
-"""The model of each method, and what of it is settled."""
-RANKS = 5, 10, 20, 40, 80, 160
-"""Numbers of topics from which documents held out choose."""
+"""Model class of each method, and its fixed settings."""
+N_COMPONENTS = 5, 10, 20, 40, 80, 160
+"""Numbers of topics that model selection compares."""
 
 
 class TextTopics(Transformer):
-    r"""Topics of documents, and the words of each.
+    r"""Topic model of texts: tokenizes documents, fits a topic model and names the top words of topics.
 
-    Methods of squares see TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})` with rows of length 1; the others
-    see counts :math:`n_{dw}`.
+    Least-squares methods (``"nmf"``, ``"rlsi"``) are fitted to TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})`
+    with rows of length 1; the other methods are fitted to counts :math:`n_{dw}`.
 
     Parameters
     ----------
     method : {"nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"}
-        :class:`~polyadic.topics.nmf.NMF` of squares, or of the Kullback-Leibler divergence,
+        Topic model: :class:`~polyadic.topics.nmf.NMF` with squared loss or Kullback-Leibler divergence,
         :class:`~polyadic.topics.plsa.PLSA`, :class:`~polyadic.topics.lda.LDA`,
         :class:`~polyadic.topics.anchors.AnchorTopics`, :class:`~polyadic.topics.spectral.SpectralLDA` or
         :class:`~polyadic.topics.rlsi.RLSI`.
-    rank : int
-        Topics.
+    n_components : int
+        Number of topics.
     min_count, max_size, language, stop_words
-        Which words count: see :meth:`~polyadic.text.corpus.Corpus.build`. Words in lower case, without numbers.
+        Selection of words: see :meth:`~polyadic.text.corpus.Corpus.build`. Words are lower-cased and contain no digits.
     options : mapping, optional
-        More settings of the method's model, by name: ``{"l1": 0.03}`` for ``"rlsi"``.
+        Further settings of the topic model, by name, such as ``{"l1": 0.03}`` for ``"rlsi"``.
     seed, threads : int, optional
-        Of the random start; all cores by default.
+        Seed of the random start, and number of threads (all cores by default).
 
     Attributes
     ----------
     model_ : estimator
-        The fitted model of the method.
+        The fitted topic model.
     language_ : str
-        The code of the language that the documents are in.
+        Language code of the documents.
     words_ : tuple of str
-        Of the columns of ``model_.components_``.
+        Words of the columns of ``model_.components_``.
     idf_ : ndarray of shape (words,)
-        What counts are multiplied by; ones for methods of counts.
+        Inverse document frequencies that counts are multiplied by; ones for methods fitted to counts.
     background_ : ndarray of shape (words,)
-        How often each word occurs in the documents.
+        Number of occurrences of each word in the documents.
 
     Examples
     --------
     >>> texts = ["the sun and the sky", "a sky of sun", "tax and law", "the law on tax"]
-    >>> model = TextTopics(rank=2, min_count=1, seed=0).fit(texts)
+    >>> model = TextTopics(n_components=2, min_count=1, seed=0).fit(texts)
     >>> sorted(sorted(topic) for topic in model.top_words(2))
     [['law', 'tax'], ['sky', 'sun']]
     >>> model.transform(["sky", "law", "fish"]).argmax(axis=1).tolist() != [0, 0, 0]
@@ -99,7 +99,7 @@ class TextTopics(Transformer):
 
     method: Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"] = "nmf"
     _: KW_ONLY
-    rank: Count = 20
+    n_components: Count = 20
     min_count: Count = 5
     max_size: Count | None = None
     language: str = "auto"
@@ -109,17 +109,17 @@ class TextTopics(Transformer):
     threads: Threads = None
 
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
-        """Find topics.
+        """Fit topics to documents.
 
         Parameters
         ----------
         documents : Corpus or iterable of str
-            Of a corpus the words are those that it was built with.
+            Documents to learn topics from. A corpus keeps the vocabulary that it was built with.
 
         Raises
         ------
         InputError
-            If no words are left, or a parameter is out of range.
+            If no words remain, or a parameter is out of range.
         """
         del y
         self.check()
@@ -129,25 +129,22 @@ class TextTopics(Transformer):
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
 
     def check(self) -> None:
-        """Refuse settings out of range, and options that the method's model has not or does not take.
-
-        Raises
-        ------
-        InputError
-        """
+        """Raise InputError if a setting is out of range or the topic model rejects an option."""
         super().check()
         self._new().check()
 
     def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> Search:
-        """Judge the number of topics by a tenth of the documents: by half of their words, given the other half."""
+        """Define the search for the number of topics: document completion of a tenth of the documents."""
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         counts, words = document_table(corpus), corpus.vocabulary.words
         out = np.random.default_rng(seed).random(counts.shape[0]) < held_out_share(counts.shape[0])
         seen, hidden = halves(counts[out], seed=seed)
-        told = hidden.sum(axis=1) > 0
-        if not told.any() or out.all():
-            raise InputError(f"the {len(out):,} documents are too few, or too short, to hold any out")
-        seen, hidden = seen[told], hidden[told]
+        judged = hidden.sum(axis=1) > 0
+        if not judged.any() or out.all():
+            raise InputError(
+                f"cannot hold documents out for validation: the {len(out):,} documents are too few or too short"
+            )
+        seen, hidden = seen[judged], hidden[judged]
         mean = hidden.sum(dtype=float) / hidden.shape[0]
 
         def losses(model: TextTopics) -> NDArray[np.float64]:
@@ -155,13 +152,14 @@ class TextTopics(Transformer):
             return surprise(hidden, mixtures, model.word_weights_, background=background) / mean
 
         return Search(
-            values={"rank": RANKS},
+            values={"n_components": N_COMPONENTS},
             fit=lambda model: model.fit_table(counts[~out], words),
             last=lambda model: model.fit(corpus),
             losses=losses,
             units="documents",
             measure="perplexity",
             figure=lambda loss: float(np.exp(loss)),
+            size="n_components",
         )
 
     def corpus(self, source: Any, **reading: Any) -> Corpus:
@@ -170,7 +168,7 @@ class TextTopics(Transformer):
         return Corpus.build(source, tokenizer=TOKENIZER, **{name: getattr(self, name) for name in names}, **reading)
 
     def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
-        """Find topics in counts of words, a row for each document; ``words`` name the columns."""
+        """Fit topics to word counts with one row per document; ``words`` are the names of the columns."""
         self.check()
         self.language_ = "en" if self.language == "auto" else self.language
         return self._fitted(counts, words, None)
@@ -178,9 +176,11 @@ class TextTopics(Transformer):
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
-            raise InputError(f"a table of {counts.shape[1]} columns needs as many words; got {len(words)}")
+            raise InputError(
+                f"words must name each of the {counts.shape[1]} columns of the table; got {len(words)} words"
+            )
         idf = np.ones(len(words))
-        if self.method in OF_TFIDF:
+        if self.method in TFIDF_METHODS:
             idf += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
         model: Any = self._new()
         if advance is not None and hasattr(model, "callback"):
@@ -193,7 +193,7 @@ class TextTopics(Transformer):
         return self
 
     def transform(self, texts: Iterable[str]) -> NDArray[Any]:
-        """Give the weights of topics in other documents; words that are not known are left out."""
+        """Return the topic weights of other documents; unknown words are ignored."""
         return self.transform_table(self.table(texts))
 
     @property
@@ -201,20 +201,20 @@ class TextTopics(Transformer):
         return int(self.model_.components_.shape[0])
 
     def table(self, texts: Iterable[str]) -> csr_array:
-        """Count the words of other documents, a row for each; words that are not known are left out."""
+        """Count the words of other documents, one row per document; unknown words are ignored."""
         check_is_fitted(self)
         index = {word: column for column, word in enumerate(self.words_)}
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
     def transform_table(self, counts: csr_array) -> NDArray[Any]:
-        """Give the weights of topics in other documents, by counts of the same words."""
+        """Return the topic weights of other documents, given counts of the same words."""
         check_is_fitted(self)
         if not counts.shape[0]:
-            raise InputError("there are no documents to find topics in")
+            raise InputError("there are no documents")
         return self.model_.transform(self._weighted(counts_by_row(counts), self.idf_))
 
     def top_words(self, top: int = 10) -> list[list[str]]:
-        """Give the words of largest weight of each topic; those of no weight are left out."""
+        """Return the words with the largest weights in each topic; words with zero weight are left out."""
         check_is_fitted(self)
         falling = np.argsort(-self.model_.components_, axis=1, kind="stable")[:, : check_int("top", top, low=1)]
         topics = zip(self.model_.components_, falling, strict=True)
@@ -222,20 +222,20 @@ class TextTopics(Transformer):
 
     @property
     def word_weights_(self) -> NDArray[Any]:
-        """Weights by which topics predict how often words occur; of TF-IDF, less the second factor."""
+        """Weights by which topics predict word counts; for TF-IDF, without the inverse document frequency."""
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
     def _weighted(self, counts: csr_array, idf: NDArray[Any]) -> csr_array:
-        return counts if self.method not in OF_TFIDF else normalize(counts * idf[None, :].astype(np.float32))
+        return counts if self.method not in TFIDF_METHODS else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
-        """Make the model of the method, of its settings and those of :attr:`options`."""
-        kind, fixed = KINDS[self.method]
+        """Create the topic model from its settings and :attr:`options`."""
+        kind, fixed = MODELS[self.method]
         names, options = {each.name for each in fields(kind) if each.init}, self.options or {}
-        settled = {name: getattr(self, name) for name in ("rank", "seed", "threads") if name in names} | fixed
+        settled = {name: getattr(self, name) for name in ("n_components", "seed", "threads") if name in names} | fixed
         free = names - {*settled, "callback"}
         if not {*options} <= free:
             unknown = ", ".join(sorted({*options} - free))
-            raise InputError(f"options of {self.method} are {', '.join(sorted(free))}; got {unknown}")
+            raise InputError(f"unknown options of {self.method}: {unknown}; choose from {', '.join(sorted(free))}")
         return kind(**settled, **options)

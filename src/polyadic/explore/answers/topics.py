@@ -55,8 +55,8 @@ def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
 def topic(shelf: Shelf, topic: Natural, top: Top = 20) -> Answer:
     """Tell which documents have most of a topic, and how much of others they have."""
     model, mixtures = _known(shelf)
-    if topic >= model.rank:
-        raise InputError(f"topic must be below {model.rank}; got {topic}")
+    if topic >= model.n_components:
+        raise InputError(f"topic must be below {model.n_components}; got {topic}")
     column = np.asarray(mixtures[:, topic])
     names = shelf.corpus.names
     lengths = shelf.occurrences.lengths()
