@@ -256,7 +256,7 @@ def train_automaton(
     *,
     out: Folder,
     format: Format = "lines",
-    force: bool = False,  # noqa: A002
+    force: bool = False,
 ) -> Saved:
     """Fit a weighted automaton to strings; an empty line is the empty string.
 
