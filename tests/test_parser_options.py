@@ -114,7 +114,7 @@ def test_rows_of_vectors():
 def test_cells_are_those_that_are_scored(seed, bits):
     """The cell of a pair is where its weight is read."""
     trees = made(3, seed)
-    known = known_features(trees, least=1)
+    known = known_features(trees, min_count=1)
     theta = np.random.default_rng(seed).normal(size=1 << bits).astype(np.float32)
     for tree in trees:
         triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
@@ -127,7 +127,7 @@ def test_cells_are_those_that_are_scored(seed, bits):
 def test_collisions_are_counted(bits):
     """As many pairs as a set of them has; a pair shares its cell if the list of cells has it more than once."""
     trees = made(8, 0)
-    known = known_features(trees, least=1)
+    known = known_features(trees, min_count=1)
     pairs = set()
     for tree in trees:
         triples, _ = tensor_cells(coded(rows_of(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)

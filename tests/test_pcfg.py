@@ -53,7 +53,7 @@ def test_probabilities_are_relative_frequencies():
 def test_chains_are_products():
     """A chain of unary rules has the product of their probabilities; none goes in a circle, none is too long."""
     rules = {("A", "B"): 0.5, ("B", "C"): 0.25, ("C", "A"): 0.5, ("C", "D"): 0.5, ("A", "D", "D"): 0.5}
-    grammar = Grammar.of(rules, longest=3)
+    grammar = Grammar.of(rules, max_length=3)
     named = {
         tuple(grammar.symbols[at] for at in chain): p
         for chain, p in zip(grammar.chains, grammar.chain_values, strict=True)
@@ -62,7 +62,7 @@ def test_chains_are_products():
     assert named["B", "C", "A"] == 0.125
     assert all(len(set(chain)) == len(chain) <= 4 for chain in named)
     assert ("A", "B", "C", "D") not in {
-        tuple(grammar.symbols[at] for at in chain) for chain in Grammar.of(rules, longest=2).chains
+        tuple(grammar.symbols[at] for at in chain) for chain in Grammar.of(rules, max_length=2).chains
     }
     assert len(Grammar.of(rules, floor=0.2).chains) == 5
 
@@ -70,7 +70,7 @@ def test_chains_are_products():
 def test_words_speak_for_tags():
     """Probabilities of plain tags add up to one; those of annotated ones too, whatever the word."""
     sentences = [[(tag.word, tag.label) for tag in prepared(tree).tags()] for tree in TREES]
-    lexicon = Lexicon(sentences, least=0.0)
+    lexicon = Lexicon(sentences, min_share=0.0)
     for word in ("dog", "sees", "unseen", "Unseen", "hats", "."):
         assert sum(lexicon.plain(word).values()) == pytest.approx(1.0)
         scores = lexicon.scores(word)

@@ -55,7 +55,7 @@ def test_propositions_are_read(file):
     assert trying == (2, "try.01", ((1, "ARG0"), (4, "ARG1"), (5, "ARGM-TMP")), (2,))
     assert stopping == (4, "stop.01", ((1, "ARG0"),), (4,))
     assert first.tree.heads.tolist() == [2, 0, 4, 2, 2]
-    assert [sentence.told for sentence in (first, second, third)] == [True, True, False]
+    assert [sentence.annotated for sentence in (first, second, third)] == [True, True, False]
     assert second.propositions == third.propositions == ()
     assert "".join(sentence.conllu() for sentence in (first, second, third)) == FILE
 
@@ -64,7 +64,7 @@ def test_ten_columns_say_nothing_of_predicates(file):
     """A plain file is read too, and comes back unchanged."""
     plain = "1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_\n\n"
     [sentence] = read_propositions(file(plain))
-    assert not sentence.told
+    assert not sentence.annotated
     assert sentence.conllu() == plain
 
 
@@ -76,7 +76,7 @@ def test_other_propositions_can_be_written(file):
         written = sentence.with_propositions(wanted)
         [again] = read_propositions(file(written.conllu()))
         assert again.propositions == tuple(sorted(wanted))
-        assert again.told
+        assert again.annotated
         assert again.conllu() == written.conllu()
 
 

@@ -293,7 +293,7 @@ def test_the_first_objective_is_the_loss_without_weights():
 def test_where_the_tensor_starts():
     """Cells are those of the sparse part with their weights, and at a high rank the tensor holds them all."""
     train = made(12, 0)
-    known, names = known_features(train, least=1), role_names(train)
+    known, names = known_features(train, min_count=1), role_names(train)
     frames = framed(train, known, names, near=True, bits=16)
     rng = np.random.default_rng(0)
     theta = rng.normal(size=(1 << 16) + len(names) + 1).astype(np.float32)
@@ -328,7 +328,7 @@ def test_given_predicates_are_kept():
     """Senses and places stay; roles that were there are not looked at; what does not say stays as it is."""
     model, [sentence] = fitted(), made(1, 7)
     bare = sentence.with_propositions([sentence.propositions[0]._replace(arguments=(), sense="go.07")])
-    silent = Sentence(sentence.tree, (), told=False)
+    silent = Sentence(sentence.tree, (), annotated=False)
     found, same = model.annotate([bare, silent])
     assert found.propositions[0].sense == "go.07"
     assert found.propositions[0].arguments == next(model.annotate([sentence])).propositions[0].arguments
@@ -396,7 +396,7 @@ def test_faults_are_named():
     for sentences, options, fault in (
         ([], {}, "there are none"),
         ([made(1, 0)[0].with_propositions([])], {}, "there are none"),
-        (made(3, 0), {"least": 1000}, "no feature of words, or none of paths, is there 1000 times or more"),
+        (made(3, 0), {"min_count": 1000}, "no feature of words, or none of paths, is there 1000 times or more"),
         (alone, {}, "arguments that are words near their predicates; there are none"),
         (alone, {"near": False}, "arguments that are words other than their predicates; there are none"),
         (made(3, 0), {"costs": (1.0, 1.0)}, "costs must be a tuple of"),
@@ -421,10 +421,10 @@ def test_a_refused_regression_leaves_the_old_one():
     ]
     for sentences, options, fault in (
         (every, {}, "some words must be predicates and others not"),
-        (made(3, 0), {"least": 1000}, "no joined feature is there 1000 times or more; lower least"),
+        (made(3, 0), {"min_count": 1000}, "no joined feature is there 1000 times or more; lower least"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):
-        for name, value in {"least": 2, "bits": 12, **options}.items():
+        for name, value in {"min_count": 2, "bits": 12, **options}.items():
             setattr(model, name, value)
         with pytest.raises(InputError, match=fault):
             model.fit(sentences)
@@ -512,7 +512,7 @@ def test_roles_of_the_web_are_learned(realdata):
     """From 300 sentences most arguments are found, and two thirds of them with their roles."""
     train, held = split_documents(web_propositions("dev", root=realdata))
     model = SemanticRoles(5, max_iter=2, bits=18, seed=0).fit(train[:300])
-    score = f1(model, [one for one in held[:100] if one.told])
+    score = f1(model, [one for one in held[:100] if one.annotated])
     assert 0.55 < score.f1 < score.plain_f1 < 0.97
     assert score.plain_f1 > 0.85
 

@@ -249,7 +249,7 @@ def main():
     if options.test is None:
         documents = web_propositions("dev")
         folds = [split_documents([[]] * k + documents) for k in range(5)]  # another fifth each time
-        folds = [(train, [sentence for sentence in held if sentence.told]) for train, held in folds]
+        folds = [(train, [sentence for sentence in held if sentence.annotated]) for train, held in folds]
         for gamma in (0.9, 1.0):
             alone = None
             for way in (None, *(way for way, (_, K, _) in WAYS.items() if gamma < 1 or not K)):
@@ -259,7 +259,7 @@ def main():
                 told(f"{gamma:g} {way or 'arguments alone'}", figures, alone)
         return
     train, _, test = parts()
-    gold = [sentence for sentence in test if sentence.told]
+    gold = [sentence for sentence in test if sentence.annotated]
     for seed in range(options.seeds):
         order = np.random.default_rng(seed).permutation(len(train))
         some = [train[at] for at in np.sort(order[: round(options.share * len(train))])]

@@ -1,8 +1,7 @@
-"""Which child of a phrase is its head: the rules of Collins, after Magerman.
+"""Heads of phrases by the rules of Collins, after Magerman.
 
-The head of a phrase is the child that its category would be chosen for, the verb of a clause, the noun of a noun
-phrase; the *lexical* head is the word reached from head to head. Each category has a list of candidates: the first
-that any child bears, looked for from the left or from the right.
+The head of a phrase is the child that determines its category, such as the verb of a clause; the *lexical* head is the
+word reached from head to head. Each category has a list of candidates, which are searched from the left or right.
 """
 
 from __future__ import annotations
@@ -47,14 +46,7 @@ PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Give the place of the head among the children of a phrase.
-
-    Parameters
-    ----------
-    label : str
-        Category of the phrase; of one that has no rule the leftmost child is the head.
-    children : sequence of str
-        Categories of the children, at least one.
+    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child.
 
     References
     ----------
@@ -82,7 +74,7 @@ def head_child(label: str, children: Sequence[str]) -> int:
 
 
 def _noun_head(children: Sequence[str]) -> int:
-    """Give the head of a noun phrase: a possessive mark at its end, else a noun, the phrase on the left, a number..."""
+    """Return the head of a noun phrase: a final possessive mark, else a noun, the leftmost noun phrase, a number..."""
     places = range(len(children))
     if children[-1] == "POS":
         return places[-1]

@@ -371,7 +371,7 @@ class Scratch(NamedTuple):
         return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
 
 
-class Moves(NamedTuple):
+class MovedFactors(NamedTuple):
     """Which of the factors a step moves; theta always moves."""
 
     U: bool = True
@@ -379,10 +379,10 @@ class Moves(NamedTuple):
     W: bool = True
 
 
-ALL = Moves()
+ALL = MovedFactors()
 
 
-class Pairs(NamedTuple):
+class FeaturePairs(NamedTuple):
     """Which features of the ends of an arc are paired: of the head and of the word; and the column that is the tag."""
 
     columns: NDArray[np.int64]
@@ -390,7 +390,12 @@ class Pairs(NamedTuple):
 
 
 def score_tensor_arcs(
-    table: NDArray[np.int32], parts: ArcParts, pairs: Pairs, *, gamma: float, dense: NDArray[np.float32] | None = None
+    table: NDArray[np.int32],
+    parts: ArcParts,
+    pairs: FeaturePairs,
+    *,
+    gamma: float,
+    dense: NDArray[np.float32] | None = None,
 ) -> ArcScores:
     r"""Give the score of each arc of a sentence.
 
@@ -402,7 +407,7 @@ def score_tensor_arcs(
     table : ndarray of int32 of shape (n + 1, columns)
         Numbers of the features of the root and of each word; minus one where there is none.
     parts : ArcParts
-    pairs : Pairs
+    pairs : FeaturePairs
     gamma : float
         Of 0 the tensor alone, of 1 pairs alone.
     dense : ndarray of float32 of shape (n + 1, values), optional
@@ -429,7 +434,7 @@ def score_tensor_arcs(
 def step_tensor_arcs(
     table: NDArray[np.int32],
     parts: ArcParts,
-    pairs: Pairs,
+    pairs: FeaturePairs,
     *,
     scored: ArcScores,
     heads: NDArray[Any],
@@ -440,7 +445,7 @@ def step_tensor_arcs(
     clock: int,
     sums: ArcParts,
     scratch: Scratch,
-    moves: Moves = ALL,
+    moves: MovedFactors = ALL,
     more: float = 0.0,
     dense: NDArray[np.float32] | None = None,
 ) -> float:
@@ -466,7 +471,7 @@ def step_tensor_arcs(
         What is added, times ``clock``, joins the sums.
     sums : ArcParts
     scratch : Scratch
-    moves : Moves
+    moves : MovedFactors
     more : float
         Added to what the loss is divided by: the squares of features that are moved elsewhere by the same step.
     """
@@ -483,7 +488,7 @@ def step_tensor_arcs(
 
 
 def tensor_cells(
-    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: Pairs, *, heads: NDArray[Any]
+    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Give the pairs of features of the arcs of a tree as cells of a tensor, and their weights.
 
@@ -528,7 +533,7 @@ def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
 
 
 def _check(
-    table: NDArray[Any], parts: ArcParts, pairs: Pairs, dense: NDArray[np.float32] | None
+    table: NDArray[Any], parts: ArcParts, pairs: FeaturePairs, dense: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
     """Refuse what does not fit; gives the dense values, no columns if there are none."""
     theta, U, V, W = parts

@@ -156,7 +156,7 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
         raise ValueError(f"pairs must be of columns of the table; got {pairs.tolist()}")
 
 
-MOST = 64
+MAX_FEATURES = 64
 """Features of an arc, apart from the tags between its ends."""
 
 
@@ -231,7 +231,7 @@ def _arc_scores(words, tags, weights, scores):
     """Fill ``scores[h, m]`` with the sum of the weights of the features of each arc; root and end mark are in place."""
     size = len(scores)
     mask = np.uint64(len(weights) - 1)
-    slots = np.empty(MOST + size, np.int64)
+    slots = np.empty(MAX_FEATURES + size, np.int64)
     for h in range(size):
         for m in range(1, size):
             if h != m:
@@ -246,7 +246,7 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
     """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums."""
     size = len(heads) + 1
     mask = np.uint64(len(weights) - 1)
-    slots = np.empty(MOST + size, np.int64)
+    slots = np.empty(MAX_FEATURES + size, np.int64)
     for m in range(1, size):
         for f in range(_features(words, tags, heads[m - 1], m, mask, slots)):
             weights[slots[f]] += step

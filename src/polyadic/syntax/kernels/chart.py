@@ -208,7 +208,7 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
 
 
 def span_shares(
-    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, least: float = 0.0
+    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, min_share: float = 0.0
 ) -> NDArray[np.float64] | None:
     """Give which share of the sum over all derivations goes through each symbol of each cell.
 
@@ -220,7 +220,7 @@ def span_shares(
     rules, words, symbols, values
         As for :func:`inside`, with probabilities.
     root : int
-    least : float
+    min_share : float
         As for :func:`outside`.
 
     Returns
@@ -246,7 +246,7 @@ def span_shares(
     if not 0 < total < np.inf:
         return None
     around, of_left, of_right = np.zeros_like(low), np.zeros_like(left), np.zeros_like(right)
-    _span_outside(n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right)
+    _span_outside(n, root, *how, low, left, right, left_ends, right_ends, min_share * total, around, of_left, of_right)
     j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     i = np.arange(len(j)) - j * (j - 1) // 2
     shares = np.stack([low * around, left[i, :, j] * (of_left[i, :, j] + of_right[j, :, i])])
@@ -254,11 +254,11 @@ def span_shares(
     return shares
 
 
-def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) -> NDArray[np.float64]:
+def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> NDArray[np.float64]:
     """Give for each slot the sum of products of what surrounds it in derivations of all words from ``root``.
 
     Times the inside value it is the sum of all derivations that go through the slot. Slots of the lower layer through
-    which a smaller share than ``least`` goes are not gone below: what is in them lacks these derivations.
+    which a smaller share than ``min_share`` goes are not gone below: what is in them lacks these derivations.
     """
     n, base, values = filled
     result = np.zeros_like(values)
@@ -266,7 +266,7 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) 
         rows, size = rules.by_parent[0], len(rules.block)
         ends = np.tile(np.array([n + 1, 0], np.int32), (2, n + 1, size, 1))
         how = rows, rules.by_child[1], rules.block, rules.first, base, values
-        _chart_outside(n, root, *how, least * value_of(rules, filled, root), *ends, result)
+        _chart_outside(n, root, *how, min_share * value_of(rules, filled, root), *ends, result)
     return result
 
 
@@ -489,12 +489,12 @@ def _ends(n, first, base, values, left, right):
 
 
 @njit(cache=True, nogil=True)
-def _chart_outside(n, root, binary, unary, block, first, base, values, least, left_ends, right_ends, outside):
+def _chart_outside(n, root, binary, unary, block, first, base, values, threshold, left_ends, right_ends, outside):
     """Fill ``outside``, all zero, with the sum of products of what surrounds each slot in derivations from ``root``.
 
     ``values`` are the sums of :func:`chart_inside`; ``binary`` is (starts by parent, rules by parent, left, right,
     weight), ``unary`` (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is
-    looked at where its parent is reached, by derivations whose sum is at least ``least`` and more than 0, and words are
+    looked at where its parent is reached, by derivations whose sum is at least ``threshold`` and more than 0, and words are
     cut where both children may have an end.
     """
     b_start, b_rule, b_left, b_right, b_weight = binary
@@ -518,7 +518,7 @@ def _chart_outside(n, root, binary, unary, block, first, base, values, least, le
                         if slot >= 0:
                             total += outside[slot + u_parent[r] - first[block[u_parent[r]]]] * u_weight[r]
                     outside[start + a - first[c]] = total
-                    if total == 0.0 or total * values[start + a - first[c]] < least:
+                    if total == 0.0 or total * values[start + a - first[c]] < threshold:
                         continue
                     for at in range(b_start[a], b_start[a + 1]):
                         r = b_rule[at]
@@ -798,12 +798,12 @@ def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, le
 
 @njit(cache=True, nogil=True)
 def _span_outside(
-    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, least, low, of_left, of_right
+    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, threshold, low, of_left, of_right
 ):
     """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the sums of products of what surrounds each symbol.
 
     That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; the rest is what :func:`span_inside` took and
-    filled, ``inner`` its lower layer. What would go with derivations whose sum is less than ``least`` is left at zero.
+    filled, ``inner`` its lower layer. What would go with derivations whose sum is less than ``threshold`` is left at zero.
     """
     children, starts = pairs
     of_left[0, root, n] = 1.0
@@ -817,7 +817,7 @@ def _span_outside(
                 lower[unary[0][u]] += (of_left[i, above, j] + of_right[j, above, i]) * unary[2][u]
             reached = False
             for s in range(lower.shape[0]):
-                if lower[s] * inner[j * (j - 1) // 2 + i, s] < least:
+                if lower[s] * inner[j * (j - 1) // 2 + i, s] < threshold:
                     lower[s] = 0.0
                 reached |= lower[s] > 0.0
             if not reached:

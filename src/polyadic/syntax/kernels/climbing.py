@@ -36,7 +36,7 @@ PLACES = 4094
 """Words of a sentence, at most: the places of a part are the digits of a number."""
 SLACK = 1e-6
 """What a step must gain, at least, so that rounding does not keep the climb going."""
-PASSES = 1000
+MAX_PASSES = 1000
 """Over the words, at most; a few suffice, unless scores are so large that rounding exceeds the slack."""
 
 
@@ -428,7 +428,7 @@ def _climb(model, how, scores, allowed, trees, values):
                 _move(tree, worths, m, starts[k, m - 1])
                 _wake(still)
         values[k] = _score(model, how[0], tree, scores, parts)
-        for _ in range(PASSES):
+        for _ in range(MAX_PASSES):
             gained = 0.0
             _upwards(tree, words)
             for m in words:
@@ -475,9 +475,9 @@ def _move_cells(cells, counts, step, clock, weights, sums):
         sums[cells[c]] += step * clock * counts[c]
 
 
-MOST_WORDS = PLACES
+MAX_WORDS = PLACES
 """Words of a sentence, at most."""
-CACHED = 1 << 16
+CACHE_SIZE = 1 << 16
 """Scores of parts that are kept while a sentence is parsed, at most."""
 
 
@@ -503,7 +503,7 @@ class TreeParts(NamedTuple):
     gamma: float
 
 
-class Difference(NamedTuple):
+class TreeDifference(NamedTuple):
     """Cells of features of two trees, by how much their counts differ, and the sum of squares of that."""
 
     cells: NDArray[np.int64]
@@ -588,7 +588,7 @@ def difference_of_trees(
     heads: NDArray[Any],
     predicted: NDArray[Any],
     delta: NDArray[np.float32],
-) -> Difference:
+) -> TreeDifference:
     """Give by how much the features of one tree exceed those of another.
 
     Parameters
@@ -607,11 +607,11 @@ def difference_of_trees(
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
     count, squares = _tree_difference(features, parts.order, heads, predicted, delta, cells, counts)
-    return Difference(cells[:count], counts[:count], float(squares))
+    return TreeDifference(cells[:count], counts[:count], float(squares))
 
 
 def move_weights(
-    parts: TreeParts, difference: Difference, *, step: float, clock: int, sums: NDArray[np.float64]
+    parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: NDArray[np.float64]
 ) -> None:
     """Add a step along a difference to the weights, in place, and the step times ``clock`` to their sums."""
     if len(sums) != len(parts.weights):
@@ -624,8 +624,8 @@ def _checked(
 ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     """Give what the loops take for the model, and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
-    if table.ndim != 2 or not 2 <= size <= MOST_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(f"table must be of int32 from -1, of 1 to {MOST_WORDS} words; got shape {table.shape}")
+    if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
+        raise ValueError(f"table must be of int32 from -1, of 1 to {MAX_WORDS} words; got shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
         raise ValueError(f"{size - 1} words do not go with scores {scores.shape} and trees {trees.shape}")
     if not _are_trees(trees):
@@ -645,7 +645,7 @@ def _checked(
     told[-1] = 2  # of no dependent
     begins = np.searchsorted(templates[:, 0], np.arange(THREE + 2))
     features = frozen(told), frozen(templates, np.int64), frozen(begins, np.int64)
-    slots = min(CACHED, 1 << (1024 * size).bit_length())
+    slots = min(CACHE_SIZE, 1 << (1024 * size).bit_length())
     asked = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
     held = features, frozen(weights), float(gamma), asked, np.empty(len(templates), np.int64)
     return held, trees

@@ -63,7 +63,7 @@ class Tensors(NamedTuple):
     starts: NDArray[np.int64]
 
 
-class Sums(NamedTuple):
+class LatentSums(NamedTuple):
     """What :func:`latent_sums` finds.
 
     Attributes
@@ -136,7 +136,7 @@ def latent_sums(
     *,
     root: int,
     first: NDArray[np.float64],
-) -> Sums:
+) -> LatentSums:
     """Sum products of tensors over all derivations, and over those through each node and each edge of one child.
 
     Parameters
@@ -166,7 +166,7 @@ def latent_sums(
     _latent_inside(edges, *tensors, states, values)
     around[root, : len(first)] = first
     _latent_outside(edges, *tensors, states, values, around, through)
-    return Sums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
+    return LatentSums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
 
 
 def tree_sums(
