@@ -39,7 +39,7 @@ RULES: dict[str, tuple[int, str]] = {
     "WHPP": (RIGHT, "IN TO FW"),
     "X": (RIGHT, ""),
 }
-"""Collins (1999), appendix A: where to begin, and the candidates in order; noun phrases have rules of their own."""
+"""Search direction and candidates of each category (Collins 1999, appendix A); noun phrases have special rules."""
 LISTS = {label: (side, candidates.split()) for label, (side, candidates) in RULES.items()}
 NOUNS = {"NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
