@@ -233,7 +233,7 @@ def test_lists_become_groups():
     wrong = [(one.heads != one.gold.heads).mean(axis=1) for one in lists]
     np.testing.assert_allclose(ranked.groups.costs, np.concatenate(wrong))
     np.testing.assert_array_equal(ranked.counts.sum(axis=0)[1], sum(len(one.gold) * len(one.heads) for one in lists))
-    with pytest.raises(InputError, match="as many tags"):
+    with pytest.raises(InputError, match="a tag for each"):
         fold.parse(["a"], [])
     with pytest.raises(InputError, match="split the text"):
         fold.parse("a b", "N N")

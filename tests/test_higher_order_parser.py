@@ -88,7 +88,7 @@ def test_sentences_without_end_are_refused():
         lambda: parser.score(long),
         lambda: parser.fit([*made(5, 0), long]),
     ):
-        with pytest.raises(InputError, match="at most 4,094 words; got 4,095"):
+        with pytest.raises(InputError, match="at most 4,094 words per sentence; got 4,095"):
             call()
     assert parser.tree_weights_ is weights
 

@@ -383,14 +383,14 @@ def test_faults_are_named():
     object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
     for trees, fault in (
         ([], "at least one sentence"),
-        ([cycle], "word 1 does not come up to the root"),
+        ([cycle], "word 1 does not lead to the root"),
         ([outside], "a head from 0 to"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
-        with pytest.raises(InputError, match="as many of all else"):
+        with pytest.raises(InputError, match="must have the same length, at least 1"):
             parser.parse(words, tags)
 
 

@@ -152,7 +152,7 @@ def test_universal_tags_take_the_place_of_others():
     found = parser.annotate(dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in new)
     assert [tree.heads.tolist() for tree in found] == [tree.heads.tolist() for tree in new]
     bare = [dataclasses.replace(tree, xpos=("_",) * len(tree)) for tree in new]
-    with pytest.raises(InputError, match="no word has a part of speech, in column 4 or 5"):
+    with pytest.raises(InputError, match="no word has a part of speech in column 4 or 5"):
         fitted(bare)
     with pytest.raises(InputError, match="no word has a tag in column 5"):
         ArcFactored().fit(bare)
@@ -208,7 +208,7 @@ def test_the_arc_factored_parser_refuses_what_is_no_tree():
     """Heads beyond the sentence and cycles, as the other parser does; its parse is the first of its k best."""
     cycle = dataclasses.replace(made(1, 0)[0])
     object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
-    with pytest.raises(InputError, match="sentence 2: word 1 does not come up to the root"):
+    with pytest.raises(InputError, match="sentence 2: word 1 does not lead to the root"):
         ArcFactored(bits=10).fit([made(1, 0)[0], cycle])
     parser = ArcFactored(bits=12, max_iter=2, seed=0).fit(made(30, 0))
     for tree in made(10, 1):
@@ -252,7 +252,9 @@ def test_the_command_line_compares_and_skips(tmp_path):
     bad.write_text(cycle + files[0].read_text())
     model = tmp_path / "model"
     options = ("--rank", 3, "--C", 0.1, "--epochs", 2)
-    assert "bad.conllu, sentence from line 1: word 1 is below itself" in call("train", bad, "--out", model, code=1)
+    assert "bad.conllu, sentence from line 1: word 1 does not lead to the root" in call(
+        "train", bad, "--out", model, code=1
+    )
     told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
     assert "sentences left out: 1; first, " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30

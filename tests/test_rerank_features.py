@@ -118,7 +118,7 @@ def test_rare_features_are_left_out():
     assert ("word", "town", "NNP") not in names
     assert ("rule", "NP", "NP", "PP") in names
     np.testing.assert_array_equal(second.groups.features.toarray(), first.groups.features.toarray()[4:])
-    with pytest.raises(InputError, match="need training lists"):
+    with pytest.raises(InputError, match="there are no training lists"):
         feature_groups([])
 
 

@@ -87,14 +87,20 @@ def line(number, sense, *roles, head=0):
 @pytest.mark.parametrize(
     ("lines", "fault"),
     [
-        ([line(1, "x.01", "V"), line(2, "x.01", "_", head=1)], "line 1: 2 predicates need a column each; got 1"),
-        ([line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)], "line 1: there are roles for more predicates"),
+        (
+            [line(1, "x.01", "V"), line(2, "x.01", "_", head=1)],
+            "line 1: each predicate needs a column of roles; predicates: 2, columns: 1",
+        ),
+        (
+            [line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)],
+            "line 1: there are roles for more predicates than",
+        ),
         ([line(1, "x.01", "V"), line(2, "_", head=1)], "line 2 must have 12 columns"),
         ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 is empty"),
         ([line(1, "", "V"), line(2, "_", "_", head=1)], "line 1: column 11 is empty"),
         ([line(1, "x.01", "V", head=7)], "a head must be a number from 0 to 1"),
         (["1\tx\t_"], "line 1 must have 10 columns"),
-        ([line(1, "x.01", "V"), line(3, "_", "_", head=1)], "line 2 should be word 2"),
+        ([line(1, "x.01", "V"), line(3, "_", "_", head=1)], "line 2 must begin with word number 2"),
     ],
 )
 def test_faults_of_files_are_named(file, lines, fault):

@@ -378,7 +378,7 @@ def test_senses_are_the_most_frequent():
     other = made(1, 0)[0].tree
     renamed = Tree(*((*map(str.upper, column),) for column in (other.forms, other.lemmas)), *_rest(other))
     assert [sense for _, sense in finder.find(renamed)] == [f"{renamed.lemmas[1]}.01"]
-    with pytest.raises(InputError, match="some words must be predicates"):
+    with pytest.raises(InputError, match="no word, or every word, is a predicate"):
         finder.fit([one.with_propositions([]) for one in train])
     assert {sense for one in train for _, sense in finder.find(one.tree)} == {"x.03"}
     bare = [replace(one, tree=replace(one.tree, lemmas=("_",) * len(one))) for one in often]
@@ -394,18 +394,18 @@ def test_faults_are_named():
     itself = made(1, 0)[0].propositions[0]._replace(arguments=(Argument(2, "ARG0"),), marks=())
     alone = [made(1, 0)[0].with_propositions([itself])]
     for sentences, options, fault in (
-        ([], {}, "there are none"),
-        ([made(1, 0)[0].with_propositions([])], {}, "there are none"),
-        (made(3, 0), {"min_count": 1000}, "no feature of words, or none of paths, is there 1000 times or more"),
-        (alone, {}, "arguments that are words near their predicates; there are none"),
-        (alone, {"near": False}, "arguments that are words other than their predicates; there are none"),
+        ([], {}, "no predicate has arguments"),
+        ([made(1, 0)[0].with_propositions([])], {}, "no predicate has arguments"),
+        (made(3, 0), {"min_count": 1000}, "no feature of words, or none of paths, occurs at least 1000 times"),
+        (alone, {}, "no argument to learn from is near its predicate in the tree; set near=False"),
+        (alone, {"near": False}, "no argument to learn from is another word than its predicate"),
         (made(3, 0), {"costs": (1.0, 1.0)}, "costs must be a tuple of"),
     ):
         with pytest.raises(InputError, match=fault):
             SemanticRoles(2, bits=10, **options).fit(sentences)
     model = fitted()
     for place in (0, 99):
-        with pytest.raises(InputError, match="a predicate is a word"):
+        with pytest.raises(InputError, match="a predicate must be a word number"):
             model.arguments(made(1, 0)[0].tree, [place])
 
 
@@ -420,8 +420,8 @@ def test_a_refused_regression_leaves_the_old_one():
         if len(one) == 2
     ]
     for sentences, options, fault in (
-        (every, {}, "some words must be predicates and others not"),
-        (made(3, 0), {"min_count": 1000}, "no joined feature is there 1000 times or more; lower least"),
+        (every, {}, "no word, or every word, is a predicate"),
+        (made(3, 0), {"min_count": 1000}, "no joined feature occurs at least 1000 times; lower min_count"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):
         for name, value in {"min_count": 2, "bits": 12, **options}.items():
@@ -444,7 +444,7 @@ def test_what_fails_leaves_the_model_as_it_was():
     model.callback = interrupt
     with pytest.raises(RuntimeError, match="no further"):
         model.fit(made(10, 5))
-    with pytest.raises(InputError, match="there are none"):
+    with pytest.raises(InputError, match="no predicate has arguments"):
         model.fit([])
     assert [one.propositions for one in model.annotate(new, find=True)] == before
 

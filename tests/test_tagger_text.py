@@ -116,7 +116,7 @@ def test_what_is_told_of_words():
     assert (need_tags(with_tags[0]), need_tags(rows[0])) == (True, False)
     assert need_tags(["w=a", "t+0=X"])
     assert tag_features([]) == tag_features([], []) == []
-    with pytest.raises(InputError, match="each of 1 words needs a part of speech; got 2"):
+    with pytest.raises(InputError, match="must be equal in number; got 1 and 2"):
         tag_features(["a"], ["X", "Y"])
 
 
@@ -160,7 +160,7 @@ def test_columns(tmp_path):
     assert list(read_columns(path)) == [(("He", "ran"), ("PRP", "VBD"), ("B-NP", "B-VP")), (("Yes",), ("UH",), ("O",))]
     path.write_text("He PRP B-NP\n\nran VBD\n")
     with pytest.raises(
-        InputError, match=re.escape(f"{path}, line 3 must have 3 columns between blanks, as the others; got 2")
+        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, as the others; got 2")
     ):
         list(read_columns(path))
     with pytest.raises(InputError, match="line 1 must have 4 columns"):

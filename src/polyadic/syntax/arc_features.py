@@ -80,7 +80,7 @@ def check_trees(trees: Sequence[Tree]) -> None:
         for _ in range(len(tree).bit_length()):  # each time twice as far up
             above = above[above]
         if above.any():
-            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not come up to the root")
+            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
 
 
 class SeveralRootsWarning(UserWarning):
@@ -90,14 +90,14 @@ class SeveralRootsWarning(UserWarning):
 def check_tagged(trees: Sequence[Tree]) -> None:
     """Raise InputError if no word has a part of speech."""
     if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("no word has a part of speech, in column 4 or 5; a parser needs them: tag the words first")
+        raise InputError("no word has a part of speech in column 4 or 5; a parser needs them, so tag the words first")
 
 
 def warn_several_roots(trees: Sequence[Tree]) -> None:
     """Warn of training sentences with several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
-            f"sentences with several roots: {several:,} of {len(trees):,}; unless one_root is off, parses have one",
+            f"sentences with several roots: {several:,} of {len(trees):,}; parses have one root unless one_root=False",
             SeveralRootsWarning,
             stacklevel=3,
         )

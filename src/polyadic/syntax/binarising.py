@@ -67,7 +67,7 @@ def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
 def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: bool) -> Phrase:
     label = tree.label
     if MARK in label or label.startswith(PARTIAL):
-        raise InputError(f"labels may not hold {MARK} nor begin with {PARTIAL}; got {label!r}")
+        raise InputError(f"labels must not contain {MARK} or begin with {PARTIAL}; got {label!r}")
     if tree.word is not None:
         marks = (MARK + above if tags else "") + (MARK + "U" if splits and alone else "")
         return Phrase(label + marks, tree.children)

@@ -142,7 +142,7 @@ def parse_phrase(text: str) -> Phrase:
     """Parse one tree in bracket format."""
     phrases = list(_phrases(iter(text.split("\n")), "the tree"))
     if len(phrases) != 1:
-        raise InputError(f"one tree is needed; got {len(phrases)}")
+        raise InputError(f"exactly one tree is needed; got {len(phrases)}")
     return phrases[0]
 
 
@@ -158,11 +158,9 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
                 if len(open_brackets) > MAX_DEPTH:
-                    raise InputError(
-                        f"{where}: brackets are nested too deeply; {MAX_DEPTH} within another are possible"
-                    )
+                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} deep")
             elif not open_brackets:
-                raise InputError(f"{where}: {piece!r} stands outside of all brackets")
+                raise InputError(f"{where}: {piece!r} is outside all brackets")
             elif piece != ")":
                 open_brackets[-1][1].append(piece)
             else:
@@ -173,7 +171,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                     yield phrase
             fresh = piece == "("
     if open_brackets:
-        raise InputError(f"{name}, line {open_brackets[0][0]}: a bracket that opens there is never closed")
+        raise InputError(f"{name}, line {open_brackets[0][0]}: a bracket opened on this line is never closed")
 
 
 def _closed(content: list[str | Phrase], where: str) -> Phrase:
@@ -183,7 +181,7 @@ def _closed(content: list[str | Phrase], where: str) -> Phrase:
             return Phrase(label, (word,))
         case [str(label), *below] if below and all(isinstance(phrase, Phrase) for phrase in below):
             return Phrase(label, cast("tuple[Phrase, ...]", tuple(below)))
-    raise InputError(f"{where}: between brackets must stand a label and one word, or a label and phrases")
+    raise InputError(f"{where}: brackets must contain a label and one word, or a label and phrases")
 
 
 def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase]) -> Phrase:

@@ -130,7 +130,7 @@ def folded(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequ
     """
     check_int("folds", folds, low=2)
     if len(trees) < folds:
-        raise InputError(f"{folds} folds need as many sentences; got {len(trees)}")
+        raise InputError(f"{folds} folds need at least {folds} sentences; got {len(trees)}")
     edges = np.linspace(0, len(trees), folds + 1).round().astype(int).tolist()
     for first, last in pairwise(edges):
         yield [*trees[:first], *trees[last:]], trees[first:last]
@@ -186,17 +186,17 @@ def read_lists(path: Path) -> Iterator[Candidates]:
                 _check(gold, parses)
                 candidates = judged(gold, parses)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise InputError(f"{path}, line {number} holds no list of parses: {error}") from None
+                raise InputError(f"{path}, line {number} is not a list of parses: {error}") from None
             yield candidates
 
 
 def _check(gold: Phrase, parses: Sequence[Parse]) -> None:
     words = gold.words()
     if not parses:
-        raise InputError("there is no candidate")
+        raise InputError("there are no candidates")
     for place, (tree, value) in enumerate(parses, 1):
         if tree.words() != words:
-            raise InputError(f"candidate {place} has other words than the tree of the treebank")
+            raise InputError(f"candidate {place} has different words than the tree of the treebank")
         if not math.isfinite(value):
             raise InputError(f"candidate {place} has a log-probability of {value}")
 

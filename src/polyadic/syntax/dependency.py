@@ -102,7 +102,7 @@ class ArcFactored(Model):
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
-                "no word has a tag in column 5 (xpos); put those of column 4 there: replace(tree, xpos=tree.upos)"
+                "no word has a tag in column 5 (xpos); to use column 4 instead: replace(tree, xpos=tree.upos)"
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
@@ -145,9 +145,9 @@ class ArcFactored(Model):
             If there are no words, a string is passed instead of a list, or there are not as many tags.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does")
         if not words or len(words) != len(tags):
-            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags)}")
+            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags)}")
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
     def k_best(

@@ -257,7 +257,7 @@ class HigherOrderParser(LowRankParser):
 def _check_length(forms: Sequence[str]) -> None:
     """Raise InputError if a sentence has more words than higher-order parts can encode."""
     if len(forms) > MAX_WORDS:
-        raise InputError(f"with an order above 1 a sentence has at most {MAX_WORDS:,} words; got {len(forms):,}")
+        raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
 
 
 MAX_HEADS = 50

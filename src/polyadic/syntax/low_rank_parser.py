@@ -283,8 +283,8 @@ class LowRankParser(Model):
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
-            said = "parts of speech that the parser does not know, without which it parses badly"
-            warnings.warn(f"{unknown:,} of {words:,} words have {said}", UnknownTagsWarning, stacklevel=2)
+            hint = "parts of speech that the parser has not learned; use the tags that it was trained with"
+            warnings.warn(f"{unknown:,} of {words:,} words have {hint}", UnknownTagsWarning, stacklevel=2)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return up to ``k`` best projective trees of a sentence and their scores, best first.
@@ -342,10 +342,12 @@ class LowRankParser(Model):
         """Return the feature ids of a sentence."""
         given = [column for column in (forms, tags, *columns.values()) if column is not None]
         if any(isinstance(column, str) for column in given):
-            raise InputError("give words and tags as lists of strings, not as one string")
+            raise InputError("words and tags must be lists of strings; got one string")
         lengths = {len(column) for column in given}
         if len(lengths) > 1 or 0 in lengths:
-            raise InputError(f"a sentence needs words, and as many of all else; got {sorted(lengths)}")
+            raise InputError(
+                f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}"
+            )
         return self._coder(forms, tags, **columns)
 
     def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -187,9 +187,9 @@ class PCFG(Model):
             See :meth:`k_best`.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does")
         if not words or (tags is not None and len(tags) != len(words)):
-            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags or words)}")
+            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags or words)}")
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]

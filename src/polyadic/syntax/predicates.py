@@ -63,7 +63,7 @@ class PredicateFinder(Model):
         pairs = zip(corpus, places, strict=True)
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
-            raise InputError("to find predicates, some words must be predicates and others not")
+            raise InputError("no word, or every word, is a predicate; training needs both kinds")
         counts = Counter(feature for row in rows for feature in row if feature)
         names = (name for name, count in counts.items() if count > 1)
         known = {name: at for at, name in enumerate(names)}

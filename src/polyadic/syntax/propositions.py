@@ -183,7 +183,8 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     columns = width - COLUMNS - 1
     if columns < len(predicates):
         raise InputError(
-            f"{path}, sentence from line {start}: {len(predicates)} predicates need a column each; got {columns}"
+            f"{path}, sentence from line {start}: each predicate needs a column of roles;"
+            f" predicates: {len(predicates)}, columns: {columns}"
         )
     _check_cells(words, len(predicates), path)
     propositions = []
@@ -199,9 +200,10 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
     spare = words[0][1][predicates + 1 :]
     for at, cells in words:
         if "" in cells[: predicates + 1]:
-            raise InputError(f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} is empty; `_` stands for none")
+            raise InputError(
+                f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} is empty; write `_` for no value"
+            )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: there are roles for more predicates than the {predicates} that column"
-                f" {COLUMNS + 1} names"
+                f"{path}, line {at}: there are roles for more predicates than column {COLUMNS + 1} marks ({predicates})"
             )

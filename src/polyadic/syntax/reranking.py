@@ -95,7 +95,7 @@ def feature_groups(
     """
     check_int("min_count", min_count, low=1)
     if not training:
-        raise InputError("features need training lists")
+        raise InputError("there are no training lists")
     numbers: dict[Feature, int] = {SCORE: 0}
     rows = [
         _sentence(listed, lambda name: numbers.setdefault(name, len(numbers)))
@@ -174,7 +174,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Fea
         features.check_format(full_check=True)  # products would read beyond the arrays
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
-            raise InputError("names, counts and features do not fit")
+            raise InputError("names, counts and features differ in length")
         return CandidateGroups(Groups(features, arrays["costs"], arrays["starts"]), counts), names
 
 

@@ -62,7 +62,7 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
     kept = ((feature for feature, count in counts.items() if count >= min_count) for counts in (words, paths))
     known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
     if not all(known):
-        raise InputError(f"no feature of words, or none of paths, is there {min_count} times or more; lower min_count")
+        raise InputError(f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count")
     return known
 
 
@@ -99,8 +99,8 @@ def framed(
             if words:
                 framed_roles.append((frame, roles_of(proposition, words, number)))
     if not any((roles >= 0).any() for _, roles in framed_roles):
-        where = "near their predicates" if near else "other than their predicates"
-        raise InputError(f"semantic roles are learned from arguments that are words {where}; there are none")
+        where = "near its predicate in the tree; set near=False" if near else "another word than its predicate"
+        raise InputError(f"no argument to learn from is {where}")
     return framed_roles
 
 
@@ -113,4 +113,4 @@ def roles_of(proposition: Proposition, words: Sequence[int], number: dict[str, i
 def check_sentences(sentences: Sequence[Sentence]) -> None:
     """Raise InputError if no predicate has an argument."""
     if not any(proposition.arguments for sentence in sentences for proposition in sentence.propositions):
-        raise InputError("semantic roles are learned from predicates with arguments; there are none")
+        raise InputError("no predicate has arguments to learn semantic roles from")

@@ -144,7 +144,7 @@ def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Propo
 
 def _check_place(tree: Tree, predicate: int) -> None:
     if not 1 <= predicate <= len(tree):
-        raise InputError(f"a predicate is a word of the sentence, from 1 to {len(tree)}; got {predicate!r}")
+        raise InputError(f"a predicate must be a word number from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:

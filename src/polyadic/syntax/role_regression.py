@@ -93,7 +93,7 @@ class RoleRegression(RoleLabels):
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
         kept = count >= self.min_count
         if not kept.any():
-            raise InputError(f"no joined feature is there {self.min_count} times or more; lower min_count")
+            raise InputError(f"no joined feature occurs at least {self.min_count} times; lower min_count")
         renumbered = np.cumsum(kept) - 1
         inside = kept[place]
         data = (np.ones(inside.sum(), np.float32), (line[inside], renumbered[place[inside]]))

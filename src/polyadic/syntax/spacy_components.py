@@ -59,14 +59,15 @@ class PipelineComponent(ABC):
     def model(self, model: Any) -> None:
         """Put a model here."""
         if not isinstance(model, self._kinds()):
-            raise InputError(f"a {type(self).__name__} takes no {type(model).__name__}")
+            names = " or ".join(kind.__name__ for kind in self._kinds())
+            raise InputError(f"the model must be a {names}; got a {type(model).__name__}")
         self._model = model
 
     def _read(self) -> Any:
         """Return the model, loading it on first use."""
         if self._model is None:
             if self.path is None:
-                raise InputError('there is no model: name its folder, add_pipe(..., config={"model": "folder"})')
+                raise InputError('no model is set; pass its folder: add_pipe(..., config={"model": "folder"})')
             self.from_disk(self.path)
         return self._model
 
@@ -138,7 +139,7 @@ class TaggerComponent(PipelineComponent):
             yield from model.annotate(trees)
             return
         if need_tags(model.features_):
-            raise InputError("the tagger needs parts of speech; take one that was learned from words alone")
+            raise InputError("the tagger was trained with parts of speech as input; use one trained on words alone")
         for tree in trees:
             [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))

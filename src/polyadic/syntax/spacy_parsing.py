@@ -24,7 +24,7 @@ def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") 
     nlp = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     for doc in nlp.pipe(texts):
         if not doc.has_annotation("DEP"):
-            raise InputError(f"the pipeline {nlp.meta.get('name')!r} does not parse; name one that does")
+            raise InputError(f"the pipeline {nlp.meta.get('name')!r} has no parser; use one that has")
         for sentence in doc.sents:
             words = [word for word in sentence if not word.is_space]
             if words:
@@ -64,4 +64,6 @@ def _loaded(name: str) -> Language:
     try:
         return spacy.load(name)
     except OSError:
-        raise InputError(f"there is no spaCy pipeline {name!r}; install it: python -m spacy download {name}") from None
+        raise InputError(
+            f"cannot load the spaCy pipeline {name!r}; to install it: python -m spacy download {name}"
+        ) from None

@@ -259,7 +259,7 @@ def divided(
     """Split the states of the symbols marked in ``split`` in two, with a little noise."""
     after = np.where(split, 2 * states, states)
     size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
-    check_memory(BYTES_PER_NUMBER * size, f"tensors of {size:,} numbers", "split states less often")
+    check_memory(BYTES_PER_NUMBER * size, f"tensors of {size:,} numbers", "use fewer cycles")
     row = []
     for tensor, rule in zip(_tensors(numbers, rules, states), rules, strict=True):
         for axis, symbol in enumerate(rule[rule >= 0].tolist()):

@@ -176,7 +176,7 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
         if tree is not None:
             yield tree
     if faults:
-        warnings.warn(f"sentences left out: {len(faults)}; first, {faults[0]}", InvalidTreesWarning, stacklevel=2)
+        warnings.warn(f"sentences skipped: {len(faults)}; the first: {faults[0]}", InvalidTreesWarning, stacklevel=2)
 
 
 def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
@@ -187,15 +187,15 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
     for at, line in enumerate(sentence[len(comments) :], start + len(comments)):
         fields = line.split("\t")
         if line.startswith("#"):
-            raise InputError(f"{path}, line {at} is a comment; comments come before the words of a sentence")
+            raise InputError(f"{path}, line {at} is a comment; comments must come before the words of a sentence")
         if len(fields) != COLUMNS:
-            raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
+            raise InputError(f"{path}, line {at} must have {COLUMNS} columns separated by tabs; got {len(fields)}")
         if fields[0] == str(len(words) + 1):
             words.append([*map(sys.intern, fields)])  # the same are said again and again
         elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
             skipped.append((len(words), line))
         else:
-            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r:.40}")
+            raise InputError(f"{path}, line {at} must begin with word number {len(words) + 1}; got {fields[0]!r:.40}")
     if not words:
         return None
     _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
@@ -210,7 +210,7 @@ def read_tagged_trees(path: Path) -> Iterator[Tree]:
         rows = [line.split("\t") for line in sentence]
         for at, row in enumerate(rows, start):
             if len(row) != len(rows[0]) or len(row) not in {3, 4}:
-                raise InputError(f"{path}, line {at} must have 3 or 4 columns, as all of its sentence; got {len(row)}")
+                raise InputError(f"{path}, line {at} must have 3 or 4 columns, the same in all lines; got {len(row)}")
         forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
         heads = _heads(above, f"{path}, sentence from line {start}")
         none = ("_",) * len(rows)
@@ -242,5 +242,7 @@ def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     for _ in range(n.bit_length()):  # each time twice as far up
         reached = reached[reached]
     if reached.any():
-        raise NoTreeError(f"{where}: word {int(np.flatnonzero(reached)[0])} is below itself; heads must form a tree")
+        raise NoTreeError(
+            f"{where}: word {int(np.flatnonzero(reached)[0])} does not lead to the root; heads must form a tree"
+        )
     return heads
