@@ -77,7 +77,7 @@ def check_trees(trees: Sequence[Tree]) -> None:
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
             raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
         above = np.concatenate([[0], tree.heads])
-        for _ in range(len(tree).bit_length()):  # each time twice as far up
+        for _ in range(len(tree).bit_length()):  # doubles the distance each time
             above = above[above]
         if above.any():
             raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
@@ -180,10 +180,10 @@ def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1
     check_trees(treebank)
     known = known_features(treebank, min_count=min_count)
     coder = TokenCoder(known)
-    room = np.zeros(16, np.float32)  # weights are not asked for
+    no_weights = np.zeros(16, np.float32)
     keys = []
     for tree in treebank:
-        triples, _ = tensor_cells(coded_tree(tree, coder), room, PAIRS, heads=tree.heads)
+        triples, _ = tensor_cells(coded_tree(tree, coder), no_weights, PAIRS, heads=tree.heads)
         keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
     ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
     cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)

@@ -110,14 +110,14 @@ def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray
 
     Examples
     --------
-    >>> table = np.arange(3 * FIXED, dtype=np.int32).reshape(3, FIXED)  # a root and two words, the second on top
+    >>> table = np.arange(3 * FIXED, dtype=np.int32).reshape(3, FIXED)  # root and two words; the second is the head
     >>> found = with_children(table, np.array([2, 0])) % (1 << SHIFT)
     >>> found[:, FIRST_WORD].tolist(), (1 + table[:, WORD]).tolist()
     ([44, 0, 23], [2, 23, 44])
     """
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)
-    below[:2, heads[::-1]] = words[::-1]  # of words with the same head the one that comes last here is kept
+    below[:2, heads[::-1]] = words[::-1]  # the last assignment, the first word, wins
     below[2:, heads] = words
     children = table[below, np.array([WORD, TAG, WORD, TAG])[:, None]]
     numbers = np.where(below == 0, 0, np.where(children < 0, -1, children + 1))

@@ -28,7 +28,7 @@ WRAPPERS = {TOP, "ROOT", "S1"}
 """Labels that treebanks and parsers put around a sentence."""
 MAX_DEPTH = 150
 """Maximum nesting of brackets; trees are processed recursively."""
-PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a space that does not break is part of a word
+PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a word
 
 
 class Phrase(NamedTuple):
@@ -149,7 +149,7 @@ def parse_phrase(text: str) -> Phrase:
 def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
     """Yield the trees of some lines; a stack holds the line and contents of each open bracket."""
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
-    fresh = False  # whether a bracket was opened just now, so that a label may follow
+    fresh = False  # whether the last piece opened a bracket
     for number, line in enumerate(text, 1):
         for piece in map(itemgetter(0), PIECES.finditer(line)):
             where = f"{name}, line {number}"

@@ -116,7 +116,7 @@ def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, thre
                 results.append(result)
                 advance()
         finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing that has not begun is parsed
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C no further sentence is parsed
     return results
 
 

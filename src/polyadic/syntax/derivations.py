@@ -53,13 +53,13 @@ class PreparedGrammar(NamedTuple):
 
 def best_trees(ready: PreparedGrammar, filled: Chart, words: Sequence[str], *, root: int, k: int) -> list[Parse]:
     """Return the ``k`` best distinct trees of a filled chart, best first, without the ``root`` symbol above them."""
-    asked = k
+    requested = k
     while True:
-        derivations = k_best(ready.rules, filled, root, k=asked)
+        derivations = k_best(ready.rules, filled, root, k=requested)
         parses = _distinct(ready, derivations, words)
-        if len(parses) >= k or len(derivations.best) < asked:
+        if len(parses) >= k or len(derivations.best) < requested:
             return parses[:k]
-        asked *= 2
+        requested *= 2
 
 
 def _distinct(ready: PreparedGrammar, derivations: Derivations, words: Sequence[str]) -> list[Parse]:

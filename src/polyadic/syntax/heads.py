@@ -68,7 +68,7 @@ def head_child(label: str, children: Sequence[str]) -> int:
         head = next((i for wanted in candidates for i in places if children[i] == wanted), -1)
         if head < 0:
             head = next((i for i in places if children[i] not in PUNCTUATION), places[0])
-    if head >= 2 and children[head - 1] in {"CC", "CONJP"}:  # of a coordination the first conjunct
+    if head >= 2 and children[head - 1] in {"CC", "CONJP"}:  # the first conjunct of a coordination
         return next((i for i in range(head - 2, -1, -1) if children[i] not in PUNCTUATION), head)
     return head
 

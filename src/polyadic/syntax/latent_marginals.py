@@ -191,7 +191,7 @@ class MarginalParser(Model):
         """Arrange the tensors in the rule order of the chart; those of a chain of unary rules are multiplied."""
         grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
         ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")  # that of the chart, where a chain is a rule
+        order = np.argsort(ends[:, 1], kind="stable")  # the order of the chart, where a chain is one rule
         weights = grammar.binary_values, grammar.chain_values[order]
         self._rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
         chains = [grammar.chains[k] for k in order.tolist()]
@@ -248,7 +248,7 @@ class MarginalParser(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the gain of each edge and of each tag of a word; intermediate phrases and the root gain nothing."""
         marginals = np.clip(shares.marginals, 0, 1)
-        worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last for -1
+        worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last entry is for -1
         rule, parent, *_ = sentence.forest.edges.T
         gains = np.where(rule >= 0, worth[shares.low[parent]], 0)
         gains[rule >= len(self._rules.binary)] = worth[shares.chained].sum(axis=1)

@@ -100,21 +100,21 @@ class Lexicon:
         kinds: defaultdict[str, list[str]] = defaultdict(list)
         for tag in sorted(fine):
             kinds[bare(tag)].append(tag)
-        # Kept as plain mappings, which a folder can hold.
+        # Plain mappings can be saved.
         self.words, self.fine, self.total = dict(words), dict(fine), len(tokens)
         self._plain, self._kinds = dict(plain), dict(kinds)
         self._of_word, self._fine_of_word, self._of_signature = (
             {key: dict(counts) for key, counts in table.items()} for table in (of_word, fine_of_word, of_signature)
         )
-        self._of_rare = dict(of_rare or plain)  # where no word is rare, all tell of what a new one may be
+        self._of_rare = dict(of_rare or plain)  # if no word is rare, use all words
 
     def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
         """Return the probability of each plain tag of a word."""
         known = self._of_word.get(word, {})
-        if not known and first and word.lower() in self._of_word:  # a capital only since the sentence begins
+        if not known and first and word.lower() in self._of_word:  # capitalised only at the start of a sentence
             known = self._of_word[word.lower()]
         count = sum(known.values())
-        if count > 50:  # a word of its own class: whatever else it could be would have been seen
+        if count > 50:  # frequent: all its tags have been seen
             return {tag: c / count for tag, c in known.items()}
         seen = self._of_signature.get(signature(word, first=first), {})
         rare_total, seen_total = sum(self._of_rare.values()), sum(seen.values())

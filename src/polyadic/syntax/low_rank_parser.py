@@ -410,7 +410,7 @@ def _weighted_pairs(
         count += len(a)
     keys = np.unique(np.concatenate([keys, waiting[:count]]))
     del waiting
-    triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # there are millions
+    triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # millions
     for block in blocks(len(keys), BUFFER_SIZE):
         ends, away = np.divmod(keys[block], DISTANCES)
         some = np.stack([*np.divmod(ends, F), away], axis=1)

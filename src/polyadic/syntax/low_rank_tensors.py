@@ -139,7 +139,7 @@ def greedy_power(
     check_int("starts", starts, low=1)
     rng = np.random.default_rng(seed)
     sigma, factors = np.zeros(rank), [np.zeros((size, rank)) for size in shape]
-    # Below this, what is left is what rounding left of what was taken away.
+    # A smaller term is a rounding error of the deflation.
     negligible = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
     for r in range(rank):
         taken = [factors[0][:, :r] * sigma[:r], *(factor[:, :r] for factor in factors[1:])]
@@ -232,7 +232,7 @@ def unfolded_start(
     del row_at, column_at
     if not unfolded.count_nonzero():
         return U, V, W
-    if rank < min(unfolded.shape):  # of the other side, which is far longer, one vector at a time
+    if rank < min(unfolded.shape):  # the other singular vectors are far longer; they are computed one by one
         start = np.random.default_rng(seed).standard_normal(min(unfolded.shape)).astype(kind)
         u = svds(unfolded, rank, v0=start, return_singular_vectors="u")[0][:, ::-1]
     else:

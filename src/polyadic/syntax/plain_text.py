@@ -44,7 +44,7 @@ _LETTER = r"[^\W\d_]"
 _TOKEN = re.compile(
     rf"""
     (?:https?://|ftp://|www\.)[^\s<>"]*[\w/]             # links
-    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins within what was no address
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins inside another token
     | (?<![\w-])(?<![\w-]\.)[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
     | [:;=8][-o]?[()\[\]DPp](?!\w) | <3
     | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?![\w/])              # dates
@@ -55,7 +55,7 @@ _TOKEN = re.compile(
     | [A-Z]\.(?=\s+[A-Z])                                # initials
     | (?i:{"|".join(f"{word[:cut]}(?={word[cut:]}" + chr(92) + "b)" for word, cut in WORDS.items())})
     | (?i:{"|".join(NEGATED.split())})(?=(?i:nt)\b)
-    | (?<=\w)(?i:not|na|ta|nno|nt)\b                     # what follows one of those
+    | (?<=\w)(?i:not|na|ta|nno|nt)\b                     # the second part of those
     | [.]?\d+(?:[.,:]\d+)*(?=(?i:{"|".join(UNITS.split())})\b)
     | (?i:n{_APOSTROPHE}t)(?!\w)
     | {_APOSTROPHE}(?i:{"|".join(ENDINGS.split())})(?!\w)
@@ -109,13 +109,13 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
     """
     for block in re.split(r"\n" if by_line else r"\n\s*\n", text.replace("\r\n", "\n")):
         tokens: list[re.Match[str]] = []
-        said = False  # whether the last of them that is no quote ends a sentence
+        ended = False  # whether the last token, quotes aside, ends a sentence
         for token in _TOKEN.finditer(block):
-            if said and _begins(token, tokens[-1]):
+            if ended and _begins(token, tokens[-1]):
                 yield _sentence(block, tokens)
-                tokens, said = [], False
+                tokens, ended = [], False
             if token[0] not in _QUOTES:
-                said = _ENDS.fullmatch(token[0]) is not None
+                ended = _ENDS.fullmatch(token[0]) is not None
             tokens.append(token)
         if tokens:
             yield _sentence(block, tokens)

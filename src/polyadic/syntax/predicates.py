@@ -71,7 +71,7 @@ class PredicateFinder(Model):
         line, column = np.nonzero(table >= 0)
         ones = np.ones(len(line), np.float32)
         X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
-        # The bias is a feature of each word and the intercept goes into it.
+        # Each word has the bias feature, which takes the intercept.
         fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
         weights = fitted.coef_[0].astype(np.float32)
         weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])

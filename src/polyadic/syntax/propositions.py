@@ -177,7 +177,7 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
             )
     words = [(at, row[COLUMNS:]) for at, row in enumerate(rows, start) if row[0].isdecimal()]
     tails = tuple("".join(f"\t{cell}" for cell in row[COLUMNS:]) for row in rows if not row[0].isdecimal())
-    if not any(cell for _, cells in words for cell in cells):  # columns that are empty from top to bottom
+    if not any(cell for _, cells in words for cell in cells):  # all columns are empty
         return Sentence(tree, (), annotated=False, spare=("",) * (width - COLUMNS), tails=tails)
     predicates = [(place, cells[0]) for place, (_, cells) in enumerate(words, 1) if cells[0] not in NONE]
     columns = width - COLUMNS - 1

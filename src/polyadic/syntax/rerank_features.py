@@ -243,7 +243,7 @@ class Featuriser:
     def __init__(self, words: Sequence[str], number: Callable[[Feature], int]) -> None:
         self.words = words
         self._number = number
-        self._cores: dict[int, tuple[Phrase, PhraseSummary]] = {}  # the phrase is kept, so that no other gets its id
+        self._cores: dict[int, tuple[Phrase, PhraseSummary]] = {}  # keeps the phrase alive, so its id stays unique
         self._found: dict[tuple[int, int, str, str], NDArray[np.int64]] = {}
 
     def __call__(self, tree: Phrase) -> NDArray[np.int64]:

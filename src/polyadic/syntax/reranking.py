@@ -164,14 +164,16 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Fea
     check_whole(folder)
     with damage_told(folder):
         arrays = read_arrays(folder)
-        text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
+        text = (folder / "features.jsonl").read_text(
+            encoding="utf-8"
+        )  # splitlines would split at characters that words may contain
         names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]
         shape = len(arrays["indptr"]) - 1, len(names)
         indptr = arrays["indptr"]
         if len(arrays["data"]) <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)  # as wide as the indices, which would be widened to 64 bits beside it
+            indptr = indptr.astype(np.int32)  # otherwise scipy widens the indices to 64 bits
         features: csr_array = csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
-        features.check_format(full_check=True)  # products would read beyond the arrays
+        features.check_format(full_check=True)  # else products may read beyond the arrays
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
             raise InputError("names, counts and features differ in length")

@@ -128,5 +128,5 @@ def _plain(relation: str) -> str:
 
 def _passive(tree: Tree, word: int, below: Sequence[int]) -> bool:
     marked = "Voice=Pass" in tree.features[word] or any(":pass" in tree.relations[child] for child in below)
-    # A participle that stands below a noun by itself is passive: "the dog seen there".
+    # A participle that modifies a noun is passive: "the dog seen there".
     return marked or (tree.xpos[word] == "VBN" and _plain(tree.relations[word]) in {"acl", "amod"})

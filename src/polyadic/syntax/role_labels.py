@@ -127,14 +127,14 @@ class RoleLabels(Model, ABC):
                     Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
                 )
             labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
-            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, labelled, strict=True)])
+            yield sentence.with_propositions([_with_arguments(*pair) for pair in zip(given, labelled, strict=True)])
 
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Return the score of each role for each word of a frame, relative to no role."""
 
 
-def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
+def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
     """Replace the arguments of a proposition; an argument no longer counts as part of the predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(

@@ -104,7 +104,7 @@ class RoleRegression(RoleLabels):
         weights[-1] = UNSEEN_LOGIT
         seen = fitted.classes_ + 1
         weights[-1, seen] = 0
-        own = seen[-len(fitted.coef_) :]  # of two classes the second alone has weights
+        own = seen[-len(fitted.coef_) :]  # with two classes only the second has weights
         weights[:-1, own], weights[-1, own] = fitted.coef_.T, fitted.intercept_
         self.known_, self.roles_, self.predicates_ = known, names, finder
         self.columns_, self.weights_ = columns[kept], weights

@@ -53,13 +53,13 @@ class PipelineComponent(ABC):
     @property
     def model(self) -> Any:
         """Model of the component, None until first use. A fitted model may be assigned."""
-        return self._model  # spaCy looks at it when the component is made
+        return self._model  # spaCy reads it when it creates the component
 
     @model.setter
     def model(self, model: Any) -> None:
         """Put a model here."""
-        if not isinstance(model, self._kinds()):
-            names = " or ".join(kind.__name__ for kind in self._kinds())
+        if not isinstance(model, self._model_classes()):
+            names = " or ".join(kind.__name__ for kind in self._model_classes())
             raise InputError(f"the model must be a {names}; got a {type(model).__name__}")
         self._model = model
 
@@ -81,7 +81,7 @@ class PipelineComponent(ABC):
         from polyadic.core.serialization import load
 
         del exclude
-        self._model = load(path, self._kinds())
+        self._model = load(path, self._model_classes())
         return self
 
     def __call__(self, doc: Any) -> Any:
@@ -90,7 +90,7 @@ class PipelineComponent(ABC):
 
         self._begin_sentences(doc)
         sentences = [sentence for sentence in map(_words, doc.sents) if sentence]
-        self._write(doc, sentences, self._told(map(word_tree, sentences)))
+        self._write(doc, sentences, self._annotated(map(word_tree, sentences)))
         return doc
 
     def _begin_sentences(self, doc: Any) -> None:
@@ -107,15 +107,15 @@ class PipelineComponent(ABC):
             token.is_sent_start = token.i in first
 
     @abstractmethod
-    def _kinds(self) -> tuple[type[Any], ...]:
+    def _model_classes(self) -> tuple[type[Any], ...]:
         """Return the accepted model classes."""
 
     @abstractmethod
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
         """Yield the sentences annotated by the model."""
 
     @abstractmethod
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         """Write the annotations to the tokens."""
 
 
@@ -126,13 +126,13 @@ class TaggerComponent(PipelineComponent):
     :class:`~polyadic.SequenceTagger` trained on words (:func:`~polyadic.tag_features`) sets ``tag_``.
     """
 
-    def _kinds(self) -> tuple[type[Any], ...]:
+    def _model_classes(self) -> tuple[type[Any], ...]:
         from polyadic.sequences.sequence_tagger import SequenceTagger
         from polyadic.syntax.text_tagger import TextTagger
 
         return TextTagger, SequenceTagger
 
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
         from polyadic.syntax.tag_features import need_tags, tag_features
 
         if hasattr(model := self._read(), "annotate"):
@@ -144,10 +144,10 @@ class TaggerComponent(PipelineComponent):
             [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))
 
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         from spacy.parts_of_speech import IDS
 
-        for words, tree in zip(sentences, told, strict=True):
+        for words, tree in zip(sentences, annotated, strict=True):
             for word, lemma, *tags in zip(words, tree.lemmas, tree.xpos, tree.upos, tree.features, strict=True):
                 xpos, upos, features = ("" if tag == "_" else tag for tag in tags)
                 word.tag_ = xpos or upos
@@ -165,19 +165,19 @@ class ParserComponent(PipelineComponent):
     It reads parts of speech, lemmas and morphology from the tokens, so a tagger must come first.
     """
 
-    def _kinds(self) -> tuple[type[Any], ...]:
+    def _model_classes(self) -> tuple[type[Any], ...]:
         from polyadic.syntax.low_rank_parser import LowRankParser
 
         return (LowRankParser,)
 
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        told: Iterator[Tree] = self._read().annotate(trees)
-        return told
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        annotated: Iterator[Tree] = self._read().annotate(trees)
+        return annotated
 
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         heads = np.arange(len(doc))
         relations = ["ROOT"] * len(doc)
-        for words, tree in zip(sentences, told, strict=True):
+        for words, tree in zip(sentences, annotated, strict=True):
             for word, head, relation in zip(words, tree.heads.tolist(), tree.relations, strict=True):
                 if head:
                     heads[word.i] = words[head - 1].i
@@ -197,7 +197,7 @@ def _words(tokens: Iterable[Any]) -> list[Any]:
     return [token for token in tokens if not token.is_space]
 
 
-def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy gives the name
+def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy passes the name
     """Create the pipeline component ``polyadic_tagger``."""
     return TaggerComponent(model, language=nlp.lang)
 
@@ -207,7 +207,7 @@ def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # n
     return ParserComponent(model, language=nlp.lang)
 
 
-with contextlib.suppress(ImportError):  # there are no pipelines without spaCy, so nobody asks for components
+with contextlib.suppress(ImportError):  # without spaCy there are no pipelines
     from spacy.language import Language
 
     Language.factory(

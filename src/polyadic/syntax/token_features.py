@@ -57,7 +57,7 @@ def token_features(
         for kind, column in _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
     ]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    for row, morphology in zip(rows[1:], _said(features, len(forms)), strict=True):
+    for row, morphology in zip(rows[1:], _present(features, len(forms)), strict=True):
         row += [f"f={feature}" for feature in morphology.split("|") if feature]
     return rows
 
@@ -90,7 +90,7 @@ class TokenCoder:
         features: Sequence[str] | None = None,
     ) -> NDArray[np.int32]:
         """Return a row of feature ids for the root and for each word, -1 for an unknown or missing feature."""
-        more = [[], *map(self._numbers_of, _said(features, len(forms)))]
+        more = [[], *map(self._numbers_of, _present(features, len(forms)))]
         table = np.full((len(forms) + 1, FIXED + max(map(len, more))), -1, np.int32)
         columns = _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
         numbered = chain.from_iterable(map(self._numbers.get(kind, {}).get, x, repeat(-1)) for kind, x in columns)
@@ -118,9 +118,9 @@ def _columns(
     features: Sequence[str] | None,
 ) -> list[tuple[str, list[str]]]:
     """Return the kind and values of each fixed feature; an empty value is none."""
-    p = [ROOT if pos else "", *_said(pos, len(forms))]
+    p = [ROOT if pos else "", *_present(pos, len(forms))]
     w, t = [ROOT, *forms], [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tags, p[1:], strict=True))]
-    s = ["", *_said(lemmas, len(forms))]
+    s = ["", *_present(lemmas, len(forms))]
     before, after = _before(t), _after(t)
     return [
         ("", [ANY] * len(w)),
@@ -143,11 +143,11 @@ def _columns(
         ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
         ("p-", ["", *p[:-1]]),
         ("p+", [*p[1:], ""]),
-        ("m", ["", *_said(features, len(forms))]),
+        ("m", ["", *_present(features, len(forms))]),
     ]
 
 
-def _said(column: Sequence[str] | None, n: int) -> list[str]:
+def _present(column: Sequence[str] | None, n: int) -> list[str]:
     return ["" if x == "_" else x for x in column] if column else [""] * n
 
 

@@ -102,7 +102,7 @@ class Tree:
             Relation of each word.
         """
         none = ("_",) * len(self)
-        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are never
+        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
         return replace(
             self,
             heads=heads,
@@ -191,7 +191,7 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
         if len(fields) != COLUMNS:
             raise InputError(f"{path}, line {at} must have {COLUMNS} columns separated by tabs; got {len(fields)}")
         if fields[0] == str(len(words) + 1):
-            words.append([*map(sys.intern, fields)])  # the same are said again and again
+            words.append([*map(sys.intern, fields)])  # values repeat
         elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
             skipped.append((len(words), line))
         else:
@@ -222,7 +222,7 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
     name = os.fspath(path)
     sentence: list[str] = []
     with open_bytes(name) as stream:
-        # The empty line at the end closes a last sentence that none follows.
+        # The extra empty line closes the last sentence.
         for number, line in enumerate(chain(lines(blocks(stream, name)), [""]), 1):
             if line.strip():
                 sentence.append(line)
@@ -239,7 +239,7 @@ def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
     reached = np.concatenate([np.zeros(1, np.int32), heads])
-    for _ in range(n.bit_length()):  # each time twice as far up
+    for _ in range(n.bit_length()):  # doubles the distance each time
         reached = reached[reached]
     if reached.any():
         raise NoTreeError(

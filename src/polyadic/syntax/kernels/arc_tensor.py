@@ -120,7 +120,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
                         total += theta[cells[k]]
                     scores[h, m] = gamma * total
         for left in range(size):
-            count = 0  # different tags between left and right
+            count = 0  # number of distinct tags between left and right
             for right in range(left + 2, size):
                 new = table[right - 1, tag] >= 0
                 for k in range(count):

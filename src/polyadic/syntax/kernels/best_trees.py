@@ -103,7 +103,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     allowed = table > -np.inf
     low, high = table[allowed].min(), table[allowed].max()
     values = table - low
-    span = (high - low) * n + 1.0  # more than any two trees differ by
+    span = (high - low) * n + 1.0  # exceeds the difference of any two trees
     if single_root:
         values[0] -= span
         span *= n + 1
@@ -132,7 +132,7 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"scores must be square, of the root and at least one word; got shape {tables.shape[1:]}")
     words = np.arange(tables.shape[1])
     tables[:, words, words] = tables[:, :, 0] = 0.0
-    if not (tables < np.inf).all():  # NaN is not below either
+    if not (tables < np.inf).all():  # also catches NaN
         raise ValueError("scores must be numbers below infinity")
     return tables
 
@@ -226,7 +226,7 @@ def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            last = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            last = 1 if i == 0 and single_root else j  # the root has a single dependent
             best = _largest_sum(complete[i, i:last], complete[j, i + 1 : last + 1])
             arc[i, j] = best + scores[i, j]
             arc[j, i] = best + scores[j, i] if i else -np.inf
@@ -281,7 +281,7 @@ def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
     for phase in range(k + 1):
         if phase == 0:
             first, last = low, high
-        else:  # take the best candidate, and propose its neighbours
+        else:  # take the best candidate and add its neighbours
             best = -1
             for c in range(count):
                 if pool[c] > -np.inf and (best < 0 or pool[c] > pool[best]):
@@ -329,7 +329,7 @@ def _eisner_kbest(scores, k, single_root):
     ``scores[h, m]`` is the score of the arc from ``h`` to ``m``; minus infinity forbids it.
     """
     size = len(scores)
-    values = np.empty((3, size, size, k))  # of a span its first counts are read
+    values = np.empty((3, size, size, k))  # only the first counts of a span are used
     back = np.empty((3, size, size, k, 3), np.int32)
     counts = np.zeros((3, size, size), np.int32)
     pool, ranks = np.empty(size + 2 * k + 2), np.empty((size + 2 * k + 2, 3), np.int32)
@@ -340,7 +340,7 @@ def _eisner_kbest(scores, k, single_root):
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            high = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            high = 1 if i == 0 and single_root else j  # the root has a single dependent
             _merge(ARC, i, j, i, high, k, scores, values, counts, back, pool, ranks)
             _merge(RIGHT, i, j, i + 1, j + 1, k, scores, values, counts, back, pool, ranks)
             if i > 0:
@@ -412,7 +412,7 @@ def _contract(values, active, above, inside, kept, ends):
     for node in range(size):
         if not active[node] or inside[node]:
             continue
-        into, out = -1, -1  # the best places to enter and to leave the cycle
+        into, out = -1, -1  # best nodes to enter and leave the cycle
         for v in range(size):
             if inside[v]:
                 gain = values[node, v] - values[above[v], v]
@@ -426,7 +426,7 @@ def _contract(values, active, above, inside, kept, ends):
         word, other = ends[out, node, 0], ends[out, node, 1]
         best = values[out, node]
         ends[kept, node, 0], ends[kept, node, 1] = word, other
-        # The gain is compared within the column of the cycle only, so the arcs that it keeps need not be added.
+        # Gains are only compared within the column of the cycle, so the constant score of its arcs is left out.
         values[node, kept], values[kept, node] = gain, best
     for v in range(size):
         if inside[v] and v != kept:
@@ -446,10 +446,10 @@ def _spanning_tree(values, heads):
     for h in range(size):
         for m in range(size):
             ends[h, m, 0], ends[h, m, 1] = h, m
-    group = np.arange(size)  # the node that each word is part of
+    group = np.arange(size)  # node of each word
     steps = 0
-    groups = np.zeros((size, size), np.int64)  # as it was before each contraction
-    arcs = np.full((size, size, 2), -1, np.int32)  # of the cycle, into each of its nodes
+    groups = np.zeros((size, size), np.int64)  # before each contraction
+    arcs = np.full((size, size, 2), -1, np.int32)  # arcs of the cycle, into each of its nodes
     _best_heads(values, active, above)
     kept = _cycle(above, active, inside)
     while kept:

@@ -158,7 +158,7 @@ def inside(
     if allowed is not None and allowed.shape != (2, cells, blocks):
         raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
     used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
-    # a value for each symbol of a cell, its number among those asked for, and, of one in ten, a place in a row
+    # per symbol of a cell: a value, an item index, and for one in ten an entry of a row
     _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
@@ -200,7 +200,7 @@ def span_shares(
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
-    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers for each symbol of each layer of a cell
+    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers per symbol, layer and cell
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary
@@ -627,7 +627,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
     table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
     pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
-    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, edges and layer of an item, and the rank that is wanted
+    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, ends and layer of an item, and the wanted rank
     stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
     ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1
     while depth:
@@ -640,7 +640,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
         symbol, i, j, layer, rank = stack[depth - 1]
         slot = _slot(base, block, first, layer, i, j, symbol)
         at = item_of[slot]
-        if at < 0:  # asked for the first time
+        if at < 0:  # first request
             at = item_of[slot] = in_items
             in_items += 1
             items[at, :4] = stack[depth - 1, :4]
@@ -658,16 +658,16 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
         _children(item, pool[best], binary, unary, ends)
         for side in range(2):
             own[side] = _own(ends, side, item_of, block, first, base)
-            asked = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
+            needed = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
             need = pool[best, LEFT_RANK + side] + (1 if pending else 0)
-            if asked and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
+            if needed and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
                 wanted = side
-        if wanted >= 0:  # first a part must have more derivations
+        if wanted >= 0:  # a part needs more derivations first
             stack[depth, :4] = ends[wanted]
             stack[depth, 4] = pool[best, LEFT_RANK + wanted] + (1 if pending else 0)
             depth += 1
             continue
-        if pending:  # the successors of the derivation found last become candidates
+        if pending:  # add the successors of the last derivation
             for side in range(2):
                 if own[side] < 0 or (side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0):
                     continue

@@ -55,16 +55,16 @@ def _cells(features, mask, kind, x, h, s, m, cells):
     ``features`` holds the feature table (rows: left end, root, words, right end, no dependent; 0 is a missing feature),
     the templates, sorted by kind, and the first template of each kind.
     """
-    told, templates, begins = features
+    table, templates, begins = features
     sides = (1 if h < m else 0) + (2 if x < h else 0) + (4 if x < m else 0)
-    none, count = len(told) - 1, 0
+    none, count = len(table) - 1, 0
     rows = (none if x == h else x + 1, h + 1, none if s == h else s + 1, m + 1)
     for k in range(begins[kind], begins[kind + 1]):
         key, known = np.uint64(k * 8 + sides + 1), True
         for place in range(4):
             column = templates[k, 1 + place]
             if column >= 0:
-                feature = told[rows[place], column]
+                feature = table[rows[place], column]
                 known = known and feature > 0
                 key = _mixed(key, feature)
         if known:
@@ -86,11 +86,11 @@ def _summed(model, kind, x, h, s, m):
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _part(model, kind, x, h, s, m):
     """Return the score of a part, cached in a hash table in which later parts overwrite earlier ones."""
-    _, _, _, asked, _ = model
+    _, _, _, cache, _ = model
     digits = np.int64(PLACES + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
-    at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(asked) - 1)
-    one = asked[at]
+    at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(cache) - 1)
+    one = cache[at]
     if one.name != name:
         one.name, one.value = name, _summed(model, kind, x, h, s, m)
     return one.value
@@ -120,7 +120,7 @@ def _neighbours(tree, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _worth(model, order, tree, scores, h, m):
+def _attachment_gain(model, order, tree, scores, h, m):
     """Return the gain of attaching m, which is detached, with its subtree to h."""
     heads, inner, outer, near = tree
     size = len(heads)
@@ -149,7 +149,7 @@ def _worth(model, order, tree, scores, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _hang(tree, h, m):
+def _attach(tree, h, m):
     """Attach m, which is detached, to h."""
     heads, inner, outer, near = tree
     side = 1 if h < m else 0
@@ -164,7 +164,7 @@ def _hang(tree, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _take_off(tree, m):
+def _detach(tree, m):
     """Detach m."""
     heads, inner, outer, near = tree
     h, s, o = heads[m], inner[m], outer[m]
@@ -178,11 +178,11 @@ def _take_off(tree, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _cover(heads, m, covered):
+def _mark_crossing(heads, m, covered):
     """Mark the heads to which m cannot be attached without crossing an arc."""
     for k in range(len(covered)):
         covered[k] = 0
-    first, last = 0, len(heads) - 1  # between the ends of all arcs over m
+    first, last = 0, len(heads) - 1  # the range inside all arcs over m
     for k in range(1, len(heads)):
         a, b = min(k, heads[k]), max(k, heads[k])
         if a < 0:
@@ -203,7 +203,7 @@ def _upwards(tree, order_of):
     """Write the words so that each comes before its head."""
     _, _, outer, near = tree
     size = len(outer)
-    last, read = size - 1, size - 1  # filled from the end, and read from there
+    last, read = size - 1, size - 1  # a queue, filled and read backwards
     for side in range(2):
         o = near[side, 0]
         while 0 < o < size:
@@ -222,7 +222,7 @@ def _upwards(tree, order_of):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _below(heads, h, m):
+def _is_descendant(heads, h, m):
     """Return whether h is m or a descendant of m."""
     while h > 0:
         if h == m:
@@ -232,26 +232,26 @@ def _below(heads, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _forget(worths, v):
+def _invalidate(gains, v):
     """Invalidate the cached gains of attaching words to v, and v to words."""
-    for k in range(len(worths)):
-        worths[v, k] = worths[k, v] = np.nan
+    for k in range(len(gains)):
+        gains[v, k] = gains[k, v] = np.nan
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _move(tree, worths, m, h):
+def _move(tree, gains, m, h):
     """Attach m to another head, and invalidate the cached gains that change."""
     was = tree[0][m]
     if was >= 0:
-        _take_off(tree, m)
-        _forget(worths, was)
-    _hang(tree, h, m)
-    _forget(worths, h)
-    _forget(worths, m)
+        _detach(tree, m)
+        _invalidate(gains, was)
+    _attach(tree, h, m)
+    _invalidate(gains, h)
+    _invalidate(gains, m)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_head(model, how, tree, scores, allowed, worths, covered, m):
+def _best_head(model, how, tree, scores, allowed, gains, covered, m):
     """Attach m to its best head if that improves the tree; return the gain.
 
     With a single root, another word becomes the root only if the old root is attached to it in the same step.
@@ -261,41 +261,43 @@ def _best_head(model, how, tree, scores, allowed, worths, covered, m):
     was = heads[m]
     if was == 0 and one_root:
         return 0.0
-    _take_off(tree, m)
-    if np.isnan(worths[was, m]):
-        worths[was, m] = _worth(model, order, tree, scores, was, m)
-    now = worths[was, m]
+    _detach(tree, m)
+    if np.isnan(gains[was, m]):
+        gains[was, m] = _attachment_gain(model, order, tree, scores, was, m)
+    now = gains[was, m]
     best, at = now + SLACK, was
     if projective:
-        _cover(heads, m, covered)
+        _mark_crossing(heads, m, covered)
     for h in range(1 if one_root else 0, len(heads)):
-        if allowed[h, m] and h != was and not (worths[h, m] <= best or covered[h] or _below(heads, h, m)):
-            if np.isnan(worths[h, m]):
-                worths[h, m] = _worth(model, order, tree, scores, h, m)
-            if worths[h, m] > best:
-                best, at = worths[h, m], h
+        if allowed[h, m] and h != was and not (gains[h, m] <= best or covered[h] or _is_descendant(heads, h, m)):
+            if np.isnan(gains[h, m]):
+                gains[h, m] = _attachment_gain(model, order, tree, scores, h, m)
+            if gains[h, m] > best:
+                best, at = gains[h, m], h
     top = near[1, 0]
     if one_root and allowed[0, m] and allowed[m, top]:
-        _take_off(tree, top)
+        _detach(tree, top)
         free = True
         for h, k in ((0, m), (m, top)):
             if projective:
-                _cover(heads, k, covered)
+                _mark_crossing(heads, k, covered)
             free = free and not covered[h]
         if free:
-            value = _worth(model, order, tree, scores, ROOT, m) - _worth(model, order, tree, scores, ROOT, top)
-            _hang(tree, ROOT, m)
-            value += _worth(model, order, tree, scores, m, top)
-            _take_off(tree, m)
+            value = _attachment_gain(model, order, tree, scores, ROOT, m) - _attachment_gain(
+                model, order, tree, scores, ROOT, top
+            )
+            _attach(tree, ROOT, m)
+            value += _attachment_gain(model, order, tree, scores, m, top)
+            _detach(tree, m)
             if value > best:
                 best, at = value, 0
-        _hang(tree, ROOT, top)
-    _hang(tree, was, m)
+        _attach(tree, ROOT, top)
+    _attach(tree, was, m)
     if at == was:
         return 0.0
-    _move(tree, worths, m, at)
+    _move(tree, gains, m, at)
     if one_root and at == 0:
-        _move(tree, worths, top, m)
+        _move(tree, gains, top, m)
     return best - now
 
 
@@ -318,7 +320,7 @@ def _are_trees(trees):
 
 
 @njit(cache=True, nogil=True)
-def _unlinked(size):
+def _detached_tree(size):
     """Return a tree in which all words are detached."""
     links, near = np.full((3, size), -1), np.empty((2, size), np.int64)
     near[0], near[1] = -1, size
@@ -326,11 +328,11 @@ def _unlinked(size):
 
 
 @njit(cache=True, nogil=True)
-def _linked(heads):
+def _linked_tree(heads):
     """Return the tree with the given heads."""
-    tree = _unlinked(len(heads) + 1)
+    tree = _detached_tree(len(heads) + 1)
     for m in range(1, len(heads) + 1):
-        _hang(tree, heads[m - 1], m)
+        _attach(tree, heads[m - 1], m)
     return tree
 
 
@@ -375,7 +377,7 @@ def _score(model, order, tree, scores, parts):
 @njit(cache=True, nogil=True)
 def _tree_score(model, order, scores, heads):
     """Return the score of a tree."""
-    return _score(model, order, _linked(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
+    return _score(model, order, _linked_tree(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -391,14 +393,14 @@ def _first_like(trees, k):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _wake(still):
+def _mark_all(settled):
     """Mark all words for another look."""
-    for m in range(len(still)):
-        still[m] = False
+    for m in range(len(settled)):
+        settled[m] = False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write(heads, tree):
+def _copy_heads(heads, tree):
     """Copy heads."""
     for m in range(len(heads)):
         heads[m] = tree[m]
@@ -409,39 +411,39 @@ def _climb(model, how, scores, allowed, trees, values):
     """Improve each tree in place until no change of a single head raises its score, and write the score.
 
     ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. Duplicate trees are
-    climbed once. ``worths[h, m]`` caches :func:`_worth` until h or m changes, also across climbs.
+    climbed once. ``gains[h, m]`` caches :func:`_attachment_gain` until h or m changes, also across climbs.
     """
     size = len(scores)
-    tree, worths, covered = _unlinked(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
+    tree, gains, covered = _detached_tree(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
     parts = np.empty((4 * 3 * size, 5), np.int64)
-    starts, still = trees.copy(), np.zeros(size, np.bool_)
+    starts, settled = trees.copy(), np.zeros(size, np.bool_)
     words = np.empty(size - 1, np.int64)
     for k in range(len(trees)):
         twin = _first_like(starts, k)
         if twin < k:
-            _write(trees[k], trees[twin])
+            _copy_heads(trees[k], trees[twin])
             values[k] = values[twin]
             continue
         for m in range(1, size):
             if tree[0][m] != starts[k, m - 1]:
-                _move(tree, worths, m, starts[k, m - 1])
-                _wake(still)
+                _move(tree, gains, m, starts[k, m - 1])
+                _mark_all(settled)
         values[k] = _score(model, how[0], tree, scores, parts)
         for _ in range(MAX_PASSES):
             gained = 0.0
             _upwards(tree, words)
             for m in words:
-                if not still[m]:
-                    gain = _best_head(model, how, tree, scores, allowed, worths, covered, m)
+                if not settled[m]:
+                    gain = _best_head(model, how, tree, scores, allowed, gains, covered, m)
                     if gain > 0:
                         gained += gain
-                        _wake(still)
+                        _mark_all(settled)
                     else:
-                        still[m] = True
+                        settled[m] = True
             values[k] += gained
             if gained <= 0:
                 break
-        _write(trees[k], tree[0][1:])
+        _copy_heads(trees[k], tree[0][1:])
 
 
 @njit(cache=True, nogil=True)
@@ -453,7 +455,7 @@ def _tree_difference(features, order, heads, predicted, delta, cells, counts):
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     parts = np.empty((4 * 3 * (len(heads) + 1), 5), np.int64)
     for heads_of, sign in ((heads, 1), (predicted, -1)):
-        for k in range(_list_parts(_linked(heads_of), order, parts)):
+        for k in range(_list_parts(_linked_tree(heads_of), order, parts)):
             kind, x, h, s, m = parts[k]
             more = _cells(features, mask, kind, x, h, s, m, cells[count:])
             for c in range(count, count + more):
@@ -626,12 +628,12 @@ def _checked(
         raise ValueError("templates must be of kinds from 0 to 3, and in that order")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
         raise ValueError(f"weights must be of float32, as many as a power of two; got {len(weights)}")
-    told = np.full((size + 3, width), 1, np.int32)  # an end mark on both sides of the words
-    told[1:-2] = np.where(table >= 0, table + 3, 0)
-    told[-1] = 2  # of no dependent
+    shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
+    shifted[1:-2] = np.where(table >= 0, table + 3, 0)
+    shifted[-1] = 2  # no dependent
     begins = np.searchsorted(templates[:, 0], np.arange(THREE + 2))
-    features = frozen(told), frozen(templates, np.int64), frozen(begins, np.int64)
+    features = frozen(shifted), frozen(templates, np.int64), frozen(begins, np.int64)
     slots = min(CACHE_SIZE, 1 << (1024 * size).bit_length())
-    asked = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
-    held = features, frozen(weights), float(gamma), asked, np.empty(len(templates), np.int64)
+    cache = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
+    held = features, frozen(weights), float(gamma), cache, np.empty(len(templates), np.int64)
     return held, trees

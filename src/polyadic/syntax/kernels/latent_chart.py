@@ -93,7 +93,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     numbers = np.full(len(values), -1, np.int32)
     numbers[slots] = np.arange(len(slots))
     of_cells = np.searchsorted(layers * base.shape[1] + cells, np.arange(2 * base.shape[1] + 1))
-    # each layer with the end of its last cell
+    # per layer, with the end of its last cell
     ends = np.stack([of_cells[: base.shape[1] + 1], of_cells[base.shape[1] :]])
     (b_start, b_right, b_parent, _), (u_start, u_parent, _) = rules.by_child
     binary, unary = (b_start, b_right, b_parent), (u_start, u_parent)
