@@ -14,7 +14,15 @@ from polyadic import InputError
 from polyadic.metrics.brackets import bracket_score
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
-from polyadic.syntax.candidates import chosen, folded, jackknife, oracle, propose, read_lists, write_lists
+from polyadic.syntax.candidates import (
+    fold_splits,
+    jackknife,
+    oracle_counts,
+    propose,
+    read_lists,
+    selected_counts,
+    write_lists,
+)
 from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.pcfg import PCFG
@@ -172,9 +180,9 @@ def test_folds_part_the_sentences(count, folds):
     """Each sentence is in one fold, and learned from in all the others."""
     if count < folds:
         with pytest.raises(InputError, match="folds need at least"):
-            list(folded(range(count), folds))
+            list(fold_splits(range(count), folds))
         return
-    parts = list(folded(list(range(count)), folds))
+    parts = list(fold_splits(list(range(count)), folds))
     assert list(itertools.chain(*(fold for _, fold in parts))) == list(range(count))
     assert all(sorted([*rest, *fold]) == list(range(count)) for rest, fold in parts)
     assert max(len(fold) for _, fold in parts) - min(len(fold) for _, fold in parts) <= 1
@@ -189,7 +197,7 @@ def test_lists_are_kept(tmp_path):
     for one, other in zip(lists, read_lists(tmp_path / "lists.jsonl.gz"), strict=True):
         assert (one.gold, one.parses) == (other.gold, other.parses)
         np.testing.assert_array_equal(one.counts, other.counts)
-    assert bracket_score(chosen(lists)).f1 <= bracket_score(oracle(lists)).f1
+    assert bracket_score(selected_counts(lists)).f1 <= bracket_score(oracle_counts(lists)).f1
     for one in lists:
         for parse, cost in zip(one.parses, one.costs, strict=True):
             assert (cost == 0) == (Counter(parse.tree.spans()) == Counter(one.gold.spans())) or "." in one.gold.words()
@@ -251,6 +259,6 @@ def test_a_treebank_is_parsed(realdata):
     trees = [tree for file in penn_sample(root=realdata) for tree in file]
     parser = PCFG().fit(trees[:1500])
     lists = propose(parser, [tree for tree in trees[3300:3400] if len(tree.words()) <= 15], k=20)
-    first, best = bracket_score(chosen(lists)).f1, bracket_score(oracle(lists)).f1
+    first, best = bracket_score(selected_counts(lists)).f1, bracket_score(oracle_counts(lists)).f1
     assert 0.72 < first < 0.92
     assert first + 0.05 < best < 1

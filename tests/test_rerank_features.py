@@ -21,7 +21,7 @@ from polyadic import InputError
 from polyadic.core.query_groups import Groups
 from polyadic.syntax import rerank_features
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.candidates import judged
+from polyadic.syntax.candidates import match_candidates
 from polyadic.syntax.derivations import Parse
 from polyadic.syntax.rerank_features import PHRASE_FEATURES, Featuriser, bucket, of_tag, of_tree
 from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
@@ -89,7 +89,7 @@ def test_each_kind_gives_something(kind, monkeypatch):
 
 
 def candidates(parses=((TREE, -1.0), (OTHER, -1.5))):
-    return judged(TREE, [Parse(*parse) for parse in parses])
+    return match_candidates(TREE, [Parse(*parse) for parse in parses])
 
 
 def test_groups_hold_what_differs():
@@ -112,7 +112,9 @@ def test_groups_hold_what_differs():
 
 def test_rare_features_are_left_out():
     """Those that tell candidates of fewer training sentences apart; of other lists only known features are seen."""
-    alone = judged(TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)])
+    alone = match_candidates(
+        TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)]
+    )
     training = [candidates(), candidates(), alone]
     (first, second), names = feature_groups(training, [alone], min_count=2)
     assert ("word", "town", "NNP") not in names
@@ -124,7 +126,9 @@ def test_rare_features_are_left_out():
 
 def test_a_part_has_its_own_features():
     """Narrowed to some sentences, groups are those that these sentences alone would have given."""
-    alone = judged(TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)])
+    alone = match_candidates(
+        TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)]
+    )
     training = [candidates(), alone, candidates()]
     [whole], names = feature_groups(training, min_count=1)
     [some], kept = narrowed(whole.only([0, 2]), names=names, min_count=2)

@@ -21,7 +21,15 @@ from experiments.data.annotated import penn_sample
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.files import made_folder
 from polyadic.metrics.brackets import bracket_score
-from polyadic.syntax.candidates import Candidates, chosen, jackknife, oracle, propose, read_lists, write_lists
+from polyadic.syntax.candidates import (
+    Candidates,
+    jackknife,
+    oracle_counts,
+    propose,
+    read_lists,
+    selected_counts,
+    write_lists,
+)
 from polyadic.syntax.pcfg import PCFG
 from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
 
@@ -118,8 +126,8 @@ def describe(parsed: Parsed) -> dict[str, dict[str, Any]]:
         name: {
             "sentences": len(lists),
             "candidates": sum(len(candidates.parses) for candidates in lists),
-            "one_best": bracket_score(chosen(lists)).as_dict(),
-            "oracle": bracket_score(oracle(lists)).as_dict(),
+            "one_best": bracket_score(selected_counts(lists)).as_dict(),
+            "oracle": bracket_score(oracle_counts(lists)).as_dict(),
         }
         for name, lists in zip(PARTS, parsed, strict=True)
     }

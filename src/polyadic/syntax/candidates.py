@@ -89,7 +89,7 @@ def bracketing(tree: Phrase) -> Bracketing:
     return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
 
 
-def judged(gold: Phrase, parses: list[Parse]) -> Candidates:
+def match_candidates(gold: Phrase, parses: list[Parse]) -> Candidates:
     """Compare candidates with the tree of the treebank."""
     wanted = bracketing(gold)
     brackets = counted(wanted.spans, wanted.tags)
@@ -101,12 +101,12 @@ def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int 
     """Parse the words of trees with a parser trained on other sentences, and evaluate up to ``k`` candidates each."""
 
     def proposed(gold: Phrase) -> Candidates:
-        return judged(gold, parser.k_best(gold.words(), k=k))
+        return match_candidates(gold, parser.k_best(gold.words(), k=k))
 
-    return parsed(proposed, trees, threads=threads)
+    return parse_all(proposed, trees, threads=threads)
 
 
-def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
+def parse_all(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
     """Apply a parser to sentences in several threads; return the results in order."""
     check_int("threads", threads, low=1, high=MOST_THREADS)
     results = []
@@ -120,12 +120,12 @@ def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, thre
     return results
 
 
-def folded(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
+def fold_splits(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
     """Yield the training and test part of each fold; folds are contiguous and differ in size by at most one.
 
     Examples
     --------
-    >>> list(folded("abcd", 2))
+    >>> list(fold_splits("abcd", 2))
     [(['c', 'd'], 'ab'), (['a', 'b'], 'cd')]
     """
     check_int("folds", folds, low=2)
@@ -146,12 +146,12 @@ def jackknife(
 ) -> list[Candidates]:
     """Return candidates of training sentences, each from a parser made by ``parser`` and fitted to the other folds."""
     lists: list[Candidates] = []
-    for rest, fold in folded(trees, folds):
+    for rest, fold in fold_splits(trees, folds):
         lists += propose(parser().fit(rest), fold, k=k, threads=threads)
     return lists
 
 
-def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
+def selected_counts(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
     """Return the counts of the selected candidate of each sentence, by default the parser's first.
 
     The result is input of :func:`~polyadic.metrics.brackets.bracket_score`.
@@ -160,9 +160,9 @@ def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> 
     return np.stack([candidates.counts[at] for candidates, at in zip(lists, places, strict=True)])
 
 
-def oracle(lists: Sequence[Candidates]) -> NDArray[np.int64]:
+def oracle_counts(lists: Sequence[Candidates]) -> NDArray[np.int64]:
     """Return the counts of the candidate with the highest F of each sentence; ties go to the parser's order."""
-    return chosen(lists, [int(np.argmin(candidates.costs)) for candidates in lists])
+    return selected_counts(lists, [int(np.argmin(candidates.costs)) for candidates in lists])
 
 
 def write_lists(path: Path, lists: Sequence[Candidates]) -> None:
@@ -184,7 +184,7 @@ def read_lists(path: Path) -> Iterator[Candidates]:
                 gold = parse_phrase(row["gold"])
                 parses = [Parse(shared(parse_phrase(tree), known), float(value)) for tree, value in row["parses"]]
                 _check(gold, parses)
-                candidates = judged(gold, parses)
+                candidates = match_candidates(gold, parses)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}, line {number} is not a list of parses: {error}") from None
             yield candidates
@@ -270,7 +270,7 @@ def propose_dependencies(
     def propose(tree: Tree) -> DependencyCandidates:
         return DependencyCandidates(tree, *parser.candidates(tree, k=k))
 
-    return parsed(propose, trees, threads=threads)
+    return parse_all(propose, trees, threads=threads)
 
 
 def jackknife_dependencies(
@@ -286,7 +286,7 @@ def jackknife_dependencies(
     Raises KeyboardInterrupt if a fit was interrupted, since its candidates would differ from those of other folds.
     """
     lists: list[DependencyCandidates] = []
-    for rest, fold in folded(trees, folds):
+    for rest, fold in fold_splits(trees, folds):
         fitted = parser().fit(rest)
         if fitted.interrupted_:
             raise KeyboardInterrupt

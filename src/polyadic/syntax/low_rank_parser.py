@@ -178,9 +178,9 @@ class LowRankParser(Model):
         self.check()
         treebank = list(trees)
         self._check_treebank(treebank)
-        judged = None if validation is None else list(validation)
-        if judged is not None:
-            self._check_treebank(judged)
+        held_out = None if validation is None else list(validation)
+        if held_out is not None:
+            self._check_treebank(held_out)
         if self.one_root:
             warn_several_roots(treebank)
         known = known_features(treebank, min_count=self.min_count)
@@ -190,7 +190,7 @@ class LowRankParser(Model):
         coder = TokenCoder(known)
         sentences = [CodedSentence.of(tree, coder, self.vectors) for tree in treebank]
         epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
-        measure = None if judged is None else self._measure(judged, known, relations)
+        measure = None if held_out is None else self._measure(held_out, known, relations)
         result = run(epochs, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.relations_, self.features_, self._coder = relations, known, coder
         return self._place(self._keep(result))

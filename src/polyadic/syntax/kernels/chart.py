@@ -281,7 +281,7 @@ WORD, SAME = -1, -2
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 PLACE, BEGIN, END, ROOM = range(4)
-TOGETHER = 8
+COLUMNS_PER_TILE = 8
 """Number of chart columns filled together."""
 
 
@@ -342,18 +342,18 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
     blocks, size = base.shape[2], len(block)
     rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
     pool, used = np.empty(1 << 14), 0
-    ending, ends = np.full((TOGETHER, size, n), none), np.zeros((TOGETHER, size, 2), np.int64)
-    right_lives = np.zeros((TOGETHER, blocks), np.bool_)
-    for tile in range((n - 1) // TOGETHER + 1):
+    ending, ends = np.full((COLUMNS_PER_TILE, size, n), none), np.zeros((COLUMNS_PER_TILE, size, 2), np.int64)
+    right_lives = np.zeros((COLUMNS_PER_TILE, blocks), np.bool_)
+    for tile in range((n - 1) // COLUMNS_PER_TILE + 1):
         right_lives[:] = False
-        for t in range(TOGETHER):
+        for t in range(COLUMNS_PER_TILE):
             for s in range(size):
                 for k in range(ends[t, s, 0], ends[t, s, 1]):
                     ending[t, s, k] = none
                 ends[t, s, 0] = ends[t, s, 1] = 0
-        for i in range(min(n, (tile + 1) * TOGETHER) - 1, -1, -1):
-            for t in range(TOGETHER):
-                j = tile * TOGETHER + t + 1
+        for i in range(min(n, (tile + 1) * COLUMNS_PER_TILE) - 1, -1, -1):
+            for t in range(COLUMNS_PER_TILE):
+                j = tile * COLUMNS_PER_TILE + t + 1
                 if j <= i or j > n:
                     continue
                 cell = j * (j - 1) // 2 + i
