@@ -84,7 +84,7 @@ def test_faults_are_named():
     for scores, fault in (
         ([[0.0]], "square"),
         (np.zeros((2, 3)), "square"),
-        (np.full((2, 2), np.nan), "below infinity"),
+        (np.full((2, 2), np.nan), "NaN or plus infinity"),
     ):
         with pytest.raises(ValueError, match=fault):
             best_arcs(scores)

@@ -364,7 +364,7 @@ def test_doors_check_what_they_are_given():
     for trees in ([[2, 1, 2]], [[4, 0, 2]], [[-1, 0, 2]], [[2, 0]]):
         with pytest.raises(ValueError, match=r"heads|words"):
             score_trees(table, S, np.array(trees), parts)
-    with pytest.raises(ValueError, match="one word below the root"):
+    with pytest.raises(ValueError, match="exactly one root"):
         climb_trees(table, S, np.array([[0, 0, 2]]), parts=parts, allowed=allowed, projective=False)
     with pytest.raises(ValueError, match="allowed"):
         climb_trees(table, S, tree, parts=parts, allowed=allowed[1:], projective=False)

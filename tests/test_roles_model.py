@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_formula(n, seed, gamma):
 def test_cells_outside_are_refused():
     """A loop would read beyond the weights."""
     theta = np.zeros(8, np.float32)
-    for cells, fault in ((np.full((1, 1), 6, np.int32), "must lie from"), (np.zeros((1, 1), np.int64), "int32")):
+    for cells, fault in ((np.full((1, 1), 6, np.int32), "must be from"), (np.zeros((1, 1), np.int64), "int32")):
         with pytest.raises(ValueError, match=fault):
             score_cells(cells, theta, roles=2)
 

@@ -473,7 +473,7 @@ def step_tensor_arcs(
     for tree in (heads, predicted):
         _check_heads(table, tree)
     if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
-        raise ValueError("each weight needs a sum")
+        raise ValueError("sums must have the shapes of the weights")
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
@@ -498,7 +498,7 @@ def tensor_cells(
 def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
     """Return the hashed cell, below two to the power of ``bits``, of each triple of :func:`tensor_cells`."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
-        raise ValueError(f"cells must be triples of int64; got {triples.dtype} of shape {triples.shape}")
+        raise ValueError(f"triples must be int64 of shape (n, 3); got {triples.dtype} of shape {triples.shape}")
     cells = np.empty(len(triples), np.int64)
     _hashed_cells(triples, np.uint64((1 << bits) - 1), cells)
     return cells
@@ -516,19 +516,21 @@ def _check(
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
-        raise ValueError(f"dense must be of float32, a row for each of the table; got {values.dtype}, {values.shape}")
+        raise ValueError(f"dense must be float32 with one row per row of the table; got {values.dtype}, {values.shape}")
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
-        raise ValueError(f"table must be of int32, with a root and a word; got {table.dtype} of shape {table.shape}")
+        raise ValueError(
+            f"table must be int32 with rows for the root and at least one word; got {table.dtype} of shape {table.shape}"
+        )
     if not -1 <= table.min() <= table.max() < features:
         raise ValueError(f"features must be from 0 to {features - 1}, or -1; got {table.min()} to {table.max()}")
     if not len(theta) >= 16 or len(theta) & (len(theta) - 1):
-        raise ValueError(f"theta must have a power of two of weights, at least 16; got {len(theta)}")
+        raise ValueError(f"the length of theta must be a power of two, at least 16; got {len(theta)}")
     if U.shape != V.shape or W.shape != (DISTANCES, U.shape[1]):
-        raise ValueError(f"factors do not fit one another; got shapes {U.shape}, {V.shape} and {W.shape}")
+        raise ValueError(f"the shapes of U, V and W do not match; got {U.shape}, {V.shape} and {W.shape}")
     columns = pairs.columns
     if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
-        raise ValueError(f"pairs must be of columns of the table; got {columns.tolist()}")
+        raise ValueError(f"pairs must name columns of the table; got {columns.tolist()}")
     if not 0 <= pairs.tag < table.shape[1]:
         raise ValueError(f"the tag must be a column of the table; got {pairs.tag}")
     return np.ascontiguousarray(values)

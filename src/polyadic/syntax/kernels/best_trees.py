@@ -129,11 +129,13 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of the score tables, with zeros where they are ignored."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
-        raise ValueError(f"scores must be square, of the root and at least one word; got shape {tables.shape[1:]}")
+        raise ValueError(
+            f"scores must be a square matrix for the root and at least one word; got shape {tables.shape[1:]}"
+        )
     words = np.arange(tables.shape[1])
     tables[:, words, words] = tables[:, :, 0] = 0.0
     if not (tables < np.inf).all():  # also catches NaN
-        raise ValueError("scores must be numbers below infinity")
+        raise ValueError("scores must not be NaN or plus infinity")
     return tables
 
 
@@ -179,11 +181,11 @@ def best_arcs(
     """
     table = np.array(scores, np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+        raise ValueError(f"scores must be a square matrix for the root and at least one word; got shape {table.shape}")
     np.fill_diagonal(table, -np.inf)
     table[:, 0] = -np.inf
     if np.isnan(table).any() or (table == np.inf).any():
-        raise ValueError("scores must be numbers below infinity")
+        raise ValueError("scores must not be NaN or plus infinity")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number of at least 1; got {k}")
     heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))

@@ -90,7 +90,7 @@ def chart_rules(
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
-        raise ValueError("blocks must rise from 0 in steps of at most 1")
+        raise ValueError("blocks must start at 0 and ascend in steps of at most 1")
     size = len(blocks)
     parts = []
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
@@ -98,7 +98,7 @@ def chart_rules(
         if values.shape != (len(rules),):
             raise ValueError(f"each rule needs a weight; got {len(rules)} rules and weights of shape {values.shape}")
         if len(rules) and not 0 <= rules.min() <= rules.max() < size:
-            raise ValueError(f"rules must be of symbols below {size}; got {rules.min()} to {rules.max()}")
+            raise ValueError(f"symbols of rules must be below {size}; got {rules.min()} to {rules.max()}")
         order = np.argsort(rules[:, 1], kind="stable")
         parts.append((np.ascontiguousarray(rules[order].T), frozen(values[order])))
     (b, bw), (u, uw) = parts
@@ -183,9 +183,9 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
     weights = frozen(np.asarray(values), np.float64)
     n = int(at[-1]) + 1 if len(at) else 0
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
-        raise ValueError("words must rise from 0 in steps of at most 1")
+        raise ValueError("words must start at 0 and ascend in steps of at most 1")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError("each word needs symbols of the grammar, and a weight for each")
+        raise ValueError("each word needs symbols of the grammar, with one weight each")
     return n, at, kinds, weights
 
 

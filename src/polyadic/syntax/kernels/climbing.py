@@ -566,9 +566,11 @@ def climb_trees(
     """
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
-        raise ValueError(f"allowed must be bool, as many as scores; got {allowed.dtype} of shape {allowed.shape}")
+        raise ValueError(
+            f"allowed must be boolean and shaped like scores; got {allowed.dtype} of shape {allowed.shape}"
+        )
     if single_root and not ((trees == 0).sum(axis=1) == 1).all():
-        raise ValueError("each tree must have one word below the root")
+        raise ValueError("each tree must have exactly one root")
     values = np.zeros(len(trees))
     how = (parts.order, bool(projective), bool(single_root))
     _climb(model, how, frozen(scores, np.float64), frozen(allowed), trees, values)
@@ -590,7 +592,7 @@ def difference_of_trees(
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
-        raise ValueError(f"delta must be as long as the weights, {len(parts.weights)}; got {len(delta)}")
+        raise ValueError(f"delta must have the length of the weights, {len(parts.weights)}; got {len(delta)}")
     heads, predicted = pair.astype(np.int64)
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
@@ -603,7 +605,7 @@ def move_weights(
 ) -> None:
     """Add a step along a feature difference to the weights, and ``clock`` times the step to their sums, in place."""
     if len(sums) != len(parts.weights):
-        raise ValueError("each weight needs a sum")
+        raise ValueError("sums must have the length of the weights")
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
 
 
@@ -613,21 +615,21 @@ def _checked(
     """Validate the inputs; return the model as the kernels take it, and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(f"table must be of int32 from -1, of 1 to {MAX_WORDS} words; got shape {table.shape}")
+        raise ValueError(f"table must be int32, at least -1, for 1 to {MAX_WORDS} words; got shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
-        raise ValueError(f"{size - 1} words do not go with scores {scores.shape} and trees {trees.shape}")
+        raise ValueError(f"scores and trees must be for {size - 1} words; got shapes {scores.shape} and {trees.shape}")
     if not _are_trees(trees):
-        raise ValueError(f"heads must form trees, from 0 to {size - 1}")
+        raise ValueError(f"heads must form trees and be from 0 to {size - 1}")
     order, templates, weights, gamma = parts
     if order not in {1, 2, 3}:
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
     width = table.shape[1]
     if templates.ndim != 2 or templates.shape[1] != 5 or not -1 <= templates.min() <= templates[:, 1:].max() < width:
-        raise ValueError(f"templates must be of columns of the table; got {templates.tolist()}")
+        raise ValueError(f"templates must name columns of the table; got {templates.tolist()}")
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
-        raise ValueError("templates must be of kinds from 0 to 3, and in that order")
+        raise ValueError("the kinds of templates must be from 0 to 3 and ascending")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be of float32, as many as a power of two; got {len(weights)}")
+        raise ValueError(f"weights must be float32 and their number a power of two; got {len(weights)}")
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
     shifted[1:-2] = np.where(table >= 0, table + 3, 0)
     shifted[-1] = 2  # no dependent

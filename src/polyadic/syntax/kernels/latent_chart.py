@@ -83,7 +83,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     """Return the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
-        raise ValueError(f"a chart of these rules is needed, and a truth value for each of its {len(values)} slots")
+        raise ValueError(f"the chart must belong to the rules, and kept must have shape ({len(values)},)")
     slots = np.flatnonzero(kept)
     entries = np.flatnonzero(base >= 0)
     starts = base.ravel()[entries]
@@ -175,7 +175,9 @@ def tree_sums(
     """
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
-        raise ValueError(f"trees have an edge for each node, and roots of one state; got {len(edges)}, {len(sizes)}")
+        raise ValueError(
+            f"trees need one edge per node and roots of one state; got {len(edges)} edges, {len(sizes)} nodes"
+        )
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
     counts = np.zeros(len(tensors.numbers))
@@ -201,7 +203,7 @@ def _check(edges: NDArray[np.int32], nodes: int) -> None:
     if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
         raise ValueError(f"edges must be int32 of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
     if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
-        raise ValueError(f"edges must be between {nodes} nodes")
+        raise ValueError(f"edges must join nodes from 0 to {nodes - 1}")
 
 
 def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -211,14 +213,14 @@ def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integ
     rules = edges[edges[:, 0] >= 0]
     if len(rules):
         if rules[:, 0].max() >= len(tensors.starts):
-            raise ValueError(f"edges must be by {len(tensors.starts)} rules")
+            raise ValueError(f"rules of edges must be below {len(tensors.starts)}")
         children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
         room = np.diff(tensors.starts, append=len(tensors.numbers))
         if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
-            raise ValueError("a tensor must have as many numbers as its parent and its children have states")
+            raise ValueError("the size of a tensor must be the product of the states of its parent and children")
     same = edges[edges[:, 0] < 0]
     if (states[same[:, 1]] != states[same[:, 2]]).any():
-        raise ValueError("the two layers of a symbol must have the same states")
+        raise ValueError("both layers of a symbol must have the same number of states")
     return states
 
 

@@ -23,7 +23,7 @@ def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: 
     if cells.ndim != 2 or cells.dtype != np.int32:
         raise ValueError(f"cells must be a matrix of int32; got {cells.dtype} of shape {cells.shape}")
     if cells.size and not -1 <= cells.min() <= cells.max() < len(theta) - roles:
-        raise ValueError(f"cells must lie from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
+        raise ValueError(f"cells must be from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
     scores = np.zeros((len(cells), roles))
     _cell_scores(frozen(cells), frozen(theta, np.float32), scores)
     return scores
