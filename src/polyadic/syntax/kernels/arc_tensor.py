@@ -520,7 +520,7 @@ def _check(
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
         raise ValueError(
-            f"table must be int32 with rows for the root and at least one word; got {table.dtype} of shape {table.shape}"
+            f"table must be int32 with a root and at least one word; got {table.dtype} of shape {table.shape}"
         )
     if not -1 <= table.min() <= table.max() < features:
         raise ValueError(f"features must be from 0 to {features - 1}, or -1; got {table.min()} to {table.max()}")
