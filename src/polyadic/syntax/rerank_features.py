@@ -61,7 +61,7 @@ class PhraseContext:
         First word and end (exclusive).
     parent, grandparent : str
         Labels above the phrase.
-    core : PhraseSummary
+    summary : PhraseSummary
         Summary of the phrase.
     children : tuple of PhraseSummary
         Summaries of its children, tags included.
@@ -74,7 +74,7 @@ class PhraseContext:
     end: int
     parent: str
     grandparent: str
-    core: PhraseSummary
+    summary: PhraseSummary
     children: tuple[PhraseSummary, ...]
     words: Sequence[str]
 
@@ -92,18 +92,18 @@ def bucket(number: int) -> int:
 
 def rules(at: PhraseContext) -> Iterator[Feature]:
     """Yield the rule of a phrase, alone and with the labels above, the head's tag and the head's word."""
-    label, labels = at.phrase.label, at.core.labels
+    label, labels = at.phrase.label, at.summary.labels
     yield "rule", label, *labels
     yield "rule parent", at.parent, label, *labels
     yield "rule grandparent", at.grandparent, at.parent, label, *labels
-    yield "rule tag", at.core.head_tag, label, *labels
-    yield "rule word", at.core.head_word, label, *labels
+    yield "rule tag", at.summary.head_tag, label, *labels
+    yield "rule word", at.summary.head_word, label, *labels
 
 
 def siblings(at: PhraseContext) -> Iterator[Feature]:
     """Yield bigrams and trigrams of child labels with their position relative to the head."""
-    label, head = at.phrase.label, at.core.head
-    row = (EDGE, *at.core.labels, EDGE)
+    label, head = at.phrase.label, at.summary.head
+    row = (EDGE, *at.summary.labels, EDGE)
     for i in range(len(row) - 1):
         yield "two", label, row[i], row[i + 1], (head + 1 > i) - (head + 1 < i)
     for i in range(len(row) - 2):
@@ -112,24 +112,24 @@ def siblings(at: PhraseContext) -> Iterator[Feature]:
 
 def heads(at: PhraseContext) -> Iterator[Feature]:
     """Yield pairs of the lexical heads of the phrase and of each other child, as words and tags."""
-    label, core = at.phrase.label, at.core
-    for i, (child, name) in enumerate(zip(at.children, core.labels, strict=True)):
-        if i == core.head or name in PUNCTUATION:
+    label, summary = at.phrase.label, at.summary
+    for i, (child, name) in enumerate(zip(at.children, summary.labels, strict=True)):
+        if i == summary.head or name in PUNCTUATION:
             continue
-        side = i > core.head
-        yield "heads tags", label, name, core.head_tag, child.head_tag, side
-        yield "heads words", label, core.head_word, child.head_word, side
-        yield "heads word tag", label, name, core.head_word, child.head_tag, side
-        yield "heads tag word", label, name, core.head_tag, child.head_word, side
+        side = i > summary.head
+        yield "heads tags", label, name, summary.head_tag, child.head_tag, side
+        yield "heads words", label, summary.head_word, child.head_word, side
+        yield "heads word tag", label, name, summary.head_word, child.head_tag, side
+        yield "heads tag word", label, name, summary.head_tag, child.head_word, side
         yield "projection", child.head_word, name, label, side
 
 
 def above_head(at: PhraseContext) -> Iterator[Feature]:
     """Yield the lexical head of a phrase with its label and the labels above."""
-    core, label = at.core, at.phrase.label
-    yield "head tag", core.head_tag, label, at.parent
-    yield "head word", core.head_word, label, at.parent
-    yield "head word two", core.head_word, label, at.parent, at.grandparent
+    summary, label = at.summary, at.phrase.label
+    yield "head tag", summary.head_tag, label, at.parent
+    yield "head word", summary.head_word, label, at.parent
+    yield "head word two", summary.head_word, label, at.parent, at.grandparent
 
 
 def seams(at: PhraseContext) -> Iterator[Feature]:
@@ -145,7 +145,7 @@ def seams(at: PhraseContext) -> Iterator[Feature]:
 
 def heaviness(at: PhraseContext) -> Iterator[Feature]:
     """Yield the length of a phrase, its distance from the end of the sentence and the following punctuation."""
-    size, rest = bucket(at.core.size), len(at.words) - at.end
+    size, rest = bucket(at.summary.size), len(at.words) - at.end
     after = at.words[at.end] if rest else EDGE
     mark = after if not after[0].isalnum() else "word"
     yield "heavy", at.phrase.label, size, bucket(rest), mark
@@ -159,20 +159,20 @@ def neighbours(at: PhraseContext) -> Iterator[Feature]:
     after = at.words[at.end] if at.end < len(at.words) else EDGE
     yield "before", label, at.parent, before
     yield "after", label, at.parent, after
-    yield "around", label, bucket(at.core.size), before, after
+    yield "around", label, bucket(at.summary.size), before, after
 
 
 def edges(at: PhraseContext) -> Iterator[Feature]:
     """Yield the first and the last word and tag of a phrase."""
-    label, core = at.phrase.label, at.core
-    yield "first", label, bucket(core.size), at.words[at.start]
-    yield "last", label, bucket(core.size), at.words[at.end - 1]
-    yield "edge tags", label, core.left_side[-1], core.right_side[-1], bucket(core.size)
+    label, summary = at.phrase.label, at.summary
+    yield "first", label, bucket(summary.size), at.words[at.start]
+    yield "last", label, bucket(summary.size), at.words[at.end - 1]
+    yield "edge tags", label, summary.left_side[-1], summary.right_side[-1], bucket(summary.size)
 
 
 def parallels(at: PhraseContext) -> Iterator[Feature]:
     """Yield for neighbouring conjuncts the depth of their similarity and the difference of their lengths."""
-    labels, below = at.core.labels, at.phrase.below
+    labels, below = at.summary.labels, at.phrase.below
     if not any(label in COORDINATING for label in labels[1:]):
         return
     places = [i for i, x in enumerate(labels) if x not in COORDINATING and x not in PUNCTUATION]
@@ -243,26 +243,26 @@ class Featuriser:
     def __init__(self, words: Sequence[str], number: Callable[[Feature], int]) -> None:
         self.words = words
         self._number = number
-        self._cores: dict[int, tuple[Phrase, PhraseSummary]] = {}  # keeps the phrase alive, so its id stays unique
+        self._summaries: dict[int, tuple[Phrase, PhraseSummary]] = {}  # keeps the phrase alive, so its id stays unique
         self._found: dict[tuple[int, int, str, str], NDArray[np.int64]] = {}
 
     def __call__(self, tree: Phrase) -> NDArray[np.int64]:
         """Return the ids of the features of a tree, repeated by count, without those of :func:`of_tree`."""
         return self._below(tree, 0, "TOP", EDGE)
 
-    def _core(self, phrase: Phrase) -> PhraseSummary:
+    def _summary(self, phrase: Phrase) -> PhraseSummary:
         """Compute the summary of a phrase, or look it up."""
-        kept = self._cores.get(id(phrase))
+        kept = self._summaries.get(id(phrase))
         if kept is not None:
             return kept[1]
         label, word = phrase.label, phrase.word
         if word is not None:
-            core = PhraseSummary(1, word, label, 0, (), (label,), (label,))
+            summary = PhraseSummary(1, word, label, 0, (), (label,), (label,))
         else:
-            parts = [self._core(child) for child in phrase.below]
+            parts = [self._summary(child) for child in phrase.below]
             labels = tuple(child.label for child in phrase.below)
             head = head_child(label, labels)
-            core = PhraseSummary(
+            summary = PhraseSummary(
                 sum(part.size for part in parts),
                 parts[head].head_word,
                 parts[head].head_tag,
@@ -271,8 +271,8 @@ class Featuriser:
                 (label, *parts[0].left_side),
                 (label, *parts[-1].right_side),
             )
-        self._cores[id(phrase)] = phrase, core
-        return core
+        self._summaries[id(phrase)] = phrase, summary
+        return summary
 
     def _below(self, phrase: Phrase, start: int, parent: str, grandparent: str) -> NDArray[np.int64]:
         """Return the feature ids of a phrase and all phrases below it."""
@@ -282,16 +282,16 @@ class Featuriser:
         if phrase.word is not None:
             numbers = np.array([self._number(x) for x in of_tag(phrase.label, phrase.word, parent, grandparent)])
         else:
-            core = self._core(phrase)
-            children = tuple(self._core(child) for child in phrase.below)
-            at = PhraseContext(phrase, start, start + core.size, parent, grandparent, core, children, self.words)
+            summary = self._summary(phrase)
+            children = tuple(self._summary(child) for child in phrase.below)
+            at = PhraseContext(phrase, start, start + summary.size, parent, grandparent, summary, children, self.words)
             own = np.array([self._number(x) for kind in PHRASE_FEATURES for x in kind(at)])
             parts, first = [own], start
             for child, inner in zip(phrase.below, children, strict=True):
                 parts.append(self._below(child, first, phrase.label, parent))
                 first += inner.size
             numbers = np.concatenate(parts)
-        self._cores.setdefault(id(phrase), (phrase, self._core(phrase)))
+        self._summaries.setdefault(id(phrase), (phrase, self._summary(phrase)))
         self._found[key] = numbers
         return numbers
 
