@@ -52,8 +52,8 @@ def test_the_deepest_tree_is_worked_with():
     ("text", "fault"),
     [
         ("(S (NN a)\n\n(S (NN b))", "line 1: a bracket opened on this line is never closed"),
-        ("(S (NN a))\n)", "line 2: '\\)' stands outside"),
-        ("(S (NN a))\nword", "line 2: 'word' stands outside"),
+        ("(S (NN a))\n)", "line 2: '\\)' is outside all"),
+        ("(S (NN a))\nword", "line 2: 'word' is outside all"),
         ("(S\n(NN))", "line 2: brackets must contain"),
         ("(S (NN a) b)", "line 1: brackets must contain"),
         ("(S (NN a b))", "brackets must contain"),

@@ -119,7 +119,7 @@ def test_cells_are_those_that_are_scored(seed, bits):
     for tree in trees:
         triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
         np.testing.assert_array_equal(theta[hashed_cells(triples, bits=bits)], weights.astype(np.float32))
-    with pytest.raises(ValueError, match="triples of int64"):
+    with pytest.raises(ValueError, match="triples must be int64"):
         hashed_cells(triples[:, :2], bits=bits)
 
 
@@ -156,7 +156,7 @@ def test_universal_tags_take_the_place_of_others():
         fitted(bare)
     with pytest.raises(InputError, match="no word has a tag in column 5"):
         ArcFactored().fit(bare)
-    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser does not know"):
+    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser has not learned"):
         assert len(list(parser.annotate(bare))) == 5
     one = dataclasses.replace(new[0], xpos=("?", *new[0].xpos[1:]))  # a rare tag is no matter
     with warnings.catch_warnings():
@@ -256,11 +256,11 @@ def test_the_command_line_compares_and_skips(tmp_path):
         "train", bad, "--out", model, code=1
     )
     told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
-    assert "sentences left out: 1; first, " in json.loads(said[-1])["warning"]
+    assert "sentences skipped: 1; the first: " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30
     assert not load(model).one_root
     assert json.loads(call("evaluate", model, bad, "--invalid", "skip", "--json"))["sentences"] == 30
-    assert "left out: 1" in said[-1]
+    assert "skipped: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
     assert "has no sentences to learn from" in refused
