@@ -162,7 +162,7 @@ class JointRoles(SemanticRoles):
 
     def fit(self, sentences):
         """Learn all parts together."""
-        known, names = known_features(sentences, least=self.least), role_names(sentences)
+        known, names = known_features(sentences, min_count=self.min_count), role_names(sentences)
         self.known_, self.roles_, rng = known, names, np.random.default_rng(self.seed)
         once, costs = played_once(names, self.once), Costs(*self.costs)
         self.bit = np.where(once, np.cumsum(once) - 1, -1).astype(np.int64)
