@@ -13,9 +13,18 @@ from polyadic import InputError
 from polyadic.syntax import dependency
 from polyadic.syntax.candidates import DependencyCandidates, jackknife_dependencies, propose_dependencies
 from polyadic.syntax.dependency import ArcFactored, _coded
-from polyadic.syntax.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs
+from polyadic.syntax.rerank_features import (
+    ROOT,
+    HeadContext,
+    arcs,
+    dependents,
+    frames,
+    grandparents,
+    numbers,
+    tree_heads,
+)
 from polyadic.syntax.reranking import feature_groups
 from polyadic.syntax.trees import Tree
 
@@ -75,7 +84,7 @@ def test_faults_are_named():
     for scores, fault in (
         ([[0.0]], "square"),
         (np.zeros((2, 3)), "square"),
-        (np.full((2, 2), np.nan), "below infinity"),
+        (np.full((2, 2), np.nan), "NaN or plus infinity"),
     ):
         with pytest.raises(ValueError, match=fault):
             best_arcs(scores)
@@ -199,17 +208,17 @@ def test_features_of_a_tree_by_hand():
     """Arcs, siblings, grandparents, numbers and frames of "dogs bark loudly"."""
     words, tags = (ROOT, "dogs", "bark", "loudly"), (ROOT, "N", "V", "R")
     assert tree_heads([2, 0, 2]) == [(0, -1, (), (2,)), (1, 2, (), ()), (2, 0, (1,), (3,)), (3, 2, (), ())]
-    bark = Head(words, tags, 2, 0, (1,), (3,))
+    bark = HeadContext(words, tags, 2, 0, (1,), (3,))
     assert set(arcs(bark)) >= {
         ("arc tags", "V", "N", -1),
         ("arc words", "bark", "loudly"),
         ("arc tag word", "V", "dogs", False),
     }
-    assert ("siblings", "V", "-", "R", True) in set(siblings(bark))
+    assert ("siblings", "V", "-", "R", True) in set(dependents(bark))
     assert ("grandparent", ROOT, "V", "N", True, False) in set(grandparents(bark))
     assert set(numbers(bark)) == {("number", "V", 1, 1), ("number word", "bark", 1, 1)}
     assert set(frames(bark)) == {("frame", "V", "N", "-", "R"), ("frame left", "V", "N"), ("frame right", "V", "R")}
-    assert list(grandparents(Head(words, tags, 0, -1, (), (2,)))) == []
+    assert list(grandparents(HeadContext(words, tags, 0, -1, (), (2,)))) == []
 
 
 def test_lists_become_groups():
@@ -219,12 +228,12 @@ def test_lists_become_groups():
     assert [one.gold for one in lists] == trees
     fold = ArcFactored(max_iter=1, bits=12, seed=0).fit(trees[10:])
     np.testing.assert_array_equal(propose_dependencies(fold, trees[:1], k=5)[0].heads, lists[0].heads)
-    [ranked], names = feature_groups(lists, least=1)
+    [ranked], names = feature_groups(lists, min_count=1)
     assert names[0] == ("score",)
     wrong = [(one.heads != one.gold.heads).mean(axis=1) for one in lists]
     np.testing.assert_allclose(ranked.groups.costs, np.concatenate(wrong))
     np.testing.assert_array_equal(ranked.counts.sum(axis=0)[1], sum(len(one.gold) * len(one.heads) for one in lists))
-    with pytest.raises(InputError, match="as many tags"):
+    with pytest.raises(InputError, match="a tag for each"):
         fold.parse(["a"], [])
     with pytest.raises(InputError, match="split the text"):
         fold.parse("a b", "N N")
@@ -240,7 +249,7 @@ def test_lists_do_not_look_at_the_tree():
     one, other, same = (
         propose_dependencies(parser, trees, k=5, threads=n) for trees, n in ((right, 1), (wrong, 1), (right, 2))
     )
-    ([a], names), ([b], others), ([c], _) = (feature_groups(lists, least=1) for lists in (one, other, same))
+    ([a], names), ([b], others), ([c], _) = (feature_groups(lists, min_count=1) for lists in (one, other, same))
     assert names == others
     np.testing.assert_array_equal(a.groups.features.toarray(), b.groups.features.toarray())
     np.testing.assert_array_equal(a.groups.features.toarray(), c.groups.features.toarray())

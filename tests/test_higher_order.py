@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.syntax import higher_order as tree_parts
-from polyadic.syntax.higher_order import HEADS, TEMPLATES, Search, TreeLearner
-from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
+from polyadic.syntax.higher_order import MAX_HEADS, TEMPLATES, TreeLearner, TreeSearch
+from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, FeaturePairs, score_tensor_arcs
 from polyadic.syntax.kernels.best_trees import (
     best_projective_tree,
     best_projective_trees,
@@ -20,7 +20,7 @@ from polyadic.syntax.kernels.best_trees import (
 from polyadic.syntax.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
-    MOST_WORDS,
+    MAX_WORDS,
     SIBLING,
     THREE,
     TreeParts,
@@ -227,7 +227,7 @@ def test_restarts_find_the_best_tree(order, projective):
         best = score_trees(table, S, every, parts).max()
         for restarts in found:
             how = {"single_root": True, "restarts": restarts, "noise": 2.0, "beam": 1e9}
-            trees, values = Search(lambda S: best_trees(S)[0], projective, **how)(table, S, parts=parts, rng=rng)
+            trees, values = TreeSearch(lambda S: best_trees(S)[0], projective, **how)(table, S, parts=parts, rng=rng)
             assert (np.diff(values) <= 0).all()
             assert score_trees(table, S, trees[:1], parts)[0] == pytest.approx(values[0], abs=1e-4)
             assert values[0] <= best + 1e-4
@@ -258,18 +258,18 @@ def watched(monkeypatch):
     return held
 
 
-@pytest.mark.parametrize("n", [10, HEADS - 1, HEADS + 10])
+@pytest.mark.parametrize("n", [10, MAX_HEADS - 1, MAX_HEADS + 10])
 def test_the_search_looks_at_good_heads(n, monkeypatch):
     """Heads within the beam, of long sentences the best of them; those of the first start and of the tree wanted."""
     held = watched(monkeypatch)
     table, S, parts, rng = case(n, n)
     wanted = best_projective_tree(rng.normal(size=S.shape))[0]
-    search = Search(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=1, noise=0.5, beam=6.0)
+    search = TreeSearch(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=1, noise=0.5, beam=6.0)
     search(table, S, parts=parts, rng=rng, wanted=wanted)
     start = best_projective_tree(S)[0]
     for m in range(1, n + 1):
         heads = sorted((h for h in range(n + 1) if h != m), key=lambda h: -S[h, m])
-        good = {h for h in heads[:HEADS] if S[h, m] >= S[heads[0], m] - 6}
+        good = {h for h in heads[:MAX_HEADS] if S[h, m] >= S[heads[0], m] - 6}
         assert {*np.flatnonzero(held["allowed"][:, m])} - {m} == good | {wanted[m - 1], start[m - 1]}
 
 
@@ -302,8 +302,8 @@ def learner_of(*, gamma, C, order=3, updates="all", beam=1e9):
     shapes = ((1 << 10,), (6, 3), (6, 3), (DISTANCES, 3))
     arcs = ArcParts(*(rng.normal(scale=0.1, size=shape).astype(np.float32) for shape in shapes))
     more = TreeParts(order, SOME, rng.normal(scale=0.1, size=1 << 12).astype(np.float32), gamma)
-    search = Search(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=3, noise=1.0, beam=beam)
-    pairs = Pairs(np.array([[0, 1], [1, 1]]), 0)
+    search = TreeSearch(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=3, noise=1.0, beam=beam)
+    pairs = FeaturePairs(np.array([[0, 1], [1, 1]]), 0)
     return TreeLearner(arcs, pairs, tree_parts=more, C=C, search=search, rng=rng, updates=updates)
 
 
@@ -364,7 +364,7 @@ def test_doors_check_what_they_are_given():
     for trees in ([[2, 1, 2]], [[4, 0, 2]], [[-1, 0, 2]], [[2, 0]]):
         with pytest.raises(ValueError, match=r"heads|words"):
             score_trees(table, S, np.array(trees), parts)
-    with pytest.raises(ValueError, match="one word below the root"):
+    with pytest.raises(ValueError, match="exactly one root"):
         climb_trees(table, S, np.array([[0, 0, 2]]), parts=parts, allowed=allowed, projective=False)
     with pytest.raises(ValueError, match="allowed"):
         climb_trees(table, S, tree, parts=parts, allowed=allowed[1:], projective=False)
@@ -385,7 +385,7 @@ def test_doors_check_what_they_are_given():
     )
     with pytest.raises(ValueError, match="sum"):
         move_weights(parts, difference, step=1.0, clock=1, sums=np.zeros(2))
-    long = np.zeros((MOST_WORDS + 2, 2), np.int32)
+    long = np.zeros((MAX_WORDS + 2, 2), np.int32)
     with pytest.raises(ValueError, match="words"):
         score_trees(long, S, tree, parts)
 

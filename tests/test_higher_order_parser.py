@@ -11,7 +11,7 @@ from experiments.syntax.higher_order import higher_orders, parses, restart_curve
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser, load
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.candidates import jackknife_dependencies, propose_dependencies
-from polyadic.syntax.kernels.climbing import MOST_WORDS
+from polyadic.syntax.kernels.climbing import MAX_WORDS
 from polyadic.syntax.reranking import feature_groups
 from small_language import made, sentence
 
@@ -78,7 +78,7 @@ def test_another_seed_gives_another_parser():
 
 def test_sentences_without_end_are_refused():
     """More words than parts can be told apart by: said before anything is learned or parsed."""
-    n = MOST_WORDS + 1
+    n = MAX_WORDS + 1
     long = sentence(["a"] * n, ["D"] * n, [0, *range(1, n)], ["_"] * n)
     parser = fitted()
     weights = parser.tree_weights_
@@ -88,7 +88,7 @@ def test_sentences_without_end_are_refused():
         lambda: parser.score(long),
         lambda: parser.fit([*made(5, 0), long]),
     ):
-        with pytest.raises(InputError, match="at most 4,094 words; got 4,095"):
+        with pytest.raises(InputError, match="at most 4,094 words per sentence; got 4,095"):
             call()
     assert parser.tree_weights_ is weights
 
@@ -102,7 +102,7 @@ def test_options_reach_the_parser(decoding):
     assert parser.parse(["a", "b"], ["X", "Y"]).heads.tolist() == [0, 0]
     plain = fitted(**options)
     vectors = Embedding(["d0", "n1"], [[1.0, 2.0], [3.0, -1.0]])
-    for more in ({"vectors": vectors}, {"updates": "cyclic"}, {"least": 40}, {"init": "random"}):
+    for more in ({"vectors": vectors}, {"updates": "cyclic"}, {"min_count": 40}, {"init": "random"}):
         other = fitted(**options, **more)
         assert other.parts_.U.shape != plain.parts_.U.shape or (other.parts_.U != plain.parts_.U).any()
 
@@ -133,7 +133,7 @@ def test_parsers_propose_lists(parser):
         parsed = next(one.annotate([tree])).heads
         assert (found.heads == parsed).all(axis=1).any()
     folds = jackknife_dependencies(trees, folds=2, k=4, parser=lambda: parser(4, max_iter=1, bits=12))
-    [groups], names = feature_groups(folds, least=1)
+    [groups], names = feature_groups(folds, min_count=1)
     assert groups.groups.starts[-1] == len(groups.counts) > len(trees)
     assert names
 

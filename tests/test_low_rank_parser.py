@@ -19,8 +19,8 @@ from polyadic.syntax.higher_order import HigherOrderParser
 from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
     ArcParts,
-    Moves,
-    Pairs,
+    FeaturePairs,
+    MovedFactors,
     Scratch,
     score_tensor_arcs,
     step_tensor_arcs,
@@ -45,7 +45,7 @@ def case(n, seed, *, bits=14, rank=3, features=20, values=0):
     table = rng.integers(-1, features, (n + 1, 6)).astype(np.int32)
     shapes = ((1 << bits,), (features + values, rank), (features + values, rank), (DISTANCES, rank))
     parts = ArcParts(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
-    return table, parts, Pairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
+    return table, parts, FeaturePairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
 
 
 def tree_of(n, rng):
@@ -205,7 +205,7 @@ def test_factors_may_move_in_turn(n, seed, turn):
     table, parts, pairs, rng = case(n, seed, values=2)
     dense = rng.normal(size=(n + 1, 2)).astype(np.float32)
     heads, found = two_trees(n, rng)
-    moves = Moves(*(k == turn for k in range(3)))
+    moves = MovedFactors(*(k == turn for k in range(3)))
     how = {"heads": heads, "predicted": found, "loss": 0.5, "gamma": 0.3, "clock": 1}
     alpha, new, _ = step(table, parts, pairs, dense=dense, moves=moves, C=1e9, **how)
     assert [bool((a != b).any()) for a, b in zip(new[1:], parts[1:], strict=True)] == list(moves)
@@ -233,7 +233,7 @@ def test_means_are_those_of_all_moments():
     """The mean kept lazily is that of the parts at the start and after each sentence."""
     rng = np.random.default_rng(0)
     trees = made(6, 0)
-    known = known_features(trees, least=1)
+    known = known_features(trees, min_count=1)
     shapes = ((1 << 10,), (len(known), 3), (len(known), 3), (DISTANCES, 3))
     parts = ArcParts(*(rng.normal(scale=0.1, size=shape).astype(np.float32) for shape in shapes))
     total = [part.astype(float) for part in parts]
@@ -383,14 +383,14 @@ def test_faults_are_named():
     object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
     for trees, fault in (
         ([], "at least one sentence"),
-        ([cycle], "word 1 does not come up to the root"),
+        ([cycle], "word 1 does not lead to the root"),
         ([outside], "a head from 0 to"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
-        with pytest.raises(InputError, match="as many of all else"):
+        with pytest.raises(InputError, match="must have the same length, at least 1"):
             parser.parse(words, tags)
 
 
@@ -401,8 +401,8 @@ def test_doors_refuse_what_does_not_fit():
         ((table.astype(np.int64), parts, pairs), "int32"),
         ((table + np.int32(99), parts, pairs), "features must be"),
         ((table, parts._replace(theta=parts.theta[:20]), pairs), "power of two"),
-        ((table, parts._replace(W=parts.W[:3]), pairs), "do not fit"),
-        ((table, parts, Pairs(np.array([[0, 6]]), 5)), "columns of the table"),
+        ((table, parts._replace(W=parts.W[:3]), pairs), "do not match"),
+        ((table, parts, FeaturePairs(np.array([[0, 6]]), 5)), "columns of the table"),
         ((table, parts, pairs._replace(tag=6)), "tag must be"),
     ):
         with pytest.raises(ValueError, match=fault):

@@ -114,12 +114,12 @@ def test_rows_of_vectors():
 def test_cells_are_those_that_are_scored(seed, bits):
     """The cell of a pair is where its weight is read."""
     trees = made(3, seed)
-    known = known_features(trees, least=1)
+    known = known_features(trees, min_count=1)
     theta = np.random.default_rng(seed).normal(size=1 << bits).astype(np.float32)
     for tree in trees:
         triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
         np.testing.assert_array_equal(theta[hashed_cells(triples, bits=bits)], weights.astype(np.float32))
-    with pytest.raises(ValueError, match="triples of int64"):
+    with pytest.raises(ValueError, match="triples must be int64"):
         hashed_cells(triples[:, :2], bits=bits)
 
 
@@ -127,7 +127,7 @@ def test_cells_are_those_that_are_scored(seed, bits):
 def test_collisions_are_counted(bits):
     """As many pairs as a set of them has; a pair shares its cell if the list of cells has it more than once."""
     trees = made(8, 0)
-    known = known_features(trees, least=1)
+    known = known_features(trees, min_count=1)
     pairs = set()
     for tree in trees:
         triples, _ = tensor_cells(coded(rows_of(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
@@ -152,11 +152,11 @@ def test_universal_tags_take_the_place_of_others():
     found = parser.annotate(dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in new)
     assert [tree.heads.tolist() for tree in found] == [tree.heads.tolist() for tree in new]
     bare = [dataclasses.replace(tree, xpos=("_",) * len(tree)) for tree in new]
-    with pytest.raises(InputError, match="no word has a part of speech, in column 4 or 5"):
+    with pytest.raises(InputError, match="no word has a part of speech in column 4 or 5"):
         fitted(bare)
     with pytest.raises(InputError, match="no word has a tag in column 5"):
         ArcFactored().fit(bare)
-    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser does not know"):
+    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser has not learned"):
         assert len(list(parser.annotate(bare))) == 5
     one = dataclasses.replace(new[0], xpos=("?", *new[0].xpos[1:]))  # a rare tag is no matter
     with warnings.catch_warnings():
@@ -208,7 +208,7 @@ def test_the_arc_factored_parser_refuses_what_is_no_tree():
     """Heads beyond the sentence and cycles, as the other parser does; its parse is the first of its k best."""
     cycle = dataclasses.replace(made(1, 0)[0])
     object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
-    with pytest.raises(InputError, match="sentence 2: word 1 does not come up to the root"):
+    with pytest.raises(InputError, match="sentence 2: word 1 does not lead to the root"):
         ArcFactored(bits=10).fit([made(1, 0)[0], cycle])
     parser = ArcFactored(bits=12, max_iter=2, seed=0).fit(made(30, 0))
     for tree in made(10, 1):
@@ -252,13 +252,15 @@ def test_the_command_line_compares_and_skips(tmp_path):
     bad.write_text(cycle + files[0].read_text())
     model = tmp_path / "model"
     options = ("--rank", 3, "--C", 0.1, "--epochs", 2)
-    assert "bad.conllu, sentence from line 1: word 1 is below itself" in call("train", bad, "--out", model, code=1)
+    assert "bad.conllu, sentence from line 1: word 1 does not lead to the root" in call(
+        "train", bad, "--out", model, code=1
+    )
     told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
-    assert "sentences left out: 1; first, " in json.loads(said[-1])["warning"]
+    assert "sentences skipped: 1; the first: " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30
     assert not load(model).one_root
     assert json.loads(call("evaluate", model, bad, "--invalid", "skip", "--json"))["sentences"] == 30
-    assert "left out: 1" in said[-1]
+    assert "skipped: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
     assert "has no sentences to learn from" in refused

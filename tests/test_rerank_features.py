@@ -21,10 +21,10 @@ from polyadic import InputError
 from polyadic.core.query_groups import Groups
 from polyadic.syntax import rerank_features
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.candidates import judged
+from polyadic.syntax.candidates import match_candidates
 from polyadic.syntax.derivations import Parse
-from polyadic.syntax.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
-from polyadic.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
+from polyadic.syntax.rerank_features import PHRASE_FEATURES, Featuriser, bucket, of_tag, of_tree
+from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"
@@ -80,21 +80,21 @@ def test_features_by_hand():
     assert [bucket(n) for n in (3, 4, 6, 20, 21)] == [3, 5, 10, 20, 21]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PHRASE_FEATURES)
 def test_each_kind_gives_something(kind, monkeypatch):
     """Each function of the list gives features of a tree with a coordination that no other gives."""
     every = {name[0] for name in names_of(TREE)}
-    monkeypatch.setattr(rerank_features, "KINDS", [one for one in KINDS if one is not kind])
+    monkeypatch.setattr(rerank_features, "PHRASE_FEATURES", [one for one in PHRASE_FEATURES if one is not kind])
     assert {name[0] for name in names_of(TREE)} < every
 
 
 def candidates(parses=((TREE, -1.0), (OTHER, -1.5))):
-    return judged(TREE, [Parse(*parse) for parse in parses])
+    return match_candidates(TREE, [Parse(*parse) for parse in parses])
 
 
 def test_groups_hold_what_differs():
     """Costs are 1 - F; a feature that candidates share is not there, others are less their smallest value."""
-    [ranked], names = feature_groups([candidates(), candidates()], least=1)
+    [ranked], names = feature_groups([candidates(), candidates()], min_count=1)
     groups = ranked.groups
     assert names[0] == ("score",)
     np.testing.assert_allclose(groups.costs, [0, 1 - 2 * 6 / 13] * 2)
@@ -112,23 +112,27 @@ def test_groups_hold_what_differs():
 
 def test_rare_features_are_left_out():
     """Those that tell candidates of fewer training sentences apart; of other lists only known features are seen."""
-    alone = judged(TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)])
+    alone = match_candidates(
+        TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)]
+    )
     training = [candidates(), candidates(), alone]
-    (first, second), names = feature_groups(training, [alone], least=2)
+    (first, second), names = feature_groups(training, [alone], min_count=2)
     assert ("word", "town", "NNP") not in names
     assert ("rule", "NP", "NP", "PP") in names
     np.testing.assert_array_equal(second.groups.features.toarray(), first.groups.features.toarray()[4:])
-    with pytest.raises(InputError, match="need training lists"):
+    with pytest.raises(InputError, match="there are no training lists"):
         feature_groups([])
 
 
 def test_a_part_has_its_own_features():
     """Narrowed to some sentences, groups are those that these sentences alone would have given."""
-    alone = judged(TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)])
+    alone = match_candidates(
+        TREE, [Parse(TREE, 0.0), Parse(parse_phrase(str(TREE).replace("(NN town)", "(NNP town)")), -1.0)]
+    )
     training = [candidates(), alone, candidates()]
-    [whole], names = feature_groups(training, least=1)
-    [some], kept = narrowed(whole.only([0, 2]), names=names, least=2)
-    [wanted], wanted_names = feature_groups([training[0], training[2]], least=2)
+    [whole], names = feature_groups(training, min_count=1)
+    [some], kept = narrowed(whole.only([0, 2]), names=names, min_count=2)
+    [wanted], wanted_names = feature_groups([training[0], training[2]], min_count=2)
     order = [kept.index(name) for name in wanted_names]
     assert sorted(order) == list(range(len(kept)))
     np.testing.assert_array_equal(some.groups.features.toarray()[:, order], wanted.groups.features.toarray())
@@ -137,7 +141,7 @@ def test_a_part_has_its_own_features():
 
 def test_groups_are_kept(tmp_path):
     """Written and read again; another folder is not overwritten; damage is told."""
-    [ranked], names = feature_groups([candidates()], least=1)
+    [ranked], names = feature_groups([candidates()], min_count=1)
     save_ranked(tmp_path / "train", ranked, names)
     again, same = load_ranked(tmp_path / "train")
     assert same == names
@@ -164,7 +168,7 @@ def test_groups_are_kept(tmp_path):
 def test_damaged_groups_are_refused(tmp_path, array, value):
     """Nothing is read beyond the arrays; names may hold characters that some take for ends of lines."""
     cells = csr_array((np.ones(3), np.array([0, 1, 2]), np.array([0, 1, 2, 3, 3])), shape=(4, 3))
-    ranked = Ranked(Groups(cells, np.array([0, 0.1, 0, 0.2]), np.array([0, 2, 4])), np.zeros((4, 2), np.int64))
+    ranked = CandidateGroups(Groups(cells, np.array([0, 0.1, 0, 0.2]), np.array([0, 2, 4])), np.zeros((4, 2), np.int64))
     names = [("score",), ("word", "a\u2028b\x85c"), ("two", 1, True)]
     save_ranked(tmp_path / "one", ranked, names)
     assert load_ranked(tmp_path / "one")[1] == names
@@ -193,7 +197,7 @@ def test_lists_from_trees_to_groups(tmp_path):
     again = load_lists(tmp_path / "lists")
     assert again.names == lists.names
     assert isinstance(again, Lists)
-    assert isinstance(again.dev, Ranked)
+    assert isinstance(again.dev, CandidateGroups)
     half, third = (portion(lists, share, seed=1, least=1) for share in (0.5, 1 / 3))
     assert (len(half.train.groups), len(third.train.groups)) == (3, 2)
     assert set(third.names) <= set(half.names) <= set(lists.names)

@@ -55,7 +55,7 @@ def test_propositions_are_read(file):
     assert trying == (2, "try.01", ((1, "ARG0"), (4, "ARG1"), (5, "ARGM-TMP")), (2,))
     assert stopping == (4, "stop.01", ((1, "ARG0"),), (4,))
     assert first.tree.heads.tolist() == [2, 0, 4, 2, 2]
-    assert [sentence.told for sentence in (first, second, third)] == [True, True, False]
+    assert [sentence.annotated for sentence in (first, second, third)] == [True, True, False]
     assert second.propositions == third.propositions == ()
     assert "".join(sentence.conllu() for sentence in (first, second, third)) == FILE
 
@@ -64,7 +64,7 @@ def test_ten_columns_say_nothing_of_predicates(file):
     """A plain file is read too, and comes back unchanged."""
     plain = "1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_\n\n"
     [sentence] = read_propositions(file(plain))
-    assert not sentence.told
+    assert not sentence.annotated
     assert sentence.conllu() == plain
 
 
@@ -76,7 +76,7 @@ def test_other_propositions_can_be_written(file):
         written = sentence.with_propositions(wanted)
         [again] = read_propositions(file(written.conllu()))
         assert again.propositions == tuple(sorted(wanted))
-        assert again.told
+        assert again.annotated
         assert again.conllu() == written.conllu()
 
 
@@ -87,14 +87,20 @@ def line(number, sense, *roles, head=0):
 @pytest.mark.parametrize(
     ("lines", "fault"),
     [
-        ([line(1, "x.01", "V"), line(2, "x.01", "_", head=1)], "line 1: 2 predicates need a column each; got 1"),
-        ([line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)], "line 1: there are roles for more predicates"),
+        (
+            [line(1, "x.01", "V"), line(2, "x.01", "_", head=1)],
+            "line 1: each predicate needs a column of roles; predicates: 2, columns: 1",
+        ),
+        (
+            [line(1, "x.01", "V", "ARG0"), line(2, "_", "_", "_", head=1)],
+            "line 1: there are roles for more predicates than",
+        ),
         ([line(1, "x.01", "V"), line(2, "_", head=1)], "line 2 must have 12 columns"),
         ([line(1, "x.01", "V"), line(2, "_", "", head=1)], "line 2: column 12 is empty"),
         ([line(1, "", "V"), line(2, "_", "_", head=1)], "line 1: column 11 is empty"),
         ([line(1, "x.01", "V", head=7)], "a head must be a number from 0 to 1"),
         (["1\tx\t_"], "line 1 must have 10 columns"),
-        ([line(1, "x.01", "V"), line(3, "_", "_", head=1)], "line 2 should be word 2"),
+        ([line(1, "x.01", "V"), line(3, "_", "_", head=1)], "line 2 must begin with word number 2"),
     ],
 )
 def test_faults_of_files_are_named(file, lines, fault):

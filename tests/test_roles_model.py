@@ -60,7 +60,7 @@ def test_scores_are_those_of_the_formula(n, seed, gamma):
 def test_cells_outside_are_refused():
     """A loop would read beyond the weights."""
     theta = np.zeros(8, np.float32)
-    for cells, fault in ((np.full((1, 1), 6, np.int32), "must lie from"), (np.zeros((1, 1), np.int64), "int32")):
+    for cells, fault in ((np.full((1, 1), 6, np.int32), "must be from"), (np.zeros((1, 1), np.int64), "int32")):
         with pytest.raises(ValueError, match=fault):
             score_cells(cells, theta, roles=2)
 
@@ -293,7 +293,7 @@ def test_the_first_objective_is_the_loss_without_weights():
 def test_where_the_tensor_starts():
     """Cells are those of the sparse part with their weights, and at a high rank the tensor holds them all."""
     train = made(12, 0)
-    known, names = known_features(train, least=1), role_names(train)
+    known, names = known_features(train, min_count=1), role_names(train)
     frames = framed(train, known, names, near=True, bits=16)
     rng = np.random.default_rng(0)
     theta = rng.normal(size=(1 << 16) + len(names) + 1).astype(np.float32)
@@ -328,7 +328,7 @@ def test_given_predicates_are_kept():
     """Senses and places stay; roles that were there are not looked at; what does not say stays as it is."""
     model, [sentence] = fitted(), made(1, 7)
     bare = sentence.with_propositions([sentence.propositions[0]._replace(arguments=(), sense="go.07")])
-    silent = Sentence(sentence.tree, (), told=False)
+    silent = Sentence(sentence.tree, (), annotated=False)
     found, same = model.annotate([bare, silent])
     assert found.propositions[0].sense == "go.07"
     assert found.propositions[0].arguments == next(model.annotate([sentence])).propositions[0].arguments
@@ -378,7 +378,7 @@ def test_senses_are_the_most_frequent():
     other = made(1, 0)[0].tree
     renamed = Tree(*((*map(str.upper, column),) for column in (other.forms, other.lemmas)), *_rest(other))
     assert [sense for _, sense in finder.find(renamed)] == [f"{renamed.lemmas[1]}.01"]
-    with pytest.raises(InputError, match="some words must be predicates"):
+    with pytest.raises(InputError, match="no word, or every word, is a predicate"):
         finder.fit([one.with_propositions([]) for one in train])
     assert {sense for one in train for _, sense in finder.find(one.tree)} == {"x.03"}
     bare = [replace(one, tree=replace(one.tree, lemmas=("_",) * len(one))) for one in often]
@@ -394,18 +394,18 @@ def test_faults_are_named():
     itself = made(1, 0)[0].propositions[0]._replace(arguments=(Argument(2, "ARG0"),), marks=())
     alone = [made(1, 0)[0].with_propositions([itself])]
     for sentences, options, fault in (
-        ([], {}, "there are none"),
-        ([made(1, 0)[0].with_propositions([])], {}, "there are none"),
-        (made(3, 0), {"least": 1000}, "no feature of words, or none of paths, is there 1000 times or more"),
-        (alone, {}, "arguments that are words near their predicates; there are none"),
-        (alone, {"near": False}, "arguments that are words other than their predicates; there are none"),
+        ([], {}, "no predicate has arguments"),
+        ([made(1, 0)[0].with_propositions([])], {}, "no predicate has arguments"),
+        (made(3, 0), {"min_count": 1000}, "no feature of words, or none of paths, occurs at least 1000 times"),
+        (alone, {}, "no argument to learn from is near its predicate in the tree; set near=False"),
+        (alone, {"near": False}, "no argument to learn from is another word than its predicate"),
         (made(3, 0), {"costs": (1.0, 1.0)}, "costs must be a tuple of"),
     ):
         with pytest.raises(InputError, match=fault):
             SemanticRoles(2, bits=10, **options).fit(sentences)
     model = fitted()
     for place in (0, 99):
-        with pytest.raises(InputError, match="a predicate is a word"):
+        with pytest.raises(InputError, match="a predicate must be a word number"):
             model.arguments(made(1, 0)[0].tree, [place])
 
 
@@ -420,11 +420,11 @@ def test_a_refused_regression_leaves_the_old_one():
         if len(one) == 2
     ]
     for sentences, options, fault in (
-        (every, {}, "some words must be predicates and others not"),
-        (made(3, 0), {"least": 1000}, "no joined feature is there 1000 times or more; lower least"),
+        (every, {}, "no word, or every word, is a predicate"),
+        (made(3, 0), {"min_count": 1000}, "no joined feature occurs at least 1000 times; lower min_count"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):
-        for name, value in {"least": 2, "bits": 12, **options}.items():
+        for name, value in {"min_count": 2, "bits": 12, **options}.items():
             setattr(model, name, value)
         with pytest.raises(InputError, match=fault):
             model.fit(sentences)
@@ -444,7 +444,7 @@ def test_what_fails_leaves_the_model_as_it_was():
     model.callback = interrupt
     with pytest.raises(RuntimeError, match="no further"):
         model.fit(made(10, 5))
-    with pytest.raises(InputError, match="there are none"):
+    with pytest.raises(InputError, match="no predicate has arguments"):
         model.fit([])
     assert [one.propositions for one in model.annotate(new, find=True)] == before
 
@@ -512,7 +512,7 @@ def test_roles_of_the_web_are_learned(realdata):
     """From 300 sentences most arguments are found, and two thirds of them with their roles."""
     train, held = split_documents(web_propositions("dev", root=realdata))
     model = SemanticRoles(5, max_iter=2, bits=18, seed=0).fit(train[:300])
-    score = f1(model, [one for one in held[:100] if one.told])
+    score = f1(model, [one for one in held[:100] if one.annotated])
     assert 0.55 < score.f1 < score.plain_f1 < 0.97
     assert score.plain_f1 > 0.85
 

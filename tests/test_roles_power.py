@@ -127,9 +127,9 @@ def test_faults_are_named():
     for what, options, fault in (
         ((cells, values, (2, 2, 2)), {}, "indices of shape"),
         ((cells, values[:0], (2, 2)), {}, "n values"),
-        ((cells, values, (1, 1)), {}, "must lie in a tensor"),
+        ((cells, values, (1, 1)), {}, "must be within the shape"),
         ((cells, values * np.nan, (2, 2)), {}, "must be finite"),
-        ((cells * 1.0, values, (2, 2)), {}, "must be whole numbers; got float64"),
+        ((cells * 1.0, values, (2, 2)), {}, "must be integers; got float64"),
         ((cells, values, (2, 2)), {"rank": 0}, "rank must be"),
         ((cells, values, (2, 2)), {"starts": 0}, "starts must be"),
         ((cells, values, (2, 2)), {"max_iter": 0}, "max_iter must be"),

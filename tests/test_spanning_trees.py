@@ -149,7 +149,7 @@ def test_what_is_no_arc_is_not_looked_at(n, seed, junk):
 
 def test_faults_are_named():
     """Shapes and numbers that do not fit are refused."""
-    for scores, fault in (([[0.0]], "square"), (np.zeros((2, 3)), "square"), (np.full((2, 2), np.nan), "below")):
+    for scores, fault in (([[0.0]], "square"), (np.zeros((2, 3)), "square"), (np.full((2, 2), np.nan), "NaN")):
         with pytest.raises(ValueError, match=fault):
             best_spanning_tree(scores)
         with pytest.raises(ValueError, match=fault):

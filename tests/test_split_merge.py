@@ -11,7 +11,15 @@ from polyadic.syntax.grammar import count_rules, relative_frequencies
 from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
 from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
 from polyadic.syntax.latent_pcfg import LatentPCFG
-from polyadic.syntax.split_merge import Shape, SplitMergePCFG, divided, gathered, improved, in_arrays, pair_losses
+from polyadic.syntax.split_merge import (
+    SplitMergePCFG,
+    TensorLayout,
+    divided,
+    gathered,
+    improved,
+    in_arrays,
+    pair_losses,
+)
 from test_latent_pcfg import TREES
 
 PAIRS = [(a, b) for a in "xyz" for b in "pqr"]
@@ -34,7 +42,7 @@ def drawn(trees, *, seed):
     rng = np.random.default_rng(seed)
     states = rng.integers(1, 4, arrays.rules[:, 0].max() + 1)
     states[arrays.symbols[arrays.roots]] = 1
-    shape = Shape.of(arrays.rules, states)
+    shape = TensorLayout.of(arrays.rules, states)
     return rules, arrays, states, shape, improved(rng.uniform(size=len(shape.parents)), shape, smoothing=0)
 
 
@@ -124,7 +132,7 @@ def test_splitting_and_merging_are_each_others_inverse():
     rules, trees, states, shape, numbers = drawn(TREES, seed=0)
     halves, more = divided(numbers, trees.rules, states, states > 0, np.random.default_rng(0))
     assert (more == 2 * states).all()
-    np.testing.assert_allclose(np.bincount(Shape.of(trees.rules, more).parents, halves), 1)
+    np.testing.assert_allclose(np.bincount(TensorLayout.of(trees.rules, more).parents, halves), 1)
     together, fewer = gathered(halves, trees.rules, more, [np.arange(n) // 2 for n in more.tolist()])
     assert (fewer == states).all()
     np.testing.assert_allclose(improved(together, shape, smoothing=0), numbers, rtol=0.02)

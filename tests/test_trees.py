@@ -75,17 +75,20 @@ def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SENTENCE + "1\tw\n", "line 8 must have 10 columns between tabs; got 2"),
-        (SENTENCE + words([0, 0]).replace("2\tw2", "4\tw2"), "line 9 should be word 2; it says '4'"),
+        (SENTENCE + "1\tw\n", "line 8 must have 10 columns separated by tabs; got 2"),
+        (SENTENCE + words([0, 0]).replace("2\tw2", "4\tw2"), "line 9 must begin with word number 2; got '4'"),
         (SENTENCE + words([3, 0]), "line 8: a head must be a number from 0 to 2; got '3'"),
-        (words([0, 1]).replace("2\tw2", "-2\tw2"), "line 2 should be word 2; it says '-2'"),
-        (words([0, 1]).replace("2\tw2", "2.\tw2"), "line 2 should be word 2; it says '2.'"),
+        (words([0, 1]).replace("2\tw2", "-2\tw2"), "line 2 must begin with word number 2; got '-2'"),
+        (words([0, 1]).replace("2\tw2", "2.\tw2"), "line 2 must begin with word number 2; got '2.'"),
         (words(["_"]), "got '_'"),
-        (words([0]).rstrip("\n") + "\n# late\n" + words([0, 1]).split("\n")[1], "line 2 is a comment; comments come"),
-        (words([0, 1]) + "# last", "line 3 is a comment; comments come"),
+        (
+            words([0]).rstrip("\n") + "\n# late\n" + words([0, 1]).split("\n")[1],
+            "line 2 is a comment; comments must come",
+        ),
+        (words([0, 1]) + "# last", "line 3 is a comment; comments must come"),
         (words([0, -1]), "got '-1'"),
         (words([0, "9" * 5000]), "got '99999999999999999999'"),
-        (words([0, 3, 2]), "word 2 is below itself"),
+        (words([0, 3, 2]), "word 2 does not lead to the root"),
     ],
 )
 def test_faults_are_told_with_their_line(tmp_path, text, message):
@@ -150,7 +153,10 @@ def test_the_format_is_utf_8(tmp_path, text, said):
 def test_sentences_that_are_no_tree_may_be_left_out(tmp_path):
     """They are counted, the first is named; what is no sentence at all is refused as ever."""
     path = written(tmp_path, "\n".join([words([0, 1]), words([2, 1]), words([0]), words(["_"]), words([0, 0])]))
-    with pytest.warns(InvalidTreesWarning, match="left out: 2; first, .*sentence from line 4: word 1 is below itself"):
+    with pytest.warns(
+        InvalidTreesWarning,
+        match="sentences skipped: 2; the first: .*sentence from line 4: word 1 does not lead to the root",
+    ):
         trees = list(read_trees(path, invalid="skip"))
     assert [tree.heads.tolist() for tree in trees] == [[0, 1], [0], [0, 0]]
     assert [len(tree) for tree in read_trees(path, heads=False)] == [2, 2, 1, 1, 2]

@@ -26,7 +26,7 @@ from polyadic.ranking.linear_rerankers import MIRA
 from polyadic.ranking.reranking import choose
 from polyadic.ranking.tensor_mira import TensorMIRA, places
 from polyadic.syntax.candidates import jackknife
-from polyadic.syntax.reranking import Ranked, feature_groups, load_ranked, save_ranked
+from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, save_ranked
 
 FOLDS = 10
 
@@ -40,14 +40,14 @@ def models(epochs: int) -> dict[str, list]:
     }
 
 
-def hashed(ranked: Ranked, bits: int) -> Ranked:
+def hashed(ranked: CandidateGroups, bits: int) -> CandidateGroups:
     """Add up features whose numbers have the same hash."""
     X = ranked.groups.features
     place = places("hashed", X.shape[1], (1 << bits,))
     parts = X.data.copy(), place[X.indices].astype(np.int32), X.indptr.copy()  # they are changed in place
     made = csr_array(parts, shape=(X.shape[0], 1 << bits))
     made.sum_duplicates()
-    return Ranked(Groups(made, ranked.groups.costs, ranked.groups.starts), ranked.counts)
+    return CandidateGroups(Groups(made, ranked.groups.costs, ranked.groups.starts), ranked.counts)
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if not options.lists.exists():
         parsed = jackknife([tree for file in penn_sample() for tree in file], folds=FOLDS)
-        (ranked,), names = feature_groups(parsed, least=1)
+        (ranked,), names = feature_groups(parsed, min_count=1)
         save_ranked(options.lists, ranked, names)
     ranked, _ = load_ranked(options.lists)
     heads = ["bits", "model", "F", "less MIRA of most bits", "of as many bits", "numbers", "KB", "seconds to learn"]
@@ -91,7 +91,7 @@ def main() -> None:
             print(f"| {bits} | {name} | {' | '.join(cells)} |", flush=True)
 
 
-def divided(whole: Ranked, fold: int) -> Lists:
+def divided(whole: CandidateGroups, fold: int) -> Lists:
     """Give the parts of a fold."""
     train, dev, test = (whole.only(part) for part in np.array_split(np.arange(len(whole.groups)), 3))
     return crossed(Lists(train, dev, test, []), FOLDS, fold)

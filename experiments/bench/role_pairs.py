@@ -162,7 +162,7 @@ class JointRoles(SemanticRoles):
 
     def fit(self, sentences):
         """Learn all parts together."""
-        known, names = known_features(sentences, least=self.least), role_names(sentences)
+        known, names = known_features(sentences, min_count=self.min_count), role_names(sentences)
         self.known_, self.roles_, rng = known, names, np.random.default_rng(self.seed)
         once, costs = played_once(names, self.once), Costs(*self.costs)
         self.bit = np.where(once, np.cumsum(once) - 1, -1).astype(np.int64)
@@ -249,7 +249,7 @@ def main():
     if options.test is None:
         documents = web_propositions("dev")
         folds = [split_documents([[]] * k + documents) for k in range(5)]  # another fifth each time
-        folds = [(train, [sentence for sentence in held if sentence.told]) for train, held in folds]
+        folds = [(train, [sentence for sentence in held if sentence.annotated]) for train, held in folds]
         for gamma in (0.9, 1.0):
             alone = None
             for way in (None, *(way for way, (_, K, _) in WAYS.items() if gamma < 1 or not K)):
@@ -259,7 +259,7 @@ def main():
                 told(f"{gamma:g} {way or 'arguments alone'}", figures, alone)
         return
     train, _, test = parts()
-    gold = [sentence for sentence in test if sentence.told]
+    gold = [sentence for sentence in test if sentence.annotated]
     for seed in range(options.seeds):
         order = np.random.default_rng(seed).permutation(len(train))
         some = [train[at] for at in np.sort(order[: round(options.share * len(train))])]

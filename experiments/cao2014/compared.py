@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
     from polyadic.ranking.reranking import Reranker
     from polyadic.ranking.tensor_mira import Mapping
-    from polyadic.syntax.reranking import Ranked
+    from polyadic.syntax.reranking import CandidateGroups
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""
@@ -103,7 +103,7 @@ def measured(method: Method, lists: Lists) -> Facts:
 
 def baselines(folds: Sequence[Lists]) -> Facts:
     """Give the figures of the parser's own choices and of the cheapest candidates, over all parts held out."""
-    picks: dict[str, Callable[[Ranked], Any]] = {
+    picks: dict[str, Callable[[CandidateGroups], Any]] = {
         "one best": lambda ranked: ranked.one_best,
         "oracle": lambda ranked: ranked.groups.oracle,
     }
@@ -116,7 +116,7 @@ def baselines(folds: Sequence[Lists]) -> Facts:
     }
 
 
-def sums(ranked: Ranked, choice: Any) -> list[int]:
+def sums(ranked: CandidateGroups, choice: Any) -> list[int]:
     """Add up the counts of chosen candidates."""
     totals: list[int] = ranked.counts[choice].sum(axis=0).tolist()
     return totals
@@ -133,13 +133,13 @@ def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
     return values
 
 
-def figure(name: str, folds: Sequence[Ranked], choices: Sequence[Sequence[Sequence[int]]]) -> Figure:
+def figure(name: str, folds: Sequence[CandidateGroups], choices: Sequence[Sequence[Sequence[int]]]) -> Figure:
     """Give the figure of choices, several for each list if they come of several runs: F, or attachment.
 
     Parameters
     ----------
     name : str
-    folds : sequence of Ranked
+    folds : sequence of CandidateGroups
         The lists that are judged with.
     choices : sequence of sequence of sequence of int
         The candidate of each list, from 0, by fold and run.

@@ -21,9 +21,17 @@ from experiments.data.annotated import penn_sample
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.files import made_folder
 from polyadic.metrics.brackets import bracket_score
-from polyadic.syntax.candidates import Candidates, chosen, jackknife, oracle, propose, read_lists, write_lists
+from polyadic.syntax.candidates import (
+    Candidates,
+    jackknife,
+    oracle_counts,
+    propose,
+    read_lists,
+    selected_counts,
+    write_lists,
+)
 from polyadic.syntax.pcfg import PCFG
-from polyadic.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
+from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
 
 if TYPE_CHECKING:
     import os
@@ -50,9 +58,9 @@ class Parsed(NamedTuple):
 class Lists(NamedTuple):
     """What a reranker takes: groups of each part, and the names of the features."""
 
-    train: Ranked
-    dev: Ranked
-    test: Ranked
+    train: CandidateGroups
+    dev: CandidateGroups
+    test: CandidateGroups
     names: list[Feature]
 
 
@@ -118,8 +126,8 @@ def describe(parsed: Parsed) -> dict[str, dict[str, Any]]:
         name: {
             "sentences": len(lists),
             "candidates": sum(len(candidates.parses) for candidates in lists),
-            "one_best": bracket_score(chosen(lists)).as_dict(),
-            "oracle": bracket_score(oracle(lists)).as_dict(),
+            "one_best": bracket_score(selected_counts(lists)).as_dict(),
+            "oracle": bracket_score(oracle_counts(lists)).as_dict(),
         }
         for name, lists in zip(PARTS, parsed, strict=True)
     }
@@ -134,7 +142,7 @@ def featured(parsed: Parsed, *, least: int = 5) -> Lists:
     least : int
         Training sentences in which a feature must tell candidates apart.
     """
-    (train, dev, test), names = feature_groups(parsed.train, parsed.dev, parsed.test, least=least)
+    (train, dev, test), names = feature_groups(parsed.train, parsed.dev, parsed.test, min_count=least)
     return Lists(train, dev, test, names)
 
 
@@ -184,7 +192,7 @@ def crossed(lists: Lists, folds: int, fold: int) -> Lists:
         return lists
     check_int("folds", folds, low=3)
     check_int("fold", fold, low=0, high=folds - 1)
-    whole = lists.train.followed(lists.dev, lists.test)
+    whole = lists.train.concatenated(lists.dev, lists.test)
     blocks = np.array_split(np.arange(len(whole.groups)), folds * BLOCKS)
     test, dev, *train = (np.concatenate(blocks[(fold + at) % folds :: folds]) for at in range(folds))
     return Lists(whole.only(np.sort(np.concatenate(train))), whole.only(dev), whole.only(test), lists.names)
@@ -216,7 +224,7 @@ def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lis
     total = len(lists.train.groups)
     drawn = np.random.default_rng(seed).permutation(total)[: max(1, round(share * total))]
     (train, dev, test), names = narrowed(
-        lists.train.only(np.sort(drawn)), lists.dev, lists.test, names=lists.names, least=least
+        lists.train.only(np.sort(drawn)), lists.dev, lists.test, names=lists.names, min_count=least
     )
     return Lists(train, dev, test, names)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
-    from polyadic.syntax.reranking import Ranked
+    from polyadic.syntax.reranking import CandidateGroups
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
     return measured(method, part())
 
 
-def _differences(folds: Sequence[Ranked], rows: list[Facts], settings: Settings) -> list[Facts]:
+def _differences(folds: Sequence[CandidateGroups], rows: list[Facts], settings: Settings) -> list[Facts]:
     """Compare what T-MIRA chose on the lists held out with others, over the same sentences and all seeds."""
     comparisons = []
     for share in settings.shares:

@@ -21,7 +21,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.sequences.kernels.hidden import viterbi_states
-from polyadic.syntax.lemmas import LONGEST_ENDING, Lemmas
+from polyadic.syntax.text_tagger import MAX_SUFFIX, Lemmas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,4 +154,4 @@ def _endings(form: str) -> list[str]:
     first = form[:1]
     kind = "A" if first.isupper() else "0" if first.isdigit() else "a" if first.isalpha() else "."
     word = form.lower()
-    return [f"{kind}{word[len(word) - length :]}" for length in range(min(LONGEST_ENDING, len(word)) + 1)]
+    return [f"{kind}{word[len(word) - length :]}" for length in range(min(MAX_SUFFIX, len(word)) + 1)]

@@ -103,7 +103,7 @@ def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = Non
     """
     train, _, test = parts(root)
     parser = whole(LowRankParser(seed=0).fit(web_treebank("train", root=root)))
-    gold = [sentence for sentence in test if sentence.told]
+    gold = [sentence for sentence in test if sentence.annotated]
     met, seen = (
         with_trees(sentences, parser.annotate([sentence.tree for sentence in sentences])) for sentences in (gold, train)
     )
@@ -148,7 +148,7 @@ def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) 
         Sizes; figures of each model with intervals over sentences; and ``worth``, by how much those of the tensor are
         above those of each of the others, with the interval of the paired difference.
     """
-    gold = [sentence for sentence in test if sentence.told]
+    gold = [sentence for sentence in test if sentence.annotated]
     predicates = [proposition for sentence in train for proposition in sentence.propositions]
     row: Facts = {"seed": seed, "sentences": len(train), "predicates": len(predicates)}
     row["arguments"] = sum(len(proposition.arguments) for proposition in predicates)

@@ -91,7 +91,7 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, parser: Par
 
     labels = load(model, RoleLabels)
     corpus = list(read_propositions(sentences))
-    if not find and not any(sentence.told for sentence in corpus):
+    if not find and not any(sentence.annotated for sentence in corpus):
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
     if parser is not None:
         corpus = _parsed(corpus, parser)
@@ -117,7 +117,7 @@ def evaluate(
     from polyadic.syntax.role_labels import RoleLabels
 
     labels = load(model, RoleLabels)
-    if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.told]):
+    if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.annotated]):
         raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
     met = gold if parser is None else _parsed(gold, parser)
     labelled = list(labels.annotate(met, find=find))

@@ -1,6 +1,6 @@
-"""What a parser knows of the words of a sentence: numbers of features, the pairs that are joined, and word vectors.
+"""Features of sentences for a parser: feature ids, joined pairs and word vectors.
 
-Weights of pairs are hashed: :func:`pair_collisions` tells how many share one.
+Weights of pairs are hashed; :func:`pair_collisions` counts collisions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.syntax.kernels.arc_tensor import DISTANCES, Pairs, hashed_cells, tensor_cells
+from polyadic.syntax.kernels.arc_tensor import DISTANCES, FeaturePairs, hashed_cells, tensor_cells
 from polyadic.syntax.token_features import (
     BIAS,
     LEFT_TAGS,
@@ -47,33 +47,28 @@ _PAIRS = (
     *((end, MORPHOLOGY) for end in (BIAS, TAG, LEMMA, MORPHOLOGY)),
     *((MORPHOLOGY, end) for end in (BIAS, TAG, LEMMA)),
 )
-PAIRS = Pairs(np.array(_PAIRS), TAG)
-"""Features of head and word that are paired (McDonald et al. 2005, and morphology); tags between them come in too."""
+PAIRS = FeaturePairs(np.array(_PAIRS), TAG)
+"""Columns of head and dependent that are paired (McDonald et al. 2005, and morphology), and the tag column."""
 
 AROUND = 3
-"""A word has its own vector, that of the word before it and that of the word after it, one beside the other."""
+"""Number of concatenated vectors per word: its own and those of the previous and the next word."""
 
 
-class Sentence(NamedTuple):
-    """A sentence to learn from: features of the root and the words, heads, and features that are numbers."""
+class CodedSentence(NamedTuple):
+    """A training sentence: feature ids of the root and the words, heads, and real-valued features."""
 
     table: NDArray[np.int32]
     heads: NDArray[np.int32]
     dense: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> Sentence:
-        """Look up what a parser knows of a sentence."""
+    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> CodedSentence:
+        """Encode a sentence."""
         return cls(coded_tree(tree, coder), tree.heads, vector_rows(tree.forms, vectors))
 
 
 def check_trees(trees: Sequence[Tree]) -> None:
-    """Refuse a treebank without sentences, sentences without words, and heads that are no tree.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if there are no sentences, a sentence is empty, or heads do not form a tree."""
     if not trees:
         raise InputError("a parser needs at least one sentence")
     for at, tree in enumerate(trees, 1):
@@ -82,73 +77,60 @@ def check_trees(trees: Sequence[Tree]) -> None:
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
             raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
         above = np.concatenate([[0], tree.heads])
-        for _ in range(len(tree).bit_length()):  # each time twice as far up
+        for _ in range(len(tree).bit_length()):  # doubles the distance each time
             above = above[above]
         if above.any():
-            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not come up to the root")
+            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
 
 
 class SeveralRootsWarning(UserWarning):
-    """Sentences to learn from have several roots, which the parser does not give."""
+    """Training sentences have several roots, but the parser predicts one."""
 
 
 def check_tagged(trees: Sequence[Tree]) -> None:
-    """Refuse a treebank none of whose words has a part of speech.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if no word has a part of speech."""
     if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("no word has a part of speech, in column 4 or 5; a parser needs them: tag the words first")
+        raise InputError("no word has a part of speech in column 4 or 5; a parser needs them, so tag the words first")
 
 
-def tell_of_roots(trees: Sequence[Tree]) -> None:
-    """Warn of sentences of which several words are roots."""
+def warn_several_roots(trees: Sequence[Tree]) -> None:
+    """Warn of training sentences with several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
-            f"sentences with several roots: {several:,} of {len(trees):,}; unless one_root is off, parses have one",
+            f"sentences with several roots: {several:,} of {len(trees):,}; parses have one root unless one_root=False",
             SeveralRootsWarning,
             stacklevel=3,
         )
 
 
-def known_features(trees: Iterable[Tree], *, least: int) -> dict[str, int]:
-    """Give numbers to the features that words of some sentences have at least so many times."""
+def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
+    """Return ids of the features that occur at least ``min_count`` times."""
     counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
-    return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= least)}
+    return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 
 def rows_of(tree: Tree) -> list[list[str]]:
-    """Give the features of the root and the words of a sentence."""
+    """Return the features of the root and the words of a sentence."""
     return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
 
 
 def coded_tree(tree: Tree, coder: TokenCoder) -> NDArray[np.int32]:
-    """Give the numbers of features of the root and the words of a sentence."""
+    """Return the feature ids of the root and the words of a sentence."""
     return coder(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
 
 
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
-    """Give the numbers of features; minus one for those that are not known, and where a row is shorter."""
+    """Return feature ids; -1 for unknown features and for padding."""
     width = max(map(len, rows))
     padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
     return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
 def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
-    """Give a row for the root, of zeros, and for each word; nothing without vectors.
+    """Return the word vectors of the root (zeros) and of each word with its neighbours, or None without vectors.
 
-    Vectors have length 1. A word that has none is looked for in lower case; if that has none either, it is zeros.
-
-    Parameters
-    ----------
-    forms : sequence of str
-    vectors : Embedding, optional
-
-    Returns
-    -------
-    ndarray of float32 of shape (n + 1, 3 * rank), or None
+    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has shape
+    (n + 1, 3 * rank).
 
     References
     ----------
@@ -172,31 +154,17 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
 
 
 class Collisions(NamedTuple):
-    """Pairs that a treebank has, cells that they have their weights in, and the share of pairs not alone in theirs."""
+    """Number of feature pairs, number of hashed cells in use, and share of pairs that share a cell."""
 
     pairs: int
     cells: int
     shared: float
 
 
-def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, least: int = 1) -> Collisions:
-    r"""Count the pairs of features, with and without distance, of the arcs of some trees, and those that collide.
+def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1) -> Collisions:
+    """Count the feature pairs of the arcs of trees, with and without distance, and their hash collisions.
 
-    A parser has weights for arcs that it found by mistake too, and for tags between the ends of arcs; they are in the
-    same cells and not counted here.
-
-    Parameters
-    ----------
-    trees : iterable of Tree
-    bits : int
-        There are :math:`2^\text{bits}` cells.
-    least : int
-        Times that a feature must be seen to be known.
-
-    Raises
-    ------
-    InputError
-        If there are no sentences, heads are no tree, or a parameter is out of range.
+    Pairs of wrongly predicted arcs and of tags between the ends of arcs use the same cells but are not counted.
 
     Examples
     --------
@@ -207,15 +175,15 @@ def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, least: int = 1) ->
     Collisions(pairs=84, cells=84, shared=0.0)
     """
     check_int("bits", bits, low=4, high=30)
-    check_int("least", least, low=1)
+    check_int("min_count", min_count, low=1)
     treebank = list(trees)
     check_trees(treebank)
-    known = known_features(treebank, least=least)
+    known = known_features(treebank, min_count=min_count)
     coder = TokenCoder(known)
-    room = np.zeros(16, np.float32)  # weights are not asked for
+    no_weights = np.zeros(16, np.float32)
     keys = []
     for tree in treebank:
-        triples, _ = tensor_cells(coded_tree(tree, coder), room, PAIRS, heads=tree.heads)
+        triples, _ = tensor_cells(coded_tree(tree, coder), no_weights, PAIRS, heads=tree.heads)
         keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
     ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
     cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)

@@ -1,9 +1,9 @@
-"""The relations of dependency arcs whose heads are known, learned by passive-aggressive steps.
+"""Relations of dependency arcs whose heads are known, learned by passive-aggressive updates.
 
-What is below a word says much of its own relation, and is known once the tree is: a noun with a preposition below it is
-``obl`` or ``nmod``. Without the first and the last child 8 % of the words of the English Web treebank have a wrong
-relation to their right head, with them 5 % (development part, learned from 1,000 sentences). So does morphology, where
-case and agreement say who does what: it is worth five points of LAS in Hungarian, four in Turkish.
+The features include the first and last dependent of a word, which are known once the tree is: a noun with a preposition
+below it is ``obl`` or ``nmod``. On the development part of the English Web Treebank, after learning from 1,000
+sentences, they lower the share of wrong relations, given the correct head, from 8 % to 5 %. Morphology encodes case and
+agreement; it adds five points of LAS in Hungarian and four in Turkish.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG = range(FIXED, FIXED + 4)
-"""Columns of features of the first and of the last word below each, which come after those of the word."""
+"""Columns for the word and tag of the first and last dependent; they follow the columns of the word itself."""
 SHIFT = 26
-"""Their numbers are told apart by bits from this one on, above those of all features."""
+"""Bit from which on the features of dependents are numbered, above the numbers of all other features."""
 
 _PAIRS = (
     *((end, BIAS) for end in (WORD_TAG, TAG, POS, LEMMA_POS)),
@@ -54,20 +54,20 @@ _PAIRS = (
     *((end, child) for end in (BIAS, TAG) for child in (FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG)),
 )
 PAIRS = np.array(_PAIRS)
-"""Features of the head and of the word that are paired."""
+"""Columns of head and dependent whose features are paired."""
 
 
 class RelationLearner:
-    """Weights of relations on their way, and the sums that make their means.
+    """Weights of relations during learning, with the running sums for averaging.
 
     Parameters
     ----------
     relations : int
-        How many there are.
+        Number of relations.
     C : float
-        Of a step, at most.
+        Maximum step size.
     bits : int
-        Each relation has as many weights as two to the power of it.
+        Base-2 logarithm of the number of hashed weights per relation.
     """
 
     def __init__(self, relations: int, *, C: float, bits: int) -> None:
@@ -77,7 +77,7 @@ class RelationLearner:
         self._sums = np.zeros_like(self.weights)
 
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
-        """Take a step for each word of a sentence; gives how many relations were wrong."""
+        """Update the weights on each word of a sentence; return the number of wrong relations."""
         self.clock += 1
         return step_arc_labels(
             with_children(table, heads),
@@ -91,41 +91,33 @@ class RelationLearner:
         )
 
     def mean(self) -> NDArray[np.float32]:
-        """Give the mean of the weights at the start and after each sentence."""
+        """Return the mean of the weights at the start and after each sentence."""
         return mean_weights(self.weights, self._sums, self.clock)
 
 
 def best_relations(
     table: NDArray[np.int32], heads: NDArray[np.int32], weights: NDArray[np.float32], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Give the best relation of each word to its head."""
+    """Return the best relation of each word to its head."""
     best = score_arc_labels(with_children(table, heads), heads, weights, pairs=PAIRS).argmax(axis=1)
     return tuple(names[at] for at in best.tolist())
 
 
 def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Put word and part of speech of the first and of the last word below each in place of the parts of its morphology.
+    """Replace the morphology columns by the word and tag of the first and last dependent of each word.
 
-    Parameters
-    ----------
-    table : ndarray of int32 of shape (n + 1, columns)
-        Numbers of the features of the root and of each word; minus one where there is none.
-    heads : ndarray of int32 of shape (n,)
-
-    Returns
-    -------
-    ndarray of int32 of shape (n + 1, FIXED + 4)
+    ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
 
     Examples
     --------
-    >>> table = np.arange(3 * FIXED, dtype=np.int32).reshape(3, FIXED)  # a root and two words, the second on top
+    >>> table = np.arange(3 * FIXED, dtype=np.int32).reshape(3, FIXED)  # root and two words; the second is the head
     >>> found = with_children(table, np.array([2, 0])) % (1 << SHIFT)
     >>> found[:, FIRST_WORD].tolist(), (1 + table[:, WORD]).tolist()
     ([44, 0, 23], [2, 23, 44])
     """
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)
-    below[:2, heads[::-1]] = words[::-1]  # of words with the same head the one that comes last here is kept
+    below[:2, heads[::-1]] = words[::-1]  # the last assignment, the first word, wins
     below[2:, heads] = words
     children = table[below, np.array([WORD, TAG, WORD, TAG])[:, None]]
     numbers = np.where(below == 0, 0, np.where(children < 0, -1, children + 1))

@@ -1,16 +1,15 @@
-r"""Learning to score dependency arcs: passive-aggressive steps, sentence by sentence.
+r"""Passive-aggressive learning of dependency arc scores, one sentence at a time.
 
-The tree that the model would choose if each wrong head earned one more (cost-augmented) is compared with the right one:
+The best tree under cost-augmented scores, where each wrong head adds one, is compared with the correct tree:
 
 .. math:: \text{loss} = \text{cost}(\hat y) + S(\hat y) - S(y), \qquad \hat y = \arg\max_{y'} S(y') + \text{cost}(y')
 
-and theta, U, V and W move together by :func:`~polyadic.syntax.kernels.arc_tensor.step_tensor_arcs`, as in the authors'
-program;
-or, as in the paper, theta and one of U, V and W, in turn from step to step.
+A step (:func:`~polyadic.syntax.kernels.arc_tensor.step_tensor_arcs`) updates theta, U, V and W together, as in the
+authors' program, or theta and one of U, V and W in turn, as in the paper.
 
-The parts used in the end are means of those after each sentence: of each factor by itself, as in the authors' program,
-and so not the factors of the mean score, which is of no low rank. Of 1,000 sentences of the English Web treebank it
-parses the development part with a UAS of .820, the last parts with .816.
+The final parameters are averages over the sentences, as in the authors' program. Each factor is averaged by itself, so
+they are not the factors of the mean score, which does not have low rank. After learning from 1,000 sentences of the
+English Web Treebank, the UAS of the development part is .820 with averages and .816 with the last parameters.
 
 References
 ----------
@@ -25,7 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from polyadic.core.kernels.averaging import mean_weights
-from polyadic.syntax.kernels.arc_tensor import ArcParts, Moves, Pairs, Scratch, score_tensor_arcs, step_tensor_arcs
+from polyadic.syntax.kernels.arc_tensor import (
+    ArcParts,
+    FeaturePairs,
+    MovedFactors,
+    Scratch,
+    score_tensor_arcs,
+    step_tensor_arcs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,26 +41,24 @@ if TYPE_CHECKING:
     Decoder = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 
 Updates = Literal["all", "cyclic"]
-_TURNS = (Moves(True, False, False), Moves(False, True, False), Moves(False, False, True))
+_TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), MovedFactors(False, False, True))
 
 
 class ArcLearner:
-    """Parts on their way, and the sums that make their means.
+    """Parameters during learning, with the running sums for averaging.
 
     Parameters
     ----------
     parts : ArcParts
-        Changed in place.
-    pairs : Pairs
-    gamma, C : float
+        Updated in place.
     decode : callable
-        Gives the heads of the best tree for each table of scores of arcs.
+        Maps tables of arc scores to the heads of their best trees.
     updates : {"all", "cyclic"}
-        Whether a step moves all of U, V and W, or one in turn.
+        Whether a step updates U, V and W together or one of them in turn.
     """
 
     def __init__(
-        self, parts: ArcParts, pairs: Pairs, *, gamma: float, C: float, decode: Decoder, updates: Updates = "all"
+        self, parts: ArcParts, pairs: FeaturePairs, *, gamma: float, C: float, decode: Decoder, updates: Updates = "all"
     ) -> None:
         self.parts = parts
         self.pairs = pairs
@@ -70,7 +74,7 @@ class ArcLearner:
     def learn(
         self, table: NDArray[np.int32], heads: NDArray[Any], dense: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.int32], float]:
-        """Take one step for a sentence; gives the tree that was compared, and the loss."""
+        """Update on one sentence; return the predicted tree and the loss."""
         scored = score_tensor_arcs(table, self.parts, self.pairs, gamma=self.gamma, dense=dense)
         words = np.arange(1, len(table))
         augmented = scored.scores + 1
@@ -84,32 +88,32 @@ class ArcLearner:
         if loss > 0:
             how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock}
             how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
-            how["moves"] = _TURNS[self._steps % 3] if self.updates == "cyclic" else Moves()
+            how["moves"] = _TURNS[self._steps % 3] if self.updates == "cyclic" else MovedFactors()
             self._steps += 1
             how |= {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss}
             self._step(table, how)
         return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
-        """Give the best tree of a sentence for scores of arcs; some learners look at its words and its right tree."""
+        """Return the best tree for arc scores; subclasses use the sentence and its correct heads too."""
         return self.decode(scores[None])[0]
 
     def _excess(
         self, _: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
     ) -> float:
-        """Give by how much the score of the tree found exceeds that of the right one."""
+        """Return the score of the predicted tree minus that of the correct one."""
         words = np.arange(1, len(S))
         return float(S[predicted, words].sum() - S[heads, words].sum())
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
-        """Move the parts; gives the step."""
+        """Update the parameters; return the step size."""
         return step_tensor_arcs(table, self.parts, self.pairs, **how)
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
-        """Give copies of the parts as they are, or their means."""
+        """Return copies of the parameters, or their averages."""
         return list(self.mean()) if averaged else [part.copy() for part in self.parts]
 
     def mean(self) -> ArcParts:
-        """Give the mean of the parts at the start and after each sentence."""
+        """Return the mean of the parameters at the start and after each sentence."""
         pairs = zip(self.parts, self._sums, strict=True)
         return ArcParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))

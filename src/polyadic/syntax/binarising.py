@@ -1,8 +1,8 @@
-"""Trees for grammars: labels with their surroundings, and at most two children each; and the way back.
+"""Annotation and binarisation of trees, and their inverse.
 
-An annotated label is a category and, after each ``^``, something of where it stands: ``NP^S`` is a noun phrase below a
-sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left, by
-symbols that begin with ``@`` and tell the category, the head and the last siblings (Klein & Manning 2003):
+An annotated label is a category followed by context marks, each after ``^``: ``NP^S`` is a noun phrase below a
+sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left, with
+intermediate symbols that begin with ``@`` and name the category, the head and the last siblings (Klein & Manning 2003):
 ``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
 """
 
@@ -22,7 +22,7 @@ VERBAL = {"VBD", "VBZ", "VBP", "MD"}
 
 
 def bare(symbol: str) -> str:
-    """Give the category of a symbol; of a partial phrase with ``@`` before it.
+    """Return the category of a symbol; an intermediate symbol keeps its ``@``.
 
     Examples
     --------
@@ -34,23 +34,18 @@ def bare(symbol: str) -> str:
 
 
 def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
-    """Add to the label of each phrase that of the phrase above, and what tells apart phrases that behave differently.
+    """Add the parent category, and marks that refine it, to the label of each phrase.
 
     Parameters
     ----------
     tree : Phrase
-        Clean; what lies above its root is called ``TOP``.
+        Cleaned tree; the parent of its root is called ``TOP``.
     tags : bool
-        Whether tags get the category of their phrase too.
+        Whether tags get the category of their parent too.
     splits : bool
-        Whether these are marked, after Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
-        (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a
-        subject (``bare``); tags that are alone in their phrase (``U``).
-
-    Raises
-    ------
-    InputError
-        If a label holds a mark of annotation.
+        Whether to add the marks of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
+        (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
+        (``bare``); tags without siblings (``U``).
 
     References
     ----------
@@ -72,7 +67,7 @@ def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
 def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: bool) -> Phrase:
     label = tree.label
     if MARK in label or label.startswith(PARTIAL):
-        raise InputError(f"labels may not hold {MARK} nor begin with {PARTIAL}; got {label!r}")
+        raise InputError(f"labels must not contain {MARK} or begin with {PARTIAL}; got {label!r}")
     if tree.word is not None:
         marks = (MARK + above if tags else "") + (MARK + "U" if splits and alone else "")
         return Phrase(label + marks, tree.children)
@@ -85,7 +80,7 @@ def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: boo
 
 
 def _split(phrase: Phrase) -> str:
-    """Give the marks of a phrase that are its own."""
+    """Return the marks that refine a phrase."""
     labels = [child.label for child in phrase.below]
     if phrase.label == "NP":
         marks = MARK + "poss" if labels[-1] == "POS" else ""
@@ -99,14 +94,7 @@ def _split(phrase: Phrase) -> str:
 
 
 def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
-    """Give a tree whose phrases have one or two children.
-
-    Parameters
-    ----------
-    tree : Phrase
-        Annotated or not.
-    horizontal : int
-        How many of the last siblings the symbol of a partial phrase tells.
+    """Return a tree whose phrases have one or two children; symbols remember the last ``horizontal`` siblings.
 
     Examples
     --------
@@ -134,12 +122,12 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
 
 
 def unbinarise(tree: Phrase) -> Phrase:
-    """Give the tree that was annotated and binarised: the inverse of both."""
+    """Undo :func:`annotate` and :func:`binarise`."""
     return _spliced(tree)[0]
 
 
 def _spliced(tree: Phrase) -> tuple[Phrase, ...]:
-    """Give a tree, or in the place of a partial phrase what it is made of."""
+    """Return a tree, or the parts of an intermediate phrase."""
     if tree.word is not None:
         return (Phrase(bare(tree.label), tree.children),)
     below = joined(_spliced(child) for child in tree.below)
@@ -147,12 +135,12 @@ def _spliced(tree: Phrase) -> tuple[Phrase, ...]:
 
 
 def joined(parts: Iterable[tuple[Phrase, ...]]) -> tuple[Phrase, ...]:
-    """Put rows of phrases one after another."""
+    """Concatenate tuples of phrases."""
     return tuple(phrase for part in parts for phrase in part)
 
 
 def without_loops(tree: Phrase) -> Phrase:
-    """Drop phrases whose only child has their own category: such rules would let a parser turn in circles.
+    """Drop phrases whose only child has their own category, since such rules allow endless derivations.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Sentences with their phrases: bracketed trees as in the Penn Treebank, read, cleaned and written.
+"""Constituency trees in the bracket format of the Penn Treebank: reading, cleaning and writing.
 
-``(S (NP (DT The) (NN dog)) (VP (VBZ barks)))``: a phrase is a label and the phrases below it; the lowest are tags, each
-with one word. What is usually evaluated is a *clean* tree: without traces, without the phrases that held nothing but
-traces, and with labels that name the category alone.
+In ``(S (NP (DT The) (NN dog)) (VP (VBZ barks)))`` a phrase is a label and the phrases below it; the lowest ones are
+tags, each with one word. Parsers are usually evaluated on *clean* trees: without traces, without phrases that hold only
+traces, and with labels reduced to the category.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 TOP = "TOP"
-"""Label of what lies around a sentence: in the files its brackets bear none."""
+"""Label of the brackets around a sentence, which are unlabelled in treebank files."""
 TRACE = "-NONE-"
-"""Tag of what is not pronounced."""
+"""Tag of traces and other empty elements."""
 WRAPPERS = {TOP, "ROOT", "S1"}
-"""What other programs write around a sentence."""
-DEEPEST = 150
-"""Brackets within brackets; what is done with trees is done level by level."""
-PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a space that does not break is part of a word
+"""Labels that treebanks and parsers put around a sentence."""
+MAX_DEPTH = 150
+"""Maximum nesting of brackets; trees are processed recursively."""
+PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a word
 
 
 class Phrase(NamedTuple):
-    """A phrase, or a tag, whose only child is its word.
+    """A phrase, or a tag whose only child is its word.
 
     Attributes
     ----------
     label : str
+        Category of the phrase, or the tag.
     children : tuple of Phrase, or of one str
+        Phrases below, or the word.
 
     Examples
     --------
@@ -53,17 +55,17 @@ class Phrase(NamedTuple):
 
     @property
     def word(self) -> str | None:
-        """The word of a tag, None of a phrase."""
+        """Word of a tag; None for a phrase."""
         first = self.children[0]
         return first if isinstance(first, str) else None
 
     @property
     def below(self) -> tuple[Phrase, ...]:
-        """The phrases and tags below; none of a tag."""
+        """Child phrases and tags; empty for a tag."""
         return () if isinstance(self.children[0], str) else self.children
 
     def walk(self) -> Iterator[Phrase]:
-        """Give this phrase and all below it, each before those below it, from left to right."""
+        """Yield this phrase and all its descendants in pre-order."""
         pending = [self]
         while pending:
             phrase = pending.pop()
@@ -71,26 +73,26 @@ class Phrase(NamedTuple):
             pending.extend(reversed(phrase.below))
 
     def tags(self) -> list[Phrase]:
-        """Give the tags, from left to right."""
+        """Return the tags, from left to right."""
         return [phrase for phrase in self.walk() if phrase.word is not None]
 
     def words(self) -> list[str]:
-        """Give the words, from left to right."""
+        """Return the words, from left to right."""
         return [phrase.word for phrase in self.walk() if phrase.word is not None]
 
     def spans(self) -> list[tuple[str, int, int]]:
-        """Give label, first word, and the word after the last of each phrase, each after those below it."""
+        """Return label, start and end (exclusive) of each phrase in post-order."""
         triples: list[tuple[str, int, int]] = []
         _spanned(self, 0, triples)
         return triples
 
     def __str__(self) -> str:
-        """Write on one line."""
+        """Return the tree in brackets, on one line."""
         return f"({self.label} {self.word or ' '.join(map(str, self.below))})"
 
 
 def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) -> int:
-    """Add the spans of a phrase that begins at a word; gives the word after its last."""
+    """Append the spans of a phrase that begins at ``start``; return its end."""
     if phrase.word is not None:
         return start + 1
     end = start
@@ -101,17 +103,22 @@ def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) ->
 
 
 def read_phrases(path: Path) -> Iterator[Phrase]:
-    r"""Read the trees of a file as they stand; brackets without a label, as around each sentence, are labelled ``TOP``.
+    r"""Read the trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
 
     Parameters
     ----------
     path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+
+    Yields
+    ------
+    Phrase
+        Each tree, not cleaned.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or brackets do not fit: with the line.
+        If the file cannot be read, or brackets do not match; the message names the line.
 
     References
     ----------
@@ -132,23 +139,17 @@ def read_phrases(path: Path) -> Iterator[Phrase]:
 
 
 def parse_phrase(text: str) -> Phrase:
-    """Read one tree.
-
-    Raises
-    ------
-    InputError
-        If brackets do not fit, or there is not exactly one tree.
-    """
+    """Parse one tree in bracket format."""
     phrases = list(_phrases(iter(text.split("\n")), "the tree"))
     if len(phrases) != 1:
-        raise InputError(f"one tree is needed; got {len(phrases)}")
+        raise InputError(f"exactly one tree is needed; got {len(phrases)}")
     return phrases[0]
 
 
 def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
-    """Give what stands between outermost brackets; a stack holds for each open bracket its line and what is in it."""
+    """Yield the trees of some lines; a stack holds the line and contents of each open bracket."""
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
-    fresh = False  # whether a bracket was opened just now, so that a label may follow
+    fresh = False  # whether the last piece opened a bracket
     for number, line in enumerate(text, 1):
         for piece in map(itemgetter(0), PIECES.finditer(line)):
             where = f"{name}, line {number}"
@@ -156,10 +157,10 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                 if fresh and len(open_brackets[-1][1]) == 0:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
-                if len(open_brackets) > DEEPEST:
-                    raise InputError(f"{where}: brackets are nested too deeply; {DEEPEST} within another are possible")
+                if len(open_brackets) > MAX_DEPTH:
+                    raise InputError(f"{where}: brackets are nested more than {MAX_DEPTH} deep")
             elif not open_brackets:
-                raise InputError(f"{where}: {piece!r} stands outside of all brackets")
+                raise InputError(f"{where}: {piece!r} is outside all brackets")
             elif piece != ")":
                 open_brackets[-1][1].append(piece)
             else:
@@ -170,27 +171,21 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                     yield phrase
             fresh = piece == "("
     if open_brackets:
-        raise InputError(f"{name}, line {open_brackets[0][0]}: a bracket that opens there is never closed")
+        raise InputError(f"{name}, line {open_brackets[0][0]}: a bracket opened on this line is never closed")
 
 
 def _closed(content: list[str | Phrase], where: str) -> Phrase:
-    """Make a phrase of what stood between brackets."""
+    """Return the phrase with the given contents of brackets."""
     match content:
         case [str(label), str(word)]:
             return Phrase(label, (word,))
         case [str(label), *below] if below and all(isinstance(phrase, Phrase) for phrase in below):
             return Phrase(label, cast("tuple[Phrase, ...]", tuple(below)))
-    raise InputError(f"{where}: between brackets must stand a label and one word, or a label and phrases")
+    raise InputError(f"{where}: brackets must contain a label and one word, or a label and phrases")
 
 
 def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase]) -> Phrase:
-    """Give an equal tree whose parts are those of trees seen before, wherever they are equal.
-
-    Parameters
-    ----------
-    tree : Phrase
-    known : dict
-        Parts so far, empty at first, and filled.
+    """Return an equal tree that shares equal subtrees with trees seen before, which ``known`` collects.
 
     Examples
     --------
@@ -206,7 +201,7 @@ def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase])
 
 
 def category(label: str) -> str:
-    """Give the category of a label, without functions, indices and second thoughts.
+    """Return the category of a label, without functions, indices and alternatives.
 
     Examples
     --------
@@ -217,10 +212,10 @@ def category(label: str) -> str:
 
 
 def clean(tree: Phrase) -> Phrase | None:
-    """Give a tree as parsers are trained on and evaluated with, or None if all of it was traces.
+    """Return a tree without traces and with plain categories, or None if it holds only traces.
 
-    Traces go, and phrases with nothing else below them; labels are cut to their :func:`category`; :data:`WRAPPERS`
-    go where they hold one phrase, so that the outermost label is that of the sentence.
+    Phrases that hold only traces are removed, labels are reduced to their :func:`category`, and :data:`WRAPPERS` are
+    removed where they hold one phrase.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Lists of the k best trees of each sentence of a treebank, and how good each candidate is.
+"""Lists of the k best trees of the sentences of a treebank, with the quality of each candidate.
 
-A parser is too good on the sentences that it has learned from. So the lists of training sentences come from parsers
-that have learned from the others: the sentences are cut into folds, neighbours together since they are of one article,
-and those of each fold are parsed with the grammar of the rest.
+Candidates of training sentences come from parsers trained on the other folds (jackknifing), because a parser is too
+accurate on its own training sentences. Folds are blocks of neighbouring sentences, which often share an article.
 
 References
 ----------
@@ -28,10 +27,17 @@ from polyadic.core.resources import MOST_THREADS
 from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
 from polyadic.syntax.brackets import Phrase, parse_phrase, shared
 from polyadic.syntax.dependency import ArcFactored
-from polyadic.syntax.dependency_features import KINDS, ROOT, Head, tree_heads
 from polyadic.syntax.derivations import Parse
 from polyadic.syntax.pcfg import PCFG
-from polyadic.syntax.rerank_features import SCORE, Featuriser, of_tree
+from polyadic.syntax.rerank_features import (
+    DEPENDENCY_FEATURES,
+    ROOT,
+    SCORE,
+    Featuriser,
+    HeadContext,
+    of_tree,
+    tree_heads,
+)
 from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
@@ -49,16 +55,16 @@ Proposed = TypeVar("Proposed")
 
 
 class Candidates(NamedTuple):
-    """The candidates of a sentence.
+    """Candidate constituency trees of a sentence.
 
     Attributes
     ----------
     gold : Phrase
-        The tree of the treebank.
+        Tree of the treebank.
     parses : list of Parse
-        Best first.
+        Candidates, best first.
     counts : ndarray of int64 of shape (candidates, 5)
-        A :class:`~polyadic.metrics.brackets.Matched` for each.
+        A :class:`~polyadic.metrics.brackets.Matched` for each candidate.
     """
 
     gold: Phrase
@@ -67,29 +73,23 @@ class Candidates(NamedTuple):
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """1 - F of each candidate; shape (candidates,)."""
+        """Costs 1 - F of the candidates; shape (candidates,)."""
         return np.array([1 - Matched(*row).f1 for row in self.counts.tolist()])
 
     def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
-        """Give the features of each candidate: the numbers of those that are counted, and those that have values.
-
-        Parameters
-        ----------
-        number : callable
-            Gives the number of a feature.
-        """
+        """Return the ids of the counted features and the values of the real-valued features of each candidate."""
         featurise = Featuriser(self.gold.words(), number)
         rows = [featurise(parse.tree) for parse in self.parses]
         return rows, [{SCORE: parse.log_probability, **of_tree(parse.tree)} for parse in self.parses]
 
 
 def bracketing(tree: Phrase) -> Bracketing:
-    """Give a tree as the metric sees it."""
+    """Return the brackets of a tree in the form that the metric compares."""
     tags = tree.tags()
     return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
 
 
-def judged(gold: Phrase, parses: list[Parse]) -> Candidates:
+def match_candidates(gold: Phrase, parses: list[Parse]) -> Candidates:
     """Compare candidates with the tree of the treebank."""
     wanted = bracketing(gold)
     brackets = counted(wanted.spans, wanted.tags)
@@ -98,28 +98,16 @@ def judged(gold: Phrase, parses: list[Parse]) -> Candidates:
 
 
 def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int = 1) -> list[Candidates]:
-    """Parse the words of trees, and judge the candidates.
-
-    Parameters
-    ----------
-    parser : PCFG
-        Fitted, on other sentences.
-    trees : sequence of Phrase
-        Clean.
-    k : int
-        Candidates of each sentence, at most.
-    threads : int
-        Sentences parsed at the same time.
-    """
+    """Parse the words of trees with a parser trained on other sentences, and evaluate up to ``k`` candidates each."""
 
     def proposed(gold: Phrase) -> Candidates:
-        return judged(gold, parser.k_best(gold.words(), k=k))
+        return match_candidates(gold, parser.k_best(gold.words(), k=k))
 
-    return parsed(proposed, trees, threads=threads)
+    return parse_all(proposed, trees, threads=threads)
 
 
-def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
-    """Parse sentences, some at the same time, and give what was found in their order."""
+def parse_all(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
+    """Apply a parser to sentences in several threads; return the results in order."""
     check_int("threads", threads, low=1, high=MOST_THREADS)
     results = []
     with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
@@ -128,26 +116,21 @@ def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, thre
                 results.append(result)
                 advance()
         finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing that has not begun is parsed
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C no further sentence is parsed
     return results
 
 
-def folded(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
-    """Give for each block of neighbours all the others, and the block; blocks are of the same size to within one.
-
-    Raises
-    ------
-    InputError
-        If there are fewer sentences than folds.
+def fold_splits(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
+    """Yield the training and test part of each fold; folds are contiguous and differ in size by at most one.
 
     Examples
     --------
-    >>> list(folded("abcd", 2))
+    >>> list(fold_splits("abcd", 2))
     [(['c', 'd'], 'ab'), (['a', 'b'], 'cd')]
     """
     check_int("folds", folds, low=2)
     if len(trees) < folds:
-        raise InputError(f"{folds} folds need as many sentences; got {len(trees)}")
+        raise InputError(f"{folds} folds need at least {folds} sentences; got {len(trees)}")
     edges = np.linspace(0, len(trees), folds + 1).round().astype(int).tolist()
     for first, last in pairwise(edges):
         yield [*trees[:first], *trees[last:]], trees[first:last]
@@ -161,60 +144,29 @@ def jackknife(
     threads: int = 1,
     parser: Callable[[], PCFG] = PCFG,
 ) -> list[Candidates]:
-    """Give lists of training sentences, each from a grammar of the other folds.
-
-    Parameters
-    ----------
-    trees : sequence of Phrase
-        Clean, in the order of the treebank.
-    folds : int
-        See :func:`folded`.
-    k, threads : int
-        As for :func:`propose`.
-    parser : callable
-        Makes a parser that is not fitted.
-
-    Raises
-    ------
-    InputError
-        If there are fewer sentences than folds.
-    """
+    """Return candidates of training sentences, each from a parser made by ``parser`` and fitted to the other folds."""
     lists: list[Candidates] = []
-    for rest, fold in folded(trees, folds):
+    for rest, fold in fold_splits(trees, folds):
         lists += propose(parser().fit(rest), fold, k=k, threads=threads)
     return lists
 
 
-def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
-    """Give the counts of one candidate of each sentence, for :func:`~polyadic.metrics.brackets.bracket_score`.
+def selected_counts(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
+    """Return the counts of the selected candidate of each sentence, by default the parser's first.
 
-    Parameters
-    ----------
-    lists : sequence of Candidates
-    choice : sequence of int, optional
-        The place of the candidate in each list; the parser's own, 0, if not given.
-
-    Returns
-    -------
-    ndarray of shape (sentences, 5)
+    The result is input of :func:`~polyadic.metrics.brackets.bracket_score`.
     """
     places = [0] * len(lists) if choice is None else choice
     return np.stack([candidates.counts[at] for candidates, at in zip(lists, places, strict=True)])
 
 
-def oracle(lists: Sequence[Candidates]) -> NDArray[np.int64]:
-    """Give the counts of the candidate of highest F of each sentence, of equals the parser's favourite."""
-    return chosen(lists, [int(np.argmin(candidates.costs)) for candidates in lists])
+def oracle_counts(lists: Sequence[Candidates]) -> NDArray[np.int64]:
+    """Return the counts of the candidate with the highest F of each sentence; ties go to the parser's order."""
+    return selected_counts(lists, [int(np.argmin(candidates.costs)) for candidates in lists])
 
 
 def write_lists(path: Path, lists: Sequence[Candidates]) -> None:
-    """Write lists, a sentence on each line as JSON, compressed: its tree, and trees and log-probabilities.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist.
-    """
+    """Write candidates as compressed JSON lines: per sentence its tree, and trees with log-probabilities."""
     with whole_file(path) as draft, gzip.GzipFile(draft, "wb", compresslevel=4, mtime=0) as file:
         for gold, parses, _ in lists:
             row = {"gold": str(gold), "parses": [[str(tree), value] for tree, value in parses]}
@@ -222,13 +174,7 @@ def write_lists(path: Path, lists: Sequence[Candidates]) -> None:
 
 
 def read_lists(path: Path) -> Iterator[Candidates]:
-    """Read what :func:`write_lists` wrote.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is no such file: with the line.
-    """
+    """Read the candidates that :func:`write_lists` wrote."""
     name = os.fspath(path)
     with open_bytes(name) as stream:
         for number, line in enumerate(lines(blocks(stream, name)), 1):
@@ -238,50 +184,50 @@ def read_lists(path: Path) -> Iterator[Candidates]:
                 gold = parse_phrase(row["gold"])
                 parses = [Parse(shared(parse_phrase(tree), known), float(value)) for tree, value in row["parses"]]
                 _check(gold, parses)
-                candidates = judged(gold, parses)
+                candidates = match_candidates(gold, parses)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                raise InputError(f"{path}, line {number} holds no list of parses: {error}") from None
+                raise InputError(f"{path}, line {number} is not a list of parses: {error}") from None
             yield candidates
 
 
 def _check(gold: Phrase, parses: Sequence[Parse]) -> None:
     words = gold.words()
     if not parses:
-        raise InputError("there is no candidate")
+        raise InputError("there are no candidates")
     for place, (tree, value) in enumerate(parses, 1):
         if tree.words() != words:
-            raise InputError(f"candidate {place} has other words than the tree of the treebank")
+            raise InputError(f"candidate {place} has different words than the tree of the treebank")
         if not math.isfinite(value):
             raise InputError(f"candidate {place} has a log-probability of {value}")
 
 
-class Proposes(Protocol):
-    """A fitted parser that lists trees: what is needed of it."""
+class CandidateParser(Protocol):
+    """Protocol of a fitted parser that lists dependency trees."""
 
     interrupted_: bool
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give heads of the best trees of a sentence, best first, and their scores; its own heads are not looked at."""
+        """Return heads and scores of the best trees of a sentence, best first; its own heads are ignored."""
 
 
-class Learns(Protocol):
-    """A parser that is not fitted."""
+class UnfittedParser(Protocol):
+    """Protocol of a parser that is not fitted."""
 
-    def fit(self, trees: Iterable[Tree]) -> Proposes:
-        """Learn from sentences."""
+    def fit(self, trees: Iterable[Tree]) -> CandidateParser:
+        """Fit the parser to sentences."""
 
 
 class DependencyCandidates(NamedTuple):
-    """The candidates of a sentence.
+    """Candidate dependency trees of a sentence.
 
     Attributes
     ----------
     gold : Tree
-        Of the treebank.
+        Tree of the treebank.
     heads : ndarray of int32 of shape (candidates, n)
-        Best first.
+        Candidates, best first.
     scores : ndarray of shape (candidates,)
-        Of the parser.
+        Scores of the parser.
     """
 
     gold: Tree
@@ -290,7 +236,7 @@ class DependencyCandidates(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Words with the right head, punctuation among them, and words; shape (candidates, 2)."""
+        """Number of words with the correct head, punctuation included, and number of words; shape (candidates, 2)."""
         right = (self.heads == self.gold.heads).sum(axis=1)
         return np.stack([right, np.full(len(right), len(self.gold))], axis=1).astype(np.int64)
 
@@ -301,13 +247,7 @@ class DependencyCandidates(NamedTuple):
         return np.asarray(1 - right / words)
 
     def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
-        """Give the features of each candidate: the numbers of those that are counted, and those that have values.
-
-        Parameters
-        ----------
-        number : callable
-            Gives the number of a feature.
-        """
+        """Return the ids of the counted features and the values of the real-valued features of each candidate."""
         words, tags = (ROOT, *self.gold.forms), (ROOT, *self.gold.xpos)
         known: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
         rows = []
@@ -315,35 +255,22 @@ class DependencyCandidates(NamedTuple):
             numbers: list[int] = []
             for place in tree_heads(heads):
                 if place not in known:
-                    head = Head(words, tags, *place)
-                    known[place] = [number(feature) for kind in KINDS for feature in kind(head)]
+                    head = HeadContext(words, tags, *place)
+                    known[place] = [number(feature) for kind in DEPENDENCY_FEATURES for feature in kind(head)]
                 numbers += known[place]
             rows.append(np.array(numbers, np.int64))
         return rows, [{SCORE: score} for score in self.scores.tolist()]
 
 
 def propose_dependencies(
-    parser: Proposes, trees: Sequence[Tree], *, k: int = 50, threads: int = 1
+    parser: CandidateParser, trees: Sequence[Tree], *, k: int = 50, threads: int = 1
 ) -> list[DependencyCandidates]:
-    """Parse words with the treebank's tags, and its lemmas and morphology if the parser looks at them.
-
-    Parameters
-    ----------
-    parser : Proposes
-        An :class:`~polyadic.syntax.dependency.ArcFactored`, a
-        :class:`~polyadic.syntax.low_rank_parser.LowRankParser` or a
-        :class:`~polyadic.syntax.higher_order.HigherOrderParser`, fitted, on other sentences.
-    trees : sequence of Tree
-    k : int
-        Candidates of each sentence, at most.
-    threads : int
-        Sentences parsed at the same time.
-    """
+    """Parse sentences with their treebank tags, and lemmas and morphology if the parser uses them."""
 
     def propose(tree: Tree) -> DependencyCandidates:
         return DependencyCandidates(tree, *parser.candidates(tree, k=k))
 
-    return parsed(propose, trees, threads=threads)
+    return parse_all(propose, trees, threads=threads)
 
 
 def jackknife_dependencies(
@@ -352,27 +279,14 @@ def jackknife_dependencies(
     folds: int = 5,
     k: int = 50,
     threads: int = 1,
-    parser: Callable[[], Learns] = ArcFactored,
+    parser: Callable[[], UnfittedParser] = ArcFactored,
 ) -> list[DependencyCandidates]:
-    """Give lists of training sentences, each from a parser that has learned from the other folds.
+    """Return candidates of training sentences, each from a parser fitted to the other folds.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-    folds : int
-        See :func:`~polyadic.syntax.candidates.folded`.
-    k, threads : int
-        As for :func:`propose_dependencies`.
-    parser : callable
-        Makes a parser that is not fitted.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C ended the fit of a parser: its lists would be unlike those of the other folds.
+    Raises KeyboardInterrupt if a fit was interrupted, since its candidates would differ from those of other folds.
     """
     lists: list[DependencyCandidates] = []
-    for rest, fold in folded(trees, folds):
+    for rest, fold in fold_splits(trees, folds):
         fitted = parser().fit(rest)
         if fitted.interrupted_:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Sentences in columns: a token a line, an empty line between sentences, as in the shared tasks of CoNLL."""
+"""Reading of tagged sentences in columns, one token a line, as in the CoNLL shared tasks."""
 
 from __future__ import annotations
 
@@ -20,20 +20,25 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
-    r"""Read sentences; of each its columns, such as words, parts of speech and tags of chunks.
+    r"""Read sentences in columns, such as words, parts of speech and chunk tags.
 
     Parameters
     ----------
     path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Spaces and tabs are between
-        columns; a no-break space is a letter of a word.
+        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Columns are separated by spaces or
+        tabs; a no-break space is part of a word.
     columns : int, optional
-        How many there must be; else as many as in the first line.
+        Required number of columns. By default that of the first line.
+
+    Yields
+    ------
+    tuple of tuple of str
+        Columns of each sentence.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a line has another number of columns: with the file and the line.
+        If the file cannot be read, or a line has another number of columns; the message names the line.
 
     Examples
     --------
@@ -50,6 +55,6 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
         for at, row in enumerate(rows, first):
             if len(row) != columns:
                 raise InputError(
-                    f"{name}, line {at} must have {columns} columns between blanks, as the others; got {len(row)}"
+                    f"{name}, line {at} must have {columns} columns separated by blanks, as the others; got {len(row)}"
                 )
         yield tuple(map(tuple, zip(*rows, strict=True)))

@@ -1,10 +1,9 @@
-r"""Dependency trees whose score is a sum over arcs, learned by the perceptron.
+r"""First-order dependency parsing with perceptron learning.
 
 .. math:: s(y) = \sum_{(h, m) \in y} w \cdot f(h, m), \qquad w \mathrel{+}= f(y) - f(\hat y)
 
-where :math:`\hat y` is the best projective tree, if it is not the right one; the weights used in the end are the mean
-of those at the start and after each sentence. Features tell of words and tags at both ends of an arc, around them and
-between them, and are hashed.
+where :math:`\hat y` is the highest-scoring projective tree, if it is wrong. The final weights are the mean of those at
+the start and after each sentence. Features are hashed words and tags at, around and between the ends of an arc.
 """
 
 from __future__ import annotations
@@ -33,31 +32,32 @@ if TYPE_CHECKING:
     Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
 ROOT, END, UNKNOWN = 1, 2, 3
-"""Numbers of what is no word and no tag, and of words seen once."""
+"""Ids of the root, of the end mark, and of words seen once."""
 
 
 class ArcFactored(Model):
-    r"""First-order dependency parser.
+    """First-order dependency parser with hashed features, trained by the averaged perceptron.
 
-    Words are told apart if they were seen twice; their tags must be given.
+    Words seen fewer than twice share one id. Tags must be given.
 
     Parameters
     ----------
     max_iter : int
-        Passes over the sentences.
+        Number of passes over the sentences.
     bits : int
-        There are :math:`2^\text{bits}` weights.
+        Base-2 logarithm of the number of hashed weights.
     seed : int, optional
-        Of the order of the sentences.
+        Seed of the order of the sentences.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the share of words
-        that got a wrong head.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the share of
+        words with a wrong head.
 
     Attributes
     ----------
     weights_ : ndarray of float32
+        Averaged weights.
     words_, tags_ : dict of str to int
-        Numbers of the words seen twice, and of tags.
+        Ids of the words seen at least twice, and of the tags.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -82,16 +82,17 @@ class ArcFactored(Model):
     callback: Callback = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
-        """Learn from sentences, of which words, treebank tags and heads count.
+        """Fit the parser to the words, treebank tags and heads of sentences.
 
         Parameters
         ----------
         trees : iterable of Tree
+            Training sentences.
 
         Raises
         ------
         InputError
-            If there are no sentences, heads are no tree, no word has a tag, or a parameter is out of range.
+            If there are no sentences, heads do not form a tree, no word has a tag, or a parameter is out of range.
         """
         self.check()
         treebank = list(trees)
@@ -101,7 +102,7 @@ class ArcFactored(Model):
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
-                "no word has a tag in column 5 (xpos); put those of column 4 there: replace(tree, xpos=tree.upos)"
+                "no word has a tag in column 5 (xpos); to use column 4 instead: replace(tree, xpos=tree.upos)"
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
@@ -129,51 +130,74 @@ class ArcFactored(Model):
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
     def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
-        """Give the score of each arc, from each word (row) and the root (row 0) to each word (column).
+        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
 
         Parameters
         ----------
-        words, tags : sequence of str
+        words : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
 
         Raises
         ------
         InputError
-            If there are no words, or a text in their place, or not as many tags.
+            If there are no words, a string is passed instead of a list, or there are not as many tags.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does")
         if not words or len(words) != len(tags):
-            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags)}")
+            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags)}")
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the best trees and their scores, best first: see :func:`~polyadic.syntax.kernels.best_trees.best_arcs`.
+        """Return the ``k`` best projective trees and their scores, best first.
 
         Parameters
         ----------
-        words, tags : sequence of str
+        words : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
         k : int
+            Maximum number of trees.
+
+        Returns
+        -------
+        heads : ndarray of int32 of shape (trees, n)
+        scores : ndarray of shape (trees,)
 
         Raises
         ------
         InputError
-            As :meth:`scores`.
+            See :meth:`scores`.
         """
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the best trees of a sentence of a treebank: :meth:`k_best` of its words and tags."""
-        return self.k_best(tree.forms, tree.xpos, k=k)
-
-    def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
-        """Give the head of each word in the best tree, from 1; 0 for the root.
+        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags.
 
         Parameters
         ----------
-        words, tags : sequence of str
+        tree : Tree
+            Sentence to parse. Its heads are ignored.
+        k : int
+            Maximum number of trees.
+        """
+        return self.k_best(tree.forms, tree.xpos, k=k)
+
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
+        """Return the head of each word in the best projective tree, numbered from 1; 0 is the root.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
         """
         return best_projective_tree(self.scores(words, tags))[0]
 

@@ -1,4 +1,4 @@
-"""Trees from the derivations of a chart, with shared parts shared, and each tree once."""
+"""Trees from the best derivations of a chart, without duplicates and with shared subtrees."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Parse(NamedTuple):
-    """A tree of a sentence, and the logarithm of its probability without that of the words."""
+    """A tree of a sentence and its log-probability, without that of the words."""
 
     tree: Phrase
     log_probability: float
 
 
-class Ready(NamedTuple):
+class PreparedGrammar(NamedTuple):
     """A grammar whose rules are sorted for best derivations.
 
     Attributes
@@ -35,7 +35,7 @@ class Ready(NamedTuple):
     chains : tuple of tuple of int
         Symbols of each unary rule.
     number : dict of str to int
-        Of each symbol.
+        Index of each symbol.
     """
 
     rules: ChartRules
@@ -44,36 +44,26 @@ class Ready(NamedTuple):
     number: dict[str, int]
 
     @classmethod
-    def of(cls, grammar: Grammar) -> Ready:
+    def of(cls, grammar: Grammar) -> PreparedGrammar:
         """Sort the rules of a grammar."""
         rules, chains = grammar.maxima()
         number = {symbol: at for at, symbol in enumerate(grammar.symbols)}
         return cls(rules, tuple(map(bare, grammar.symbols)), chains, number)
 
 
-def best_trees(ready: Ready, filled: Chart, words: Sequence[str], *, root: int, k: int) -> list[Parse]:
-    """Give the ``k`` best trees of a filled chart, best first; no tree twice, though it may have several derivations.
-
-    Parameters
-    ----------
-    ready : Ready
-    filled : Chart
-    words : sequence of str
-    root : int
-        Symbol around the trees, which is taken off.
-    k : int
-    """
-    asked = k
+def best_trees(ready: PreparedGrammar, filled: Chart, words: Sequence[str], *, root: int, k: int) -> list[Parse]:
+    """Return the ``k`` best distinct trees of a filled chart, best first, without the ``root`` symbol above them."""
+    requested = k
     while True:
-        derivations = k_best(ready.rules, filled, root, k=asked)
+        derivations = k_best(ready.rules, filled, root, k=requested)
         parses = _distinct(ready, derivations, words)
-        if len(parses) >= k or len(derivations.best) < asked:
+        if len(parses) >= k or len(derivations.best) < requested:
             return parses[:k]
-        asked *= 2
+        requested *= 2
 
 
-def _distinct(ready: Ready, derivations: Derivations, words: Sequence[str]) -> list[Parse]:
-    """Build trees from the bottom; equal parts are one object, so equal trees are too."""
+def _distinct(ready: PreparedGrammar, derivations: Derivations, words: Sequence[str]) -> list[Parse]:
+    """Build trees bottom-up; equal subtrees are one object, so equal trees are too."""
     known: dict[tuple[str, tuple[int, ...]], Phrase] = {}
     leaves: dict[tuple[str, int], Phrase] = {}
 
@@ -104,14 +94,14 @@ def _distinct(ready: Ready, derivations: Derivations, words: Sequence[str]) -> l
 
 
 def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tuple[list[int], list[int], list[float]]:
-    """List for a chart the symbols that each word may have, and their scores."""
+    """Return positions, symbols and scores of the tags of all words, as input to a chart."""
     rows = [(i, number[tag], s) for i, tags in enumerate(scores) for tag, s in tags.items() if tag in number]
     places, symbols, values = zip(*rows, strict=True) if rows else ((), (), ())
     return list(places), list(symbols), list(values)
 
 
 def plain_scores(scores: Sequence[dict[str, float]]) -> list[dict[str, float]]:
-    """Give for each word the scores of plain tags: of each the best of its annotated ones."""
+    """Return the scores of the plain tags of each word: the maximum over their annotated variants."""
     plain: list[dict[str, float]] = []
     for tags in scores:
         best: dict[str, float] = {}

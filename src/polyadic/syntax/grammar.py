@@ -1,4 +1,4 @@
-"""Context-free grammars with probabilities, read off trees, and the coarser grammar each of them implies."""
+"""Probabilistic context-free grammars read off trees, and the coarser grammar that each implies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rule = tuple[str, ...]
 
 
 def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
-    """Count the rules of trees: parent and children of each phrase; tags and words are not among them.
+    """Count the rules of trees, without those from tags to words.
 
     Examples
     --------
@@ -41,15 +41,15 @@ class Grammar(NamedTuple):
     Attributes
     ----------
     symbols : tuple of str
-        Those with the same coarse symbol stand together.
+        Symbols, sorted by their coarse symbol.
     coarse : tuple of str
         Coarse symbols, in the order of their blocks.
     binary : ndarray of int32 of shape (rules, 3)
-        Parent and children.
+        Parent and children of binary rules.
     chains : tuple of tuple of int
         Symbols of each chain of unary rules, from the highest to the lowest.
     binary_values, chain_values : ndarray of float64
-        Probability of each; of a chain the product.
+        Probabilities of binary rules and of chains.
     """
 
     symbols: tuple[str, ...]
@@ -60,17 +60,17 @@ class Grammar(NamedTuple):
     chain_values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, probabilities: dict[Rule, float], *, longest: int = 3, floor: float = 1e-6) -> Grammar:
-        """Give each symbol a number, and gather the chains of unary rules.
+    def of(cls, probabilities: dict[Rule, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
+        """Index the symbols and build the chains of unary rules.
 
         Parameters
         ----------
         probabilities : dict of tuple of str to float
-            Of each rule of one or two children.
-        longest : int
-            Rules in the longest chain; no symbol occurs twice in one.
+            Probability of each binary and unary rule.
+        max_length : int
+            Maximum number of rules in a chain; no symbol occurs twice in one.
         floor : float
-            Chains of two and more rules whose product is less are left out.
+            Minimum probability of a chain of two or more rules.
         """
         names = {symbol for rule in probabilities for symbol in rule}
         symbols = tuple(sorted(names, key=lambda symbol: (bare(symbol), symbol)))
@@ -85,7 +85,7 @@ class Grammar(NamedTuple):
         growing: list[tuple[tuple[int, ...], float]] = [
             ((top, child), p) for top, children in unary.items() for child, p in children
         ]
-        for _ in range(longest):
+        for _ in range(max_length):
             chains += growing
             growing = [
                 ((*chain, child), p * q)
@@ -104,12 +104,12 @@ class Grammar(NamedTuple):
 
     @property
     def block(self) -> NDArray[np.int32]:
-        """The coarse symbol of each symbol."""
+        """Index of the coarse symbol of each symbol."""
         number = {name: at for at, name in enumerate(self.coarse)}
         return np.array([number[bare(symbol)] for symbol in self.symbols], np.int32)
 
     def sums(self) -> ChartRules:
-        """Give the rules for sums over derivations; chains between the same symbols are added up."""
+        """Return the rules for sums over derivations; chains between the same symbols are added up."""
         ends: Counter[tuple[int, int]] = Counter()
         for chain, p in zip(self.chains, self.chain_values.tolist(), strict=True):
             ends[chain[0], chain[-1]] += p
@@ -118,7 +118,7 @@ class Grammar(NamedTuple):
         return chart_rules(self.binary, unary, weights=weights, block=np.arange(len(self.symbols)))
 
     def maxima(self) -> tuple[ChartRules, tuple[tuple[int, ...], ...]]:
-        """Give the rules for the best derivations, in blocks, and the chain of each unary rule."""
+        """Return the rules for best derivations, in blocks, and the chain of each unary rule."""
         ends = np.array([(chain[0], chain[-1]) for chain in self.chains], np.int32).reshape(-1, 2)
         order = np.argsort(ends[:, 1], kind="stable")
         weights = np.log(self.binary_values), np.log(self.chain_values[order])
@@ -127,7 +127,7 @@ class Grammar(NamedTuple):
 
 
 def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
-    """Give the share of each rule among those of its parent: the probabilities that make the trees likeliest.
+    """Return the maximum-likelihood probabilities of rules.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
 
 
 def projected(counts: Counter[Rule]) -> Counter[Rule]:
-    """Count the rules of the coarse grammar that the same trees would have given.
+    """Count the rules of the coarse grammar.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Which child of a phrase is its head: the rules of Collins, after Magerman.
+"""Heads of phrases by the rules of Collins, after Magerman.
 
-The head of a phrase is the child that its category would be chosen for, the verb of a clause, the noun of a noun
-phrase; the *lexical* head is the word reached from head to head. Each category has a list of candidates: the first
-that any child bears, looked for from the left or from the right.
+The head of a phrase is the child that determines its category, such as the verb of a clause; the *lexical* head is the
+word reached from head to head. Each category has a list of candidates, which are searched from the left or right.
 """
 
 from __future__ import annotations
@@ -40,21 +39,14 @@ RULES: dict[str, tuple[int, str]] = {
     "WHPP": (RIGHT, "IN TO FW"),
     "X": (RIGHT, ""),
 }
-"""Collins (1999), appendix A: where to begin, and the candidates in order; noun phrases have rules of their own."""
+"""Search direction and candidates of each category (Collins 1999, appendix A); noun phrases have special rules."""
 LISTS = {label: (side, candidates.split()) for label, (side, candidates) in RULES.items()}
 NOUNS = {"NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"}
 PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Give the place of the head among the children of a phrase.
-
-    Parameters
-    ----------
-    label : str
-        Category of the phrase; of one that has no rule the leftmost child is the head.
-    children : sequence of str
-        Categories of the children, at least one.
+    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child.
 
     References
     ----------
@@ -76,13 +68,13 @@ def head_child(label: str, children: Sequence[str]) -> int:
         head = next((i for wanted in candidates for i in places if children[i] == wanted), -1)
         if head < 0:
             head = next((i for i in places if children[i] not in PUNCTUATION), places[0])
-    if head >= 2 and children[head - 1] in {"CC", "CONJP"}:  # of a coordination the first conjunct
+    if head >= 2 and children[head - 1] in {"CC", "CONJP"}:  # the first conjunct of a coordination
         return next((i for i in range(head - 2, -1, -1) if children[i] not in PUNCTUATION), head)
     return head
 
 
 def _noun_head(children: Sequence[str]) -> int:
-    """Give the head of a noun phrase: a possessive mark at its end, else a noun, the phrase on the left, a number..."""
+    """Return the head of a noun phrase: a final possessive mark, else a noun, the leftmost noun phrase, a number..."""
     places = range(len(children))
     if children[-1] == "POS":
         return places[-1]

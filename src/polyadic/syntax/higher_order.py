@@ -1,27 +1,22 @@
-r"""Dependency trees scored by arcs, with a tensor of low rank, and by parts of two and three arcs.
+r"""Dependency parsing with a low-rank tensor for arcs and with parts of two and three arcs.
 
 .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and :math:`p` are
+where :math:`S_{hm}` is the score of :class:`~polyadic.syntax.low_rank_parser.LowRankParser`, and the parts :math:`p`
+are
 
-* of order 2: a word with its head and the dependent that stands next to it on the way to the head, or the end of the
-  dependents on a side; a word with its head and the head of that;
-* of order 3: both at once; and a word with its head and two dependents before it.
+* of order 2: a word with its head and its inner neighbour among the dependents (or the end of the dependents on a
+  side); a word with its head and grandparent;
+* of order 3: both combined; and a word with its head and two inner neighbours.
 
-No program finds the best tree in reasonable time, so trees are improved one head at a time from several starts.
-
-Learning to score trees by arcs and by parts of several arcs: the search for the best tree, and the step.
-
-.. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
-
-where :math:`p` are neighbouring dependents, grandparents and so on. A tree is searched by climbing from several ones:
-that which is best by arcs alone, and those which are best by arcs with noise,
+Exact search is intractable, so trees are improved by hill climbing, one head at a time, from several starts: the best
+tree by arcs alone, and the best trees under perturbed arc scores,
 
 .. math:: \arg\max_y \sum_{(h, m) \in y} S_{hm} + \tau \, \varepsilon_{hm}, \qquad
           \varepsilon_{hm} \sim \text{Gumbel}(0, 1)
 
-(The authors start from trees drawn by random walks, whose arcs may cross.) A step moves weights of arcs, the tensor and
-weights of parts at once, as :mod:`~polyadic.syntax.arc_tensor` tells.
+(The authors start from trees of random walks, whose arcs may cross.) A learning step updates the weights of arcs, the
+tensor and the weights of parts together, as in :mod:`~polyadic.syntax.arc_tensor`.
 
 References
 ----------
@@ -45,7 +40,7 @@ from polyadic.syntax.arc_tensor import ArcLearner
 from polyadic.syntax.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
-    MOST_WORDS,
+    MAX_WORDS,
     SIBLING,
     THREE,
     TreeParts,
@@ -64,13 +59,13 @@ if TYPE_CHECKING:
 
     from polyadic.core.forms import Factors
     from polyadic.syntax.arc_tensor import Decoder, Updates
-    from polyadic.syntax.kernels.arc_tensor import ArcParts, Pairs
+    from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5
-"""Of :class:`~polyadic.syntax.higher_order.Search`, in units of the cost of a wrong head."""
+"""Noise and beam of :class:`~polyadic.syntax.higher_order.TreeSearch`, in units of the cost of a wrong head."""
 LEARNING_RESTARTS = 1
-"""Restarts for a sentence to learn from: of 1,000 sentences, 5 and 10 make no better parser, and take longer."""
+"""Restarts per training sentence; with 1,000 sentences, 5 and 10 are slower and no better."""
 
 
 _ = -1
@@ -115,30 +110,57 @@ _TEMPLATES = (
     (THREE, POS, _, POS, POS),
 )
 TEMPLATES = np.array(_TEMPLATES)
-"""Kind of part, and the columns of features of x, h, s and m that are joined to one."""
+"""Kind of part, and the columns of the features of x, h, s and m that are joined."""
 
 
 class HigherOrderParser(LowRankParser):
-    """Dependency parser of second or third order with a tensor of low rank for arcs.
+    """Second- or third-order dependency parser with a low-rank tensor for arcs.
 
-    A sentence has at most 4,094 words.
+    A sentence may have at most 4,094 words.
 
     Parameters
     ----------
-    rank, gamma, C, max_iter, labels, init, decoding, one_root, updates, averaged, least, bits, vectors, callback
-        As for :class:`~polyadic.syntax.low_rank_parser.LowRankParser`; gamma is the share of parts too.
+    rank : int
+        Rank of the tensor.
     order : int
-        2 or 3: how many arcs a part has at most.
+        Maximum number of arcs in a part, 2 or 3.
     restarts : int
-        Trees to climb from besides the one that is best by arcs, for a sentence to parse.
+        Number of random starts of the tree search, besides the best tree by arcs, when a sentence is parsed.
+    gamma : float
+        Weight of the sparse features and of the parts against the tensor: 0 uses the tensor alone, 1 uses no tensor.
+    C : float
+        Maximum step size of the passive-aggressive updates.
+    max_iter : int
+        Maximum number of passes over the sentences.
+    labels : bool
+        Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
+    init : {"svd", "random"}
+        Initial values of the tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns
+        in one pass, ``"random"`` from small random numbers.
+    decoding : {"projective", "any"}
+        Whether trees must be projective or may have crossing arcs.
+    one_root : bool
+        Whether exactly one word depends on the root, as in Universal Dependencies.
+    updates : {"all", "cyclic"}
+        Whether a step updates U, V and W together or one of them in turn.
+    averaged : bool
+        Whether to average the parameters over the passes.
+    min_count : int
+        Minimum number of occurrences of a feature.
+    bits : int
+        Base-2 logarithm of the number of hashed weights of pairs, and of those of parts.
+    vectors : Embedding, optional
+        Word vectors used as additional features.
     seed : int, optional
-        Of the order of the sentences, of a random start, and of restarts: each sentence by itself, so that it does not
-        matter what was parsed before.
+        Seed of the order of the sentences, of a random start and of the restarts. Each sentence is parsed with the same
+        random numbers, whatever was parsed before.
+    callback : callable, optional
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass.
 
     Attributes
     ----------
     tree_weights_ : ndarray of float32
-        Of parts.
+        Hashed weights of parts.
     parts_, relation_weights_, relations_, features_
         See :class:`~polyadic.syntax.low_rank_parser.LowRankParser`.
     result_, history_, n_iter_, converged_, interrupted_
@@ -163,16 +185,17 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give good trees, as far as there are so many, and their scores, best first.
+        """Return up to ``k`` good trees of a sentence and their scores, best first.
 
-        They are those that the search comes to, from as many starts as :meth:`parse` has, and the best projective
-        ones by arcs alone; so the first is the tree that :meth:`parse` gives, or one of higher score.
+        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
+        the tree of :meth:`parse` or one with a higher score.
 
         Parameters
         ----------
         tree : Tree
-            Its heads are not looked at.
+            Sentence to parse. Its heads are ignored.
         k : int
+            Maximum number of trees.
 
         Returns
         -------
@@ -188,11 +211,12 @@ class HigherOrderParser(LowRankParser):
         return proposed[best], scores[best]
 
     def score(self, tree: Tree) -> float:
-        """Give the score of a tree as it stands.
+        """Return the score of a sentence's own tree.
 
         Parameters
         ----------
         tree : Tree
+            Sentence with heads.
         """
         _check_length(tree.forms)
         table = coded_tree(tree, self._coder)
@@ -213,14 +237,16 @@ class HigherOrderParser(LowRankParser):
     def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
         return self._reached(forms, table).trees[0]
 
-    def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Reached:
+    def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Climbed:
         _check_length(forms)
         rng = np.random.default_rng(self.seed)
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
 
-    def _search(self, restarts: int) -> Search:
+    def _search(self, restarts: int) -> TreeSearch:
         projective = self.decoding == "projective"
-        return Search(self._decode, projective, single_root=self.one_root, restarts=restarts, noise=NOISE, beam=BEAM)
+        return TreeSearch(
+            self._decode, projective, single_root=self.one_root, restarts=restarts, noise=NOISE, beam=BEAM
+        )
 
     def _learner(self, parts: ArcParts, rng: np.random.Generator) -> TreeLearner:
         more = TreeParts(self.order, TEMPLATES, np.zeros(1 << self.bits, np.float32), self.gamma)
@@ -229,42 +255,42 @@ class HigherOrderParser(LowRankParser):
 
 
 def _check_length(forms: Sequence[str]) -> None:
-    """Refuse a sentence of more words than parts of several arcs can be told apart by."""
-    if len(forms) > MOST_WORDS:
-        raise InputError(f"with an order above 1 a sentence has at most {MOST_WORDS:,} words; got {len(forms):,}")
+    """Raise InputError if a sentence has more words than higher-order parts can encode."""
+    if len(forms) > MAX_WORDS:
+        raise InputError(f"a higher-order parser accepts at most {MAX_WORDS:,} words per sentence; got {len(forms):,}")
 
 
-HEADS = 50
-"""A word may get one of so many heads at most; with 30 and with all, long sentences are parsed equally well."""
+MAX_HEADS = 50
+"""Maximum number of heads considered per word; with 30 and with all, long sentences are parsed equally well."""
 
 CELLS = 1 << 16
-"""Scores with noise that are drawn at a time, unless one table has more: all of a sentence of up to 56 words."""
+"""Number of perturbed scores drawn at a time, unless one table has more; enough for all starts of 56 words."""
 
 
-class Reached(NamedTuple):
-    """Trees, and their scores."""
+class Climbed(NamedTuple):
+    """Trees and their scores, best first."""
 
     trees: NDArray[np.int32]
     values: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Search:
-    r"""How trees are searched.
+class TreeSearch:
+    r"""Hill climbing from several starts.
 
     Attributes
     ----------
     decode : callable
-        Gives the heads of the best tree for each table of scores of arcs.
+        Maps tables of arc scores to the heads of their best trees.
     projective, single_root : bool
-        As the trees are that it gives.
+        Constraints on trees, the same as those of ``decode``.
     restarts : int
-        Trees to start from besides the one that is best by arcs.
+        Number of starts besides the best tree by arcs.
     noise : float
-        :math:`\tau`.
+        Scale :math:`\tau` of the noise.
     beam : float
-        A word may get a head if its arc is among the best :data:`HEADS`, and scores less than the best by at most so
-        much.
+        Maximum difference of an arc's score to the best score for the same word; at most :data:`MAX_HEADS` heads are
+        considered.
     """
 
     decode: Decoder
@@ -282,49 +308,49 @@ class Search:
         parts: TreeParts,
         rng: np.random.Generator,
         wanted: NDArray[Any] | None = None,
-    ) -> Reached:
-        """Give where it came from each start, the best first; all arcs of a tree ``wanted`` are allowed."""
+    ) -> Climbed:
+        """Return the tree reached from each start, best first; arcs of ``wanted`` are always allowed."""
         size = len(table)
         starts = [self.decode(scores[None])]
         for block in blocks(self.restarts, max(1, CELLS // scores.size)):
             noise = rng.gumbel(size=(block.stop - block.start, *scores.shape))
             starts.append(self.decode(scores + self.noise * noise))
         arcs = np.where(np.eye(size, dtype=bool), -np.inf, scores)
-        least = arcs.max(axis=0) - self.beam
-        if size > HEADS:
-            least = np.maximum(least, np.partition(arcs, -HEADS, axis=0)[-HEADS])
-        allowed = scores >= least
+        lowest = arcs.max(axis=0) - self.beam
+        if size > MAX_HEADS:
+            lowest = np.maximum(lowest, np.partition(arcs, -MAX_HEADS, axis=0)[-MAX_HEADS])
+        allowed = scores >= lowest
         for tree in (starts[0][0], wanted):
             if tree is not None:
                 allowed[tree, np.arange(1, size)] = True
         how = {"projective": self.projective, "single_root": self.single_root}
         trees, values = climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
         order = np.argsort(-values, kind="stable")
-        return Reached(trees[order], values[order])
+        return Climbed(trees[order], values[order])
 
 
 class TreeLearner(ArcLearner):
-    """Parts of arcs and of trees on their way, and the sums that make their means.
+    """Parameters of arcs and parts during learning, with the running sums for averaging.
 
     Parameters
     ----------
     parts, pairs, C, updates
-        As for :class:`~polyadic.syntax.arc_tensor.ArcLearner`.
+        See :class:`~polyadic.syntax.arc_tensor.ArcLearner`.
     tree_parts : TreeParts
-        Its weights are changed in place.
-    search : Search
+        Its weights are updated in place.
+    search : TreeSearch
     rng : numpy.random.Generator
-        Of the noise.
+        Generator of the noise.
     """
 
     def __init__(
         self,
         parts: ArcParts,
-        pairs: Pairs,
+        pairs: FeaturePairs,
         *,
         tree_parts: TreeParts,
         C: float,
-        search: Search,
+        search: TreeSearch,
         rng: np.random.Generator,
         updates: Updates = "all",
     ) -> None:
@@ -352,7 +378,7 @@ class TreeLearner(ArcLearner):
         return alpha
 
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
-        """Give copies of the parts as they are, or their means, the weights of parts of trees last."""
+        """Return copies of the parameters, or their averages; the weights of parts come last."""
         weights = self.tree_parts.weights
         kept = mean_weights(weights, self._tree_sums, self.clock) if averaged else weights.copy()
         return [*super().reached(averaged=averaged), kept]

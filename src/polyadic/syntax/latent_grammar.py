@@ -1,11 +1,10 @@
-r"""Grammars whose symbols have hidden states: what they are, however they are learned.
+r"""Base of grammars whose symbols have latent states.
 
-A rule has a tensor whose axes are the states of its symbols, parent first, and a word of a tag a vector:
+The tensor of a rule has one axis of states per symbol, parent first; a tagged word has a vector:
 
 .. math:: C_{a \to b\,c}[h, i, j] = P(a_h \to b_i\,c_j \mid a_h)
 
-and a tree has the product of all of its tensors, from the words up, which is the sum of the probabilities of its
-derivations with states.
+The product of the tensors of a tree, from the words up, is its probability summed over all assignments of states.
 
 References
 ----------
@@ -38,36 +37,37 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 UNSEEN = 0.1
-"""Times that a word which was never seen with a tag counts as seen."""
+"""Count given to a word that was never seen with a tag."""
 
 
 class PlainPCFG(PCFG):
-    """A grammar of the plain labels of a treebank; otherwise as :class:`~polyadic.syntax.pcfg.PCFG`."""
+    """PCFG over the plain labels of a treebank; see :class:`~polyadic.syntax.pcfg.PCFG` for its parameters."""
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Give the tree that rules are counted of."""
+        """Return the tree from which rules are counted."""
         return binarise(Phrase(ROOT, (without_loops(tree),)), horizontal=self.horizontal)
 
 
 class LatentGrammar(Model, ABC):
-    """Base of the grammars with hidden states: the best trees of a plain grammar, in the order of their probabilities.
+    """Base of grammars with latent states, which rerank the best trees of a plain grammar by their probability.
 
     Parameters
     ----------
     horizontal : int
-        How many of the last siblings a rule remembers.
+        Number of previous siblings that a rule of a binarised tree remembers.
     rare : int
-        Words seen at most so often are taken for their class.
+        Maximum count of a word that is replaced by its word class.
     candidates : int
-        Trees of the plain grammar to choose from.
+        Number of trees of the plain grammar that are reranked.
 
     Attributes
     ----------
     plain_ : PlainPCFG
-        The plain grammar of the same rules.
+        Plain grammar with the same rules.
     tensors_ : RuleTensors
+        Tensors of the rules.
     known_ : set of str
-        Words that are not taken for their class.
+        Words that are not replaced by their word class.
     """
 
     _: KW_ONLY
@@ -76,17 +76,17 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the plain grammar and the tensors.
+        """Estimate the plain grammar and the rule tensors from a treebank.
 
         Parameters
         ----------
         trees : iterable of Phrase
-            Clean: see :func:`~polyadic.syntax.brackets.clean`.
+            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
         Raises
         ------
         InputError
-            If there are no trees, or a parameter cannot be used.
+            If there are no trees, or a parameter is out of range.
         """
         self.check()
         treebank = list(trees)
@@ -99,15 +99,15 @@ class LatentGrammar(Model, ABC):
 
     @abstractmethod
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
-        """Learn from the nodes of each tree, the root last."""
+        """Estimate the tensors from the nodes of each tree, the root last."""
 
     def log_probability(self, tree: Phrase) -> float:
-        """Give the logarithm of the probability of a tree with its words; minus infinity if it is not positive.
+        """Return the log-probability of a tree and its words, or minus infinity if the estimate is not positive.
 
         Parameters
         ----------
         tree : Phrase
-            As in the treebank: neither annotated nor divided.
+            Tree as in the treebank, neither annotated nor binarised.
         """
         rules, unseen, first = self.tensors_
         values: list[NDArray[np.float64]] = []
@@ -129,46 +129,47 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Put trees of the same words in the order of their probabilities, which they then have.
+        """Sort trees of one sentence by their probability under this grammar and store it in them.
 
-        Trees whose estimate is not positive come last, in the order that they had.
+        Trees whose estimate is not positive come last, in their previous order.
 
         Parameters
         ----------
         parses : iterable of Parse
-            Of any parser.
+            Trees of the same words, by any parser.
         """
         rescored = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Give the likeliest of the trees that the plain grammar proposes.
+        """Return the most probable of the candidate trees of the plain grammar.
 
         Parameters
         ----------
         words : sequence of str
+            Words as the treebank splits them.
         tags : sequence of str, optional
-            As for :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
 
         Raises
         ------
         InputError
-            As :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 
 
 class RuleTensors(NamedTuple):
-    """The parameters of a grammar with hidden states.
+    """Parameters of a grammar with latent states.
 
     Attributes
     ----------
     rules : dict of tuple of str to ndarray
-        Of each rule; of a word a vector, of a rule of one child a matrix.
+        Tensor of each rule: a vector for a word, a matrix for a unary rule.
     unseen : dict of str to ndarray
-        For each tag the vector of words that were not seen with it.
+        For each tag the vector of words not seen with it.
     first : ndarray
-        Of the states of the root.
+        Weights of the states of the root.
     """
 
     rules: dict[Rule, Array]
@@ -177,22 +178,22 @@ class RuleTensors(NamedTuple):
 
     @property
     def states(self) -> dict[str, int]:
-        """The number of states of each symbol."""
+        """Number of states of each symbol."""
         return {rule[0]: len(tensor) for rule, tensor in self.rules.items()}
 
 
 class Node(NamedTuple):
-    """A phrase of a tree whose phrases have at most two children.
+    """Node of a binarised tree.
 
     Attributes
     ----------
     label : str
     rule : tuple of str
-        Label and labels of children, or label and class of the word.
+        Label and labels of the children, or label and class of the word.
     below : tuple of int
-        Numbers of the children, among the nodes before it; none of a tag.
+        Indices of the children among the preceding nodes; empty for a tag.
     span : tuple of int
-        First word, and the one behind the last.
+        Start and end of the words, end exclusive.
     """
 
     label: str
@@ -202,12 +203,12 @@ class Node(NamedTuple):
 
 
 def class_of(word: str, known: Collection[str], *, first: bool) -> str:
-    """Give a word that is known, or the class of another."""
+    """Return a known word itself, and the word class of any other."""
     return word if word in known else f"<{signature(word, first=first)}>"
 
 
 def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
-    """Give the phrases of a tree, children before parents; words that are not known are their class.
+    """Return the nodes of a tree, children before parents, with unknown words replaced by their class.
 
     Examples
     --------

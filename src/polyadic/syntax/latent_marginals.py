@@ -1,15 +1,12 @@
-r"""Parsing with hidden states by the marginals of phrases: the tree whose phrases are likeliest, one by one.
-
-Sums over all derivations, of products of the tensors of a grammar with hidden states, give for each phrase
+r"""Parsing with a latent-state grammar by the marginal probabilities of phrases.
 
 .. math:: \mu(a, i, j) = \sum_{\text{trees with } a \text{ over } i \dots j} P(\text{tree}) \Big/ \sum_{\text{trees}}
           P(\text{tree})
 
-and the tree is taken that has the largest sum of :math:`\mu - \text{cost}` over its phrases and :math:`\mu` over its
-tags: with a cost of 0 the one that has the most right phrases, as far as the model knows, but many wrong ones too,
-since a phrase more is never a loss. Of estimates :math:`\mu` may leave the range from 0 to 1; it is put back. Partial
-phrases, which no treebank has, do not count. Only phrases are looked at whose marginal is at least ``threshold`` by the
-plain grammar.
+The parser returns the tree with the largest sum of :math:`\mu - \text{cost}` over its phrases and :math:`\mu` over its
+tags. With a cost of 0 this maximizes the expected number of correct phrases but adds many wrong ones, since one more
+phrase never lowers the sum. Estimates of :math:`\mu` are clipped to the range from 0 to 1. Intermediate phrases of the
+binarisation do not count. Only phrases whose marginal under the plain grammar is at least ``threshold`` are considered.
 
 References
 ----------
@@ -42,20 +39,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.syntax.kernels.chart import ChartRules
-    from polyadic.syntax.kernels.latent_chart import Forest, Sums
+    from polyadic.syntax.kernels.latent_chart import Forest, LatentSums
     from polyadic.syntax.pcfg import PCFG
 
 
-class Sentence(NamedTuple):
-    """The derivations of a sentence that the plain grammar holds likely enough to be looked at.
+class SentenceForest(NamedTuple):
+    """Derivations of a sentence that are probable enough under the plain grammar.
 
     Attributes
     ----------
     words : sequence of str
     forest : Forest
     leaves : ndarray of int of shape (tags, 2)
-        Node of each tag of a word, and place of the word.
+        Node of each tag of a word, and position of the word.
     root : int
+        Node of the whole sentence.
     """
 
     words: Sequence[str]
@@ -64,17 +62,17 @@ class Sentence(NamedTuple):
     root: int
 
 
-class Shares(NamedTuple):
-    """Marginals of phrases: a symbol in a cell, at the bottom of a chain or in the rest of one.
+class PhraseMarginals(NamedTuple):
+    """Marginals of phrases, each a symbol in a cell.
 
     Attributes
     ----------
     cells, symbols : ndarray of int of shape (phrases,)
     marginals : ndarray of shape (phrases,)
     low : ndarray of int
-        The phrase of each node of a lower layer.
-    chained : ndarray of int of shape (edges of one child, longest chain)
-        The phrases that each adds, or -1.
+        Phrase of each node of a lower layer.
+    chained : ndarray of int of shape (unary edges, longest chain)
+        Phrases that each unary edge adds, or -1.
     """
 
     cells: NDArray[np.int64]
@@ -85,21 +83,22 @@ class Shares(NamedTuple):
 
 
 class MarginalParser(Model):
-    """Parser by the marginals of a grammar with hidden states.
+    """Constituency parser that maximizes the marginal probabilities of phrases under a latent-state grammar.
 
     Parameters
     ----------
     grammar : LatentGrammar
-        What is learned; fitted or not.
+        Grammar with latent states, fitted or not.
     cost : float
-        Of a phrase. On development sentences of the Penn Treebank .3 to .5 are level, 0 has half of their F.
+        Cost of a phrase, subtracted from its marginal. On development sentences of the Penn Treebank, values from .3 to
+        .5 are equally good, and 0 halves F.
     threshold : float
-        Least marginal by the plain grammar.
+        Minimum marginal of a phrase under the plain grammar.
 
     Attributes
     ----------
     grammar_ : LatentGrammar
-        Fitted.
+        Fitted grammar.
 
     Examples
     --------
@@ -118,23 +117,29 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Learn a grammar with the settings of ``grammar``.
+        """Fit a grammar with the settings of ``grammar``.
 
         Parameters
         ----------
         trees : iterable of Phrase
-            Clean: see :func:`~polyadic.syntax.brackets.clean`.
+            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
         Raises
         ------
         InputError
-            If there are no trees, or a parameter cannot be used.
+            If there are no trees, or a parameter is out of range.
         """
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 
     def use(self, grammar: LatentGrammar) -> Self:
-        """Parse with a grammar that is fitted already."""
+        """Use a grammar that is already fitted.
+
+        Parameters
+        ----------
+        grammar : LatentGrammar
+            Fitted grammar.
+        """
         self.check()
         self.grammar_ = grammar
         if hasattr(grammar, "n_iter_"):
@@ -143,18 +148,19 @@ class MarginalParser(Model):
         return self
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Give the tree whose phrases are worth most; where there is none, what the grammar parses.
+        """Return the tree with the best sum of marginals, or the grammar's own parse if there is none.
 
         Parameters
         ----------
         words : sequence of str
+            Words as the treebank splits them.
         tags : sequence of str, optional
-            As for :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
 
         Raises
         ------
         InputError
-            As :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)
@@ -164,13 +170,12 @@ class MarginalParser(Model):
         return self._built(sentence, best)
 
     def marginals(self, words: Sequence[str]) -> dict[tuple[str, int, int], float]:
-        """Give the marginal of each label over each row of words: first, and the one behind the last.
-
-        They may be below 0, as estimates are.
+        """Return the marginal of each label and span (start, end), end exclusive; estimates may be negative.
 
         Parameters
         ----------
         words : sequence of str
+            Words as the treebank splits them.
         """
         sentence = self._sentence(words, None)
         if sentence is None:
@@ -183,10 +188,10 @@ class MarginalParser(Model):
         return result
 
     def _make_ready(self) -> None:
-        """Put the tensors in the order of the rules of a chart; those of a chain are multiplied."""
+        """Arrange the tensors in the rule order of the chart; those of a chain of unary rules are multiplied."""
         grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
         ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")  # that of the chart, where a chain is a rule
+        order = np.argsort(ends[:, 1], kind="stable")  # the order of the chart, where a chain is one rule
         weights = grammar.binary_values, grammar.chain_values[order]
         self._rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
         chains = [grammar.chains[k] for k in order.tolist()]
@@ -204,11 +209,11 @@ class MarginalParser(Model):
         super()._restore(state)
         self._make_ready()
 
-    def _sentence(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence | None:
+    def _sentence(self, words: Sequence[str], tags: Sequence[str] | None) -> SentenceForest | None:
         return plain_forest(self.grammar_.plain_, self._rules, words, tags=tags, threshold=self.threshold)
 
-    def _sums(self, sentence: Sentence) -> Sums:
-        """Sum over derivations; words are scaled so that sums stay in range."""
+    def _sums(self, sentence: SentenceForest) -> LatentSums:
+        """Sum over derivations, with word vectors scaled so that sums stay in range."""
         rules, unseen, first = self.grammar_.tensors_
         words, forest = sentence.words, sentence.forest
         symbols = self.grammar_.plain_.grammar_.symbols
@@ -223,8 +228,8 @@ class MarginalParser(Model):
         values[nodes] *= (SCALE / np.where(largest > 0, largest, np.inf))[places, None]
         return latent_sums(forest.edges, self._tensors, sizes, values, root=sentence.root, first=first)
 
-    def _shares(self, forest: Forest, sums: Sums) -> Shares:
-        """Give the marginal of each symbol in each cell."""
+    def _shares(self, forest: Forest, sums: LatentSums) -> PhraseMarginals:
+        """Return the marginal of each symbol in each cell."""
         unary = np.flatnonzero(forest.edges[:, 0] >= len(self._rules.binary))
         rule, parent, *_ = forest.edges[unary].T
         members, low = self._members[rule - len(self._rules.binary)], np.flatnonzero(forest.layers == 0)
@@ -236,12 +241,14 @@ class MarginalParser(Model):
         of_nodes, chained = np.full(len(forest.layers), -1), np.full(members.shape, -1)
         of_nodes[low], chained[edge, place] = at[: len(low)], at[len(low) :]
         marginals = np.bincount(at, weights) / sums.total
-        return Shares(*np.divmod(kinds, len(self._states)), marginals, of_nodes, chained)
+        return PhraseMarginals(*np.divmod(kinds, len(self._states)), marginals, of_nodes, chained)
 
-    def _gains(self, sentence: Sentence, shares: Shares) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give what each edge and each tag of a word adds; partial phrases and the root add nothing."""
+    def _gains(
+        self, sentence: SentenceForest, shares: PhraseMarginals
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the gain of each edge and of each tag of a word; intermediate phrases and the root gain nothing."""
         marginals = np.clip(shares.marginals, 0, 1)
-        worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last for -1
+        worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last entry is for -1
         rule, parent, *_ = sentence.forest.edges.T
         gains = np.where(rule >= 0, worth[shares.low[parent]], 0)
         gains[rule >= len(self._rules.binary)] = worth[shares.chained].sum(axis=1)
@@ -249,8 +256,8 @@ class MarginalParser(Model):
         words[nodes] = marginals[shares.low[nodes]]
         return gains, words
 
-    def _built(self, sentence: Sentence, best: NDArray[np.int64]) -> Phrase:
-        """Give the tree along the best edges; sentences are too long to go down by recursion."""
+    def _built(self, sentence: SentenceForest, best: NDArray[np.int64]) -> Phrase:
+        """Return the tree along the best edges, built without recursion because sentences may be long."""
         names, edges = self.grammar_.plain_.grammar_.symbols, sentence.forest.edges
         words = {node: sentence.words[i] for node, i in sentence.leaves.tolist()}
         order, pending = [], [sentence.root]
@@ -277,18 +284,10 @@ class MarginalParser(Model):
 
 def plain_forest(
     plain: PCFG, rules: ChartRules, words: Sequence[str], *, tags: Sequence[str] | None = None, threshold: float
-) -> Sentence | None:
-    """List the derivations whose nodes have at least some marginal by a plain grammar; None if it has none.
+) -> SentenceForest | None:
+    """Return the derivations whose nodes have at least the marginal ``threshold`` under a plain grammar, or None.
 
-    Parameters
-    ----------
-    plain : PCFG
-    rules : ChartRules
-        Of its grammar, in its blocks, with probabilities.
-    words : sequence of str
-    tags : sequence of str, optional
-        As for :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-    threshold : float
+    ``rules`` are those of the grammar, in its blocks, with probabilities as weights.
     """
     number = {name: at for at, name in enumerate(plain.grammar_.symbols)}
     scores = plain.word_scores(words, tags)
@@ -299,9 +298,9 @@ def plain_forest(
     total = value_of(rules, filled, number[ROOT])
     if not 0 < total < np.inf:
         return None
-    shares = filled.values * outside(rules, filled, number[ROOT], least=threshold) / total
+    shares = filled.values * outside(rules, filled, number[ROOT], min_share=threshold) / total
     forest = forest_of(rules, filled, (shares >= threshold) & (shares > 0))
     cells = np.arange(1, len(words) + 1) * np.arange(2, len(words) + 2) // 2 - 1
     leaves = np.array([(forest.node(0, cells[i], s), i) for i, s in zip(places, symbols, strict=True)])
     root = forest.node(1, len(words) * (len(words) - 1) // 2, number[ROOT])
-    return Sentence(words, forest, leaves[leaves[:, 0] >= 0], root)
+    return SentenceForest(words, forest, leaves[leaves[:, 0] >= 0], root)

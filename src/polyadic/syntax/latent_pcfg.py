@@ -1,14 +1,14 @@
-r"""A grammar whose symbols have hidden states, learned without iteration from singular vectors of their surroundings.
+r"""A grammar with latent states, learned spectrally, without iteration.
 
-Of a node with label a, :math:`\phi` are features of what is inside of it and :math:`\psi` of what is around it. With
-:math:`E[\phi \psi^\top \mid a] \approx U S V^\top`, of rank m, and :math:`y = U^\top \phi`,
-:math:`z = S^{-1} V^\top \psi`, a rule has the tensor
+For nodes with label a, let :math:`\phi` be features inside and :math:`\psi` features outside of the node. With the
+rank-m approximation :math:`E[\phi \psi^\top \mid a] \approx U S V^\top`, :math:`y = U^\top \phi` and
+:math:`z = S^{-1} V^\top \psi`, the tensor of a rule is
 
 .. math:: C_{a \to b\,c} = P(a \to b\,c \mid a)\; E[z_a \otimes y_b \otimes y_c \mid a \to b\,c]
 
-and a tree the product of all of its tensors, from the words up. It is its probability if the labels have m hidden
-states, though with estimates it may be negative. With m = 1 and no features but a constant it is that of a plain
-grammar. Rules that are rare are drawn towards :math:`E[z_a] \otimes E[y_b] \otimes E[y_c]`.
+The product of the tensors of a tree, from the words up, is its probability if each label has m latent states, although
+estimates may be negative. With m = 1 and a constant feature it is that of the plain grammar. Tensors of rare rules are
+shrunk towards :math:`E[z_a] \otimes E[y_b] \otimes E[y_c]`.
 
 References
 ----------
@@ -42,35 +42,37 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-6
-"""Singular values below this share of the largest are errors of rounding."""
+MIN_SINGULAR_SHARE = 1e-6
+"""Singular values below this share of the largest are treated as zero."""
 KAPPA = 5.0
-"""Added to how often a feature occurs before the features of a node are divided by the root of it, as published."""
+"""Pseudo-count added to feature counts before features are scaled by their inverse square root, as published."""
 
 
 class LatentPCFG(LatentGrammar):
-    """Parser of phrases: the best trees of a plain grammar, put in the order of their probabilities with hidden states.
+    """Spectral grammar with latent states, which reranks the trees of a plain grammar.
 
     Parameters
     ----------
     states : int
-        m, at most; a label has as many as its singular values allow.
+        Maximum number m of states of a label; a label has as many as its singular values allow.
     horizontal : int
-        How many of the last siblings a rule remembers.
+        Number of previous siblings that a rule of a binarised tree remembers.
     smoothing : float
-        A rule seen n times has the weight sqrt(n) / (sqrt(n) + ``smoothing``) against its product of means.
+        Strength of shrinkage. The tensor of a rule seen n times has the weight sqrt(n) / (sqrt(n) + ``smoothing``), the
+        product of means the rest.
     rare : int
-        Words seen at most so often are taken for their class.
+        Maximum count of a word that is replaced by its word class.
     candidates : int
-        Trees of the plain grammar to choose from.
+        Number of trees of the plain grammar that are reranked.
 
     Attributes
     ----------
     plain_ : PlainPCFG
-        The plain grammar of the same rules.
+        Plain grammar with the same rules.
     tensors_ : RuleTensors
+        Tensors of the rules.
     known_ : set of str
-        Words that are not taken for their class.
+        Words that are not replaced by their word class.
 
     Examples
     --------
@@ -90,16 +92,9 @@ class LatentPCFG(LatentGrammar):
 
 
 def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> RuleTensors:
-    """Find coordinates of each label, and from them the tensors of rules.
+    """Estimate the coordinates of each label, and from them the tensors of the rules.
 
-    Parameters
-    ----------
-    forest : list of list of Node
-        Of each tree, the root last.
-    states : int
-        Coordinates of a label at most.
-    smoothing : float
-        See :class:`~polyadic.syntax.latent_pcfg.LatentPCFG`.
+    Each tree is a list of nodes, the root last; a label has at most ``states`` coordinates.
     """
     nodes: list[Node] = []
     inner: list[list[str]] = []
@@ -128,7 +123,7 @@ def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> 
 
 
 def _tensor(z: Array, below: list[Array], smoothing: float) -> Array:
-    """Give the mean of products, drawn towards the product of means."""
+    """Return the mean of products, shrunk towards the product of means."""
     n, states = z.shape
     left, right = [*below, np.ones((n, 1)), np.ones((n, 1))][:2]
     whole = third_moments(z, left, right) / n
@@ -139,7 +134,7 @@ def _tensor(z: Array, below: list[Array], smoothing: float) -> Array:
 
 
 def _coordinates(inner: list[list[str]], outer: list[list[str]], states: int) -> tuple[Array, Array]:
-    """Give the coordinates of what is in nodes of one label, and of what is around them."""
+    """Return the coordinates of the inside and the outside features of the nodes of one label."""
     phi, psi = _table(inner), _table(outer)
     cross = csr_array(phi.T @ psi) / len(inner)
     if states < min(cross.shape):
@@ -147,14 +142,14 @@ def _coordinates(inner: list[list[str]], outer: list[list[str]], states: int) ->
     else:
         U, s, Vt = np.linalg.svd(cross.toarray(), full_matrices=False)
         U, s, V = U[:, :states], s[:states], Vt[:states].T
-    kept = s > LEAST * s[0]
+    kept = s > MIN_SINGULAR_SHARE * s[0]
     Y, Z = np.zeros((2, len(inner), states))
     Y[:, : kept.sum()], Z[:, : kept.sum()] = phi @ U[:, kept], psi @ V[:, kept] / s[kept]
     return Y, Z
 
 
 def _table(rows: list[list[str]]) -> csr_array:
-    """Give features as columns, each divided by the root of how often it occurs."""
+    """Return a sparse feature matrix, scaled by the inverse square root of feature frequencies."""
     number: dict[str, int] = {}
     columns = np.array([number.setdefault(name, len(number)) for row in rows for name in row])
     starts = np.cumsum([0, *map(len, rows)])
@@ -163,7 +158,7 @@ def _table(rows: list[list[str]]) -> csr_array:
 
 
 def inside_features(nodes: list[Node]) -> list[list[str]]:
-    """Give for each node names of what is in it: rules on top of it, its ends, and how long it is."""
+    """Return the names of features inside each node: its top rules, its first and last tag, and its length."""
     tags = [node.label for node in nodes if not node.below]
     rules = [" ".join(node.rule) for node in nodes]
     table = []
@@ -178,7 +173,7 @@ def inside_features(nodes: list[Node]) -> list[list[str]]:
 
 
 def outside_features(nodes: list[Node]) -> list[list[str]]:
-    """Give for each node names of what is around it: rules above it, and the tags beside it."""
+    """Return the names of features outside each node: the rules above it and the neighbouring tags."""
     tags = ["<s>", *(node.label for node in nodes if not node.below), "</s>"]
     above: list[tuple[str, ...]] = [()] * len(nodes)
     for parent in range(len(nodes) - 1, -1, -1):

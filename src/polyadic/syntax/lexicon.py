@@ -1,10 +1,11 @@
-r"""Which tags a word may have, and how strongly it speaks for each: smoothed, with classes for words not seen.
+r"""Smoothed scores of tags for words, with word classes for unseen words.
 
 .. math:: P(t \mid w) = \frac{c(t, w) + \kappa\, P(t \mid s_w)}{c(w) + \kappa}, \qquad
    \operatorname{score}(t, w) = \log \frac{P(t \mid w)}{P(t)} = \log \frac{P(w \mid t)}{P(w)}
 
-where the signature :math:`s_w` tells shape and ending of a word, and :math:`P(t \mid s)` comes from rare words. A tag
-with annotation shares the evidence of its plain tag in the same way. The factor :math:`P(w)` is the same for all trees.
+The signature :math:`s_w` is the shape and ending of a word, and :math:`P(t \mid s)` is estimated from rare words.
+Counts of an annotated tag are smoothed by its plain tag in the same way. The factor :math:`P(w)` is the same for all
+trees.
 """
 
 from __future__ import annotations
@@ -26,13 +27,9 @@ SUFFIXES = ENDINGS.split()
 
 
 def signature(word: str, *, first: bool = False) -> str:
-    """Give the class of a word: capitals, digits, hyphens, and its longest known ending.
+    """Return the class of a word: capitals, digits, hyphens, and its longest known ending.
 
-    Parameters
-    ----------
-    word : str
-    first : bool
-        Whether it begins a sentence, where a capital says little.
+    A capital counts less if the word is the first of its sentence.
 
     Examples
     --------
@@ -64,19 +61,17 @@ def signature(word: str, *, first: bool = False) -> str:
 
 
 class Lexicon:
-    """Scores of tags for words, estimated from tagged sentences.
+    """Scores of tags for words, estimated from sentences of (word, annotated tag).
 
     Parameters
     ----------
-    sentences : iterable of list of (str, str)
-        Words and annotated tags.
     rare : int
-        Words seen at most so often also teach their signature.
+        Maximum count of words from which word classes are estimated.
     kappa, kappa_signature, kappa_tag : float
-        How many occurrences the prior is worth: of the signature for a word, of all rare words for a signature, of the
-        plain tag for an annotated one.
-    least : float
-        Tags of a word whose probability is a smaller share than this of the likeliest's are not tried.
+        Pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the plain
+        tag for an annotated one.
+    min_share : float
+        Minimum probability of a tag of a word relative to that of its best tag.
     """
 
     def __init__(
@@ -87,10 +82,10 @@ class Lexicon:
         kappa: float = 1.0,
         kappa_signature: float = 5.0,
         kappa_tag: float = 3.0,
-        least: float = 1e-3,
+        min_share: float = 1e-3,
     ) -> None:
         tokens = [(w, t, i == 0) for sentence in sentences for i, (w, t) in enumerate(sentence)]
-        self.kappa, self.kappa_signature, self.kappa_tag, self.least = kappa, kappa_signature, kappa_tag, least
+        self.kappa, self.kappa_signature, self.kappa_tag, self.min_share = kappa, kappa_signature, kappa_tag, min_share
         words = Counter(word for word, _, _ in tokens)
         fine = Counter(tag for _, tag, _ in tokens)
         plain = Counter(bare(tag) for _, tag, _ in tokens)
@@ -105,28 +100,21 @@ class Lexicon:
         kinds: defaultdict[str, list[str]] = defaultdict(list)
         for tag in sorted(fine):
             kinds[bare(tag)].append(tag)
-        # Kept as plain mappings, which a folder can hold.
+        # Plain mappings can be saved.
         self.words, self.fine, self.total = dict(words), dict(fine), len(tokens)
         self._plain, self._kinds = dict(plain), dict(kinds)
         self._of_word, self._fine_of_word, self._of_signature = (
             {key: dict(counts) for key, counts in table.items()} for table in (of_word, fine_of_word, of_signature)
         )
-        self._of_rare = dict(of_rare or plain)  # where no word is rare, all tell of what a new one may be
+        self._of_rare = dict(of_rare or plain)  # if no word is rare, use all words
 
     def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
-        """Give the probability of each plain tag, given the word.
-
-        Parameters
-        ----------
-        word : str
-        first : bool
-            Whether it begins its sentence.
-        """
+        """Return the probability of each plain tag of a word."""
         known = self._of_word.get(word, {})
-        if not known and first and word.lower() in self._of_word:  # a capital only since the sentence begins
+        if not known and first and word.lower() in self._of_word:  # capitalised only at the start of a sentence
             known = self._of_word[word.lower()]
         count = sum(known.values())
-        if count > 50:  # a word of its own class: whatever else it could be would have been seen
+        if count > 50:  # frequent: all its tags have been seen
             return {tag: c / count for tag, c in known.items()}
         seen = self._of_signature.get(signature(word, first=first), {})
         rare_total, seen_total = sum(self._of_rare.values()), sum(seen.values())
@@ -138,16 +126,7 @@ class Lexicon:
         return probabilities
 
     def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
-        """Give the score of each annotated tag that is tried for a word.
-
-        Parameters
-        ----------
-        word : str
-        first : bool
-            Whether it begins its sentence.
-        tag : str, optional
-            The plain tag, if it is known.
-        """
+        """Return the score of each annotated tag of a word, or of the variants of its plain ``tag`` if known."""
         probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
         known = self._fine_of_word.get(word, {})
         total = self.words.get(word, 0)
@@ -156,5 +135,5 @@ class Lexicon:
             for fine in self._kinds[plain]:
                 prior = p * self.fine[fine] / self._plain[plain]
                 shares[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
-        bound = self.least * max(shares.values())
+        bound = self.min_share * max(shares.values())
         return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in shares.items() if q > 0 and q >= bound}

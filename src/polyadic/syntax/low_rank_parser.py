@@ -1,11 +1,10 @@
-r"""Dependency trees whose arcs are scored by a tensor of low rank: features of the head, of the word, and distance.
+r"""Dependency parsing with a low-rank tensor over features of the head, the dependent and their distance.
 
 .. math:: S(y) = \sum_{(h, m) \in y} \gamma \, \theta \cdot \phi(h, m)
                  + (1 - \gamma) \sum_{r=1}^R (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
 
-The sum over r is a tensor times all combinations of features of both ends and of their distance, most of which were
-never seen: what two words have in common through their other features carries over. The sparse part keeps what is
-particular to a pair.
+The sum over r scores all combinations of features of both ends and their distance, including unseen ones, because words
+share their other features. The sparse part holds weights for particular pairs of features.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.arc_features import (
     AROUND,
     PAIRS,
-    Sentence,
+    CodedSentence,
     check_tagged,
     check_trees,
     coded_tree,
     known_features,
-    tell_of_roots,
     vector_rows,
+    warn_several_roots,
 )
 from polyadic.syntax.arc_relations import RelationLearner, best_relations
 from polyadic.syntax.arc_tensor import ArcLearner, Updates
@@ -53,73 +52,80 @@ if TYPE_CHECKING:
 
 Decoding = Literal["projective", "any"]
 RELATION_BITS = 18
-"""There are at most as many rows of weights of relations as two to the power of it. One more doubles what most of the
-memory is for, and makes LAS .8631 of .8627 (English Web treebank, development part)."""
-MERGED = 1 << 22
-"""Pairs of features that wait in one place until each is kept once, and that are looked at together. (A list of the
-arrays of each sentence left holes in memory, a tenth of all that learning took.)"""
+"""Maximum base-2 logarithm of the number of relation weights.
+
+One more doubles the largest part of the memory and raises LAS only from .8627 to .8631 (English Web Treebank,
+development part).
+"""
+BUFFER_SIZE = 1 << 22
+"""Number of feature pairs collected before duplicates are removed.
+
+One preallocated buffer avoids the memory fragmentation of one array per sentence, a tenth of the memory used in
+learning. """
 
 
 class UnknownTagsWarning(UserWarning):
-    """Most words have parts of speech that a parser did not learn."""
+    """Most words have parts of speech that the parser has not learned."""
 
 
-class Parse(NamedTuple):
-    """Heads of the words of a sentence, from 1 and 0 for the root, and relations to them, ``"_"`` if not learned."""
+class DependencyParse(NamedTuple):
+    """Heads of the words, numbered from 1 (0 is the root), and their relations (``"_"`` if not learned)."""
 
     heads: NDArray[np.int32]
     relations: tuple[str, ...]
 
 
 class LowRankParser(Model):
-    r"""First-order dependency parser with a tensor of low rank.
+    """First-order dependency parser with a low-rank tensor.
 
-    Parts of speech must be given: those of the treebank, or universal ones where there are no others. Lemmas and
-    morphology help where the sentences have them.
+    Sentences need parts of speech, either those of the treebank or universal ones. Lemmas and morphology are used where
+    the sentences have them.
 
     Parameters
     ----------
     rank : int
-        :math:`R`.
+        Rank :math:`R` of the tensor.
     gamma : float
-        Share of the sparse part, from 0, the tensor alone, to 1, no tensor.
+        Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
     C : float
-        Of a step, at most.
+        Maximum step size of the passive-aggressive updates.
     max_iter : int
-        Passes over the sentences, at most.
+        Maximum number of passes over the sentences.
     labels : bool
-        Whether to learn relations too; they are chosen word by word when the tree is known.
+        Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
     init : {"svd", "random"}
-        Where the tensor starts: near the weights that a sparse parser learns in one pass
-        (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), or at small random numbers.
+        Initial values of the tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns
+        in one pass (:func:`~polyadic.syntax.low_rank_tensors.unfolded_start`), ``"random"`` from small random numbers.
     decoding : {"projective", "any"}
-        Whether arcs may cross.
+        Whether trees must be projective or may have crossing arcs.
     one_root : bool
-        Whether exactly one word depends on the root, as Universal Dependencies have it.
+        Whether exactly one word depends on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}
-        Whether a step moves U, V and W, or one of them in turn (:mod:`~polyadic.syntax.arc_tensor`).
+        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_tensor`).
     averaged : bool
-        Whether each of theta, U, V and W is the mean over the passes. It is a mean of factors, not of scores.
-    least : int
-        Times that a feature must be seen to be known.
+        Whether to average theta, U, V and W over the passes. The factors are averaged one by one, not their scores.
+    min_count : int
+        Minimum number of occurrences of a feature.
     bits : int
-        There are :math:`2^\text{bits}` weights of hashed pairs.
+        Base-2 logarithm of the number of hashed weights for pairs of features.
     vectors : Embedding, optional
-        Of words, to be more of their features (:func:`~polyadic.syntax.arc_features.vector_rows`).
+        Word vectors used as additional features (:func:`~polyadic.syntax.arc_features.vector_rows`).
     seed : int, optional
-        Of the order of the sentences, and of a random start.
+        Seed of the order of the sentences and of a random start.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
-        sentence, before the step that it leads to.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
+        loss of a sentence before its update.
 
     Attributes
     ----------
     parts_ : ArcParts
-        theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
+        Parameters theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
     relation_weights_ : ndarray of shape (cells, relations)
+        Hashed weights of the relations.
     relations_ : list of str
+        Names of the relations.
     features_ : dict of str to int
-        Rows of U and V.
+        Rows of U and V by feature.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -147,49 +153,50 @@ class LowRankParser(Model):
     one_root: bool = True
     updates: Updates = "all"
     averaged: bool = True
-    least: Count = 1
+    min_count: Count = 1
     bits: Annotated[int, Within(4, 30)] = 22
     vectors: Embedding | None = None
     seed: Seed = 0
     callback: Callback = None
 
     def fit(self, trees: Iterable[Tree], *, validation: Iterable[Tree] | None = None) -> Self:
-        """Learn from sentences.
+        """Fit the parser to a treebank.
 
         Parameters
         ----------
         trees : iterable of Tree
+            Training sentences.
         validation : iterable of Tree, optional
-            Sentences to parse after each pass: what parses them best is kept, and passes end when five in a row were no
-            better.
+            Validation sentences, parsed after each pass. The parameters with the best score are kept, and fitting stops
+            after five passes without improvement.
 
         Raises
         ------
         InputError
-            If there are no sentences, heads are no tree, no word is tagged, or a parameter is out of range.
+            If there are no sentences, heads do not form a tree, no word is tagged, or a parameter is out of range.
         """
         self.check()
         treebank = list(trees)
         self._check_treebank(treebank)
-        judged = None if validation is None else list(validation)
-        if judged is not None:
-            self._check_treebank(judged)
+        held_out = None if validation is None else list(validation)
+        if held_out is not None:
+            self._check_treebank(held_out)
         if self.one_root:
-            tell_of_roots(treebank)
-        known = known_features(treebank, least=self.least)
+            warn_several_roots(treebank)
+        known = known_features(treebank, min_count=self.min_count)
         relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
         number = {name: at for at, name in enumerate(relations)}
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
         coder = TokenCoder(known)
-        sentences = [Sentence.of(tree, coder, self.vectors) for tree in treebank]
+        sentences = [CodedSentence.of(tree, coder, self.vectors) for tree in treebank]
         epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
-        measure = None if judged is None else self._measure(judged, known, relations)
+        measure = None if held_out is None else self._measure(held_out, known, relations)
         result = run(epochs, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.relations_, self.features_, self._coder = relations, known, coder
         return self._place(self._keep(result))
 
     def _place(self, factors: Factors) -> Self:
-        """Give factors their places."""
+        """Unpack factors into attributes."""
         *parts, self.relation_weights_ = factors
         self.parts_ = ArcParts(*parts)
         return self
@@ -197,7 +204,7 @@ class LowRankParser(Model):
     def _measure(
         self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]
     ) -> Callable[[Factors], float]:
-        """Give the share of words whose head, or relation if these are learned, factors get wrong."""
+        """Return a function that computes the error of factors: 1 - LAS, or 1 - UAS without relations."""
         reached = copy(self)
         reached.__dict__ |= {"relations_": relations, "features_": known, "_coder": TokenCoder(known)}
 
@@ -216,20 +223,22 @@ class LowRankParser(Model):
         pos: Sequence[str] | None = None,
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
-    ) -> Parse:
-        """Give the best tree of a sentence.
+    ) -> DependencyParse:
+        """Return the highest-scoring tree of a sentence.
 
         Parameters
         ----------
-        forms, tags : sequence of str
-            Words, and their parts of speech in the treebank.
+        forms : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
         pos, lemmas, features : sequence of str, optional
-            As the columns of CoNLL-U; what is left out is ``"_"`` for each word.
+            Universal parts of speech, lemmas and morphological features, as in CoNLL-U. Without them ``"_"`` is used.
 
         Raises
         ------
         InputError
-            If there are no words, or another number of anything else.
+            If there are no words, or the columns differ in length.
         """
         return self._parsed(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
 
@@ -242,30 +251,31 @@ class LowRankParser(Model):
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """Give the score of each arc, from each word (row) and the root (row 0) to each word (column).
+        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
 
         Parameters
         ----------
         forms, tags, pos, lemmas, features
-            As in :meth:`parse`.
+            See :meth:`parse`.
 
         Raises
         ------
         InputError
-            As in :meth:`parse`.
+            See :meth:`parse`.
         """
         return self._scores(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        """Give sentences with the heads and relations of their best trees; those they had are not looked at.
+        """Yield sentences with predicted heads and relations; their own heads and relations are ignored.
 
-        What belongs to the trees that they had is taken out: see :meth:`~polyadic.syntax.trees.Tree.with_heads`.
-        At the end, an :class:`UnknownTagsWarning` tells if the parser knew the parts of speech of less than half of the
-        words.
+        Columns that belong to the old trees are cleared, see :meth:`~polyadic.syntax.trees.Tree.with_heads`. After the
+        last sentence an :class:`UnknownTagsWarning` is issued if more than half of the words have unknown parts of
+        speech.
 
         Parameters
         ----------
         trees : iterable of Tree
+            Sentences to parse.
         """
         words = unknown = 0
         for tree in trees:
@@ -273,17 +283,18 @@ class LowRankParser(Model):
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
-            said = "parts of speech that the parser does not know, without which it parses badly"
-            warnings.warn(f"{unknown:,} of {words:,} words have {said}", UnknownTagsWarning, stacklevel=2)
+            hint = "parts of speech that the parser has not learned; use the tags that it was trained with"
+            warnings.warn(f"{unknown:,} of {words:,} words have {hint}", UnknownTagsWarning, stacklevel=2)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the best projective trees of a sentence, as far as there are so many, and their scores, best first.
+        """Return up to ``k`` best projective trees of a sentence and their scores, best first.
 
         Parameters
         ----------
         tree : Tree
-            Its heads are not looked at.
+            Sentence to parse. Its heads are ignored.
         k : int
+            Maximum number of trees.
 
         Returns
         -------
@@ -298,9 +309,9 @@ class LowRankParser(Model):
         check_tagged(trees)
 
     def _epochs(
-        self, sentences: list[Sentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
+        self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
     ) -> Iterator[Sweep]:
-        """Yield the parts after each pass, and the mean loss in it."""
+        """Yield the parameters after each pass, and its mean loss."""
         rng = np.random.default_rng(self.seed)
         rows = features + (AROUND * self.vectors.rank if self.vectors else 0)
         parts = random_parts(rows, self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
@@ -319,22 +330,24 @@ class LowRankParser(Model):
             yield Sweep([*learner.reached(averaged=self.averaged), relating.mean()], total / len(sentences))
 
     def _learner(self, parts: ArcParts, _: np.random.Generator) -> ArcLearner:
-        """Give what learns to score, from some parts."""
+        """Return a learner that starts from the given parameters."""
         return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
     def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Give the heads of the best tree for each table of scores of arcs."""
+        """Return the heads of the best tree for each table of arc scores."""
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
     def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
-        """Give the numbers of features of a sentence."""
+        """Return the feature ids of a sentence."""
         given = [column for column in (forms, tags, *columns.values()) if column is not None]
         if any(isinstance(column, str) for column in given):
-            raise InputError("give words and tags as lists of strings, not as one string")
+            raise InputError("words and tags must be lists of strings; got one string")
         lengths = {len(column) for column in given}
         if len(lengths) > 1 or 0 in lengths:
-            raise InputError(f"a sentence needs words, and as many of all else; got {sorted(lengths)}")
+            raise InputError(
+                f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}"
+            )
         return self._coder(forms, tags, **columns)
 
     def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -342,14 +355,14 @@ class LowRankParser(Model):
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
 
     def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Give the heads of the best tree of a sentence."""
+        """Return the heads of the best tree of a sentence."""
         return self._decode(self._scores(forms, table)[None])[0]
 
-    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> Parse:
+    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> DependencyParse:
         heads = self._best(forms, table)
         if not self.relations_:
-            return Parse(heads, ("_",) * len(heads))
-        return Parse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
+            return DependencyParse(heads, ("_",) * len(heads))
+        return DependencyParse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
@@ -357,27 +370,15 @@ class LowRankParser(Model):
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
-    """Give weights of zero and small random factors; dense values count as features."""
+    """Return zero weights and small random factors; dense values count as features."""
     draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
     return ArcParts(np.zeros(1 << bits, np.float32), *draw)
 
 
 def place_surrogate(
-    sentences: Sequence[Sentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
+    sentences: Sequence[CodedSentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
 ) -> None:
-    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta stays zero.
-
-    Parameters
-    ----------
-    sentences : sequence of Sentence
-    parts : ArcParts
-        Of the sizes wanted; U, V and W are written over.
-    C : float
-    decode : callable
-        Gives the heads of the best tree for each table of scores of arcs.
-    rng : numpy.random.Generator
-        Of the order of the sentences.
-    """
+    """Learn sparse weights for one pass and set U, V and W to a low-rank approximation of them; theta stays 0."""
     F, rank = parts.U.shape
     alone = random_parts(F, 1, bits=len(parts.theta).bit_length() - 1, rng=np.random.default_rng(0))
     learner = ArcLearner(alone, PAIRS, gamma=1.0, C=C, decode=decode)
@@ -396,8 +397,8 @@ def place_surrogate(
 def _weighted_pairs(
     arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Give pairs of features of the arcs of trees as cells of a tensor, each once, and their weights, if not zero."""
-    keys, waiting, count = np.empty(0, np.int64), np.empty(MERGED, np.int64), 0
+    """Return the feature pairs of the arcs of trees as tensor cells, without duplicates, with their nonzero weights."""
+    keys, waiting, count = np.empty(0, np.int64), np.empty(BUFFER_SIZE, np.int64), 0
     for table, heads in arcs:
         cells, values = tensor_cells(table, theta, PAIRS, heads=heads)
         a, b, away = cells[values != 0].T
@@ -409,8 +410,8 @@ def _weighted_pairs(
         count += len(a)
     keys = np.unique(np.concatenate([keys, waiting[:count]]))
     del waiting
-    triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # there are millions
-    for block in blocks(len(keys), MERGED):
+    triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # millions
+    for block in blocks(len(keys), BUFFER_SIZE):
         ends, away = np.divmod(keys[block], DISTANCES)
         some = np.stack([*np.divmod(ends, F), away], axis=1)
         triples[block], weights[block] = some, theta[hashed_cells(some, bits=len(theta).bit_length() - 1)]

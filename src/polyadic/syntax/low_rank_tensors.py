@@ -1,15 +1,15 @@
-r"""Tensors of low rank near a sparse one: where a fit may start.
+r"""Low-rank approximations of sparse tensors, as initial values of a fit.
 
-One after another, tensors of rank one near a tensor of any order (the greedy power method):
+The greedy power method finds rank-one terms of a tensor of any order one after another:
 
 .. math:: \max \langle T, u^{(1)} \otimes \dots \otimes u^{(N)} \rangle, \quad \|u^{(k)}\| = 1, \qquad
-          u^{(k)} \leftarrow T(u^{(1)}, \dots, \cdot, \dots, u^{(N)}) \text{ at length 1}
+          u^{(k)} \leftarrow T(u^{(1)}, \dots, \cdot, \dots, u^{(N)}) \text{ normalized}
 
-What is found is taken away from the tensor (deflation) before the next is looked for; it is never written out, only
-its products with vectors are. Where the tensor is a sum of tensors of rank one whose vectors are orthogonal in every
-mode, these are found; in general it is a good start and not the nearest tensor of its rank.
+Each term is subtracted (deflation) before the next is computed; the difference is never stored, only its products with
+vectors are formed. The method recovers orthogonally decomposable tensors; in general it gives a good start, not the
+nearest tensor of that rank.
 
-Or all at once, for order 3, from singular vectors of an unfolding (:func:`unfolded_start`).
+:func:`unfolded_start` computes all terms of a third-order tensor at once from singular vectors of an unfolding.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 class RankOne(NamedTuple):
-    """A tensor of rank one.
+    """A rank-one tensor.
 
     Attributes
     ----------
     sigma : float
-        Its length, at least 0.
+        Norm, at least 0.
     vectors : list of ndarray of shape (shape[k],)
-        Of length 1.
+        Unit vectors.
     n_iter : int
-        Rounds over all modes.
+        Iterations over all modes.
     converged : bool
     """
 
@@ -59,28 +59,20 @@ def rank_one_power(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> RankOne:
-    """Find a tensor of rank one that is near a sparse tensor.
+    """Find a rank-one tensor near a sparse tensor by the power method.
 
     Parameters
     ----------
     indices : ndarray of int of shape (n, N)
-        Where the tensor is not zero; of a cell that is there more than once, the values are added.
+        Nonzero cells; values of repeated cells are added.
     values : ndarray of shape (n,)
-        Finite.
     shape : sequence of N int
     taken : sequence of N ndarrays of shape (shape[k], r), optional
-        Factors of a tensor that is taken away first.
+        Factors of a tensor that is subtracted first.
     rng : numpy.random.Generator, optional
-        Of the start; one of seed 0 by default.
-    max_iter : int
-        Rounds at most.
+        Generator of the start; seeded with 0 by default.
     tol : float
-        The search ends when a round changes the length by at most this share of it.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, an index is outside, a value is not finite, or a parameter is out of range.
+        Relative change of the norm at which the iteration stops.
 
     References
     ----------
@@ -124,31 +116,17 @@ def greedy_power(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[NDArray[np.float64], Vectors]:
-    r"""Take tensors of rank one away from a sparse tensor, one after another.
+    r"""Decompose a sparse tensor approximately into rank-one terms, found one after another.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
-    Parameters
-    ----------
-    indices, values, shape, max_iter, tol
-        As in :func:`rank_one_power`.
-    rank : int
-        :math:`R`.
-    seed : int
-        Of the starts.
-    starts : int
-        Searches for each; the one that ends at the greatest length is kept.
+    The best of ``starts`` random starts is kept for each term. Other parameters are those of :func:`rank_one_power`.
 
     Returns
     -------
     sigma : ndarray of shape (rank,)
     factors : list of ndarray of shape (shape[k], rank)
-        With columns of length 1. Where nothing is left of the tensor, sigma and the columns are 0.
-
-    Raises
-    ------
-    InputError
-        As in :func:`rank_one_power`.
+        Unit columns. Once nothing is left of the tensor, sigma and the columns are 0.
 
     Examples
     --------
@@ -161,15 +139,15 @@ def greedy_power(
     check_int("starts", starts, low=1)
     rng = np.random.default_rng(seed)
     sigma, factors = np.zeros(rank), [np.zeros((size, rank)) for size in shape]
-    # Below this, what is left is what rounding left of what was taken away.
-    least = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
+    # A smaller term is a rounding error of the deflation.
+    negligible = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
     for r in range(rank):
         taken = [factors[0][:, :r] * sigma[:r], *(factor[:, :r] for factor in factors[1:])]
         how: dict[str, Any] = {"taken": taken, "rng": rng, "max_iter": max_iter, "tol": tol}
         best = max(
             (rank_one_power(indices, values, shape, **how) for _ in range(starts)), key=lambda tensor: tensor.sigma
         )
-        if best.sigma <= least:
+        if best.sigma <= negligible:
             break
         sigma[r] = best.sigma
         for factor, vector in zip(factors, best.vectors, strict=True):
@@ -199,9 +177,9 @@ def _checked(
             f"a tensor needs indices of shape (n, {len(shape)}) and n values; got {indices.shape} and {values.shape}"
         )
     if indices.dtype.kind not in "iu":
-        raise InputError(f"indices must be whole numbers; got {indices.dtype}")
+        raise InputError(f"indices must be integers; got {indices.dtype}")
     if len(indices) and ((indices < 0).any() or (indices >= np.array(shape)).any()):
-        raise InputError(f"indices must lie in a tensor of shape {tuple(shape)}")
+        raise InputError(f"indices must be within the shape {tuple(shape)} of the tensor")
     if not np.isfinite(values).all():
         raise InputError("the values of a tensor must be finite; some are NaN or infinite")
     return np.ascontiguousarray(indices.T), np.asarray(values, float)
@@ -210,28 +188,27 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Give factors whose tensor is near a sparse one.
+    r"""Return factors whose tensor is near a sparse third-order tensor.
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 
-    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`. It is exact where the tensor has
-    that rank and the columns of U are orthogonal; in general not the nearest tensor of its rank.
+    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`. This is exact if the tensor has that
+    rank and the columns of U are orthogonal; in general it is not the nearest tensor of its rank.
 
     Parameters
     ----------
     cells : ndarray of int of shape (n, 3)
-        Where the tensor is not zero; of a cell that is there more than once, the values are added.
+        Nonzero cells; values of repeated cells are added.
     values : ndarray of shape (n,)
-        Work is done in their precision.
+        The computation has their precision.
     shape : (int, int, int)
     rank : int
     seed : int
-        Of the start of the iteration.
 
     Returns
     -------
     U, V, W : ndarrays of shapes (shape[k], rank)
-        With zeros in the last columns if the unfolding has a lower rank, or is too small for it.
+        The last columns are zero if the rank of the unfolding is lower.
 
     References
     ----------
@@ -255,7 +232,7 @@ def unfolded_start(
     del row_at, column_at
     if not unfolded.count_nonzero():
         return U, V, W
-    if rank < min(unfolded.shape):  # of the other side, which is far longer, one vector at a time
+    if rank < min(unfolded.shape):  # the other singular vectors are far longer; they are computed one by one
         start = np.random.default_rng(seed).standard_normal(min(unfolded.shape)).astype(kind)
         u = svds(unfolded, rank, v0=start, return_singular_vectors="u")[0][:, ::-1]
     else:

@@ -1,12 +1,12 @@
-r"""A probabilistic context-free grammar of phrases: the best trees of a sentence, and their probabilities.
+r"""Probabilistic context-free grammar with coarse-to-fine parsing.
 
-The probability of a tree is the product of those of its rules; they are relative frequencies in a treebank whose
-labels tell more than the category (see :mod:`polyadic.syntax.binarising`), times the scores of tags for words. A
-first pass with the plain categories leaves out what is improbable,
+The probability of a tree is the product of its rule probabilities and the scores of tags for words. Rules are relative
+frequencies in a treebank whose labels are refined (:mod:`polyadic.syntax.binarising`). A first pass with the plain
+categories prunes spans with
 
 .. math:: P(\text{a coarse symbol spans words } i \text{ to } j \mid \text{words}) < \theta,
 
-and the second looks for the best derivations among the rest.
+and a second pass searches the rest for the best derivations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import Parse, Ready, best_trees, plain_scores, word_rows
+from polyadic.syntax.derivations import Parse, PreparedGrammar, best_trees, plain_scores, word_rows
 from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
@@ -31,30 +31,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROOT = "()"
-"""Symbol around each tree; no label of a treebank can be it, so no phrase of the coarse grammar is taken for it."""
+"""Symbol above each tree; it cannot be a treebank label, so no phrase of the coarse grammar is mistaken for it."""
 SCALE = 13.0
-"""Weight of the likeliest tag of a word in the first pass, about what its rules take away: sums stay in range."""
+"""Weight of the best tag of each word in the first pass; it offsets the rule probabilities and keeps sums in range."""
 
 
 class PCFG(Model):
-    r"""Parser of English, learned from trees.
+    r"""Constituency parser for English with a refined treebank grammar.
 
     Parameters
     ----------
     horizontal : int
-        How many of the last siblings a rule remembers.
+        Number of previous siblings that a rule of a binarised tree remembers.
     splits : bool
-        Whether categories are divided further: see :func:`~polyadic.syntax.binarising.annotate`.
+        Whether to refine the categories, see :func:`~polyadic.syntax.binarising.annotate`.
     threshold : float
-        :math:`\theta`; 0 looks for the best derivation of all.
+        Minimum probability :math:`\theta` of a span in the first pass; 0 searches all derivations.
 
     Attributes
     ----------
     grammar_, coarse_ : Grammar
-        Of the second and the first pass.
+        Grammars of the second and the first pass.
     lexicon_ : Lexicon
-    longest_ : int
-        Words of the longest sentence.
+        Scores of tags for words.
+    max_length_ : int
+        Number of words of the longest training sentence.
 
     References
     ----------
@@ -77,17 +78,17 @@ class PCFG(Model):
     threshold: Amount = 1e-5
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate rules and lexicon.
+        """Estimate rules and lexicon from a treebank.
 
         Parameters
         ----------
         trees : iterable of Phrase
-            Clean: see :func:`~polyadic.syntax.brackets.clean`.
+            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
 
         Raises
         ------
         InputError
-            If there are no trees, or a parameter cannot be used.
+            If there are no trees, or a parameter is out of range.
         """
         self.check()
         prepared = [self.prepared(tree) for tree in trees]
@@ -97,40 +98,52 @@ class PCFG(Model):
         self.grammar_ = Grammar.of(relative_frequencies(counts))
         self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))
         self.lexicon_ = Lexicon([(tag.word or "", tag.label) for tag in tree.tags()] for tree in prepared)
-        self.longest_ = max(len(tree.words()) for tree in prepared)
+        self.max_length_ = max(len(tree.words()) for tree in prepared)
         self._make_ready()
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Give the tree that rules are counted of."""
+        """Return the annotated and binarised tree from which rules are counted.
+
+        Parameters
+        ----------
+        tree : Phrase
+            Tree of the treebank.
+        """
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
-        """Give the ``k`` likeliest trees, best first, all different; fewer if the grammar knows no more.
+        """Return the ``k`` most probable trees, best first and without duplicates; fewer if the grammar has no more.
 
-        Where the grammar has no tree for the words among what is probable enough, all is looked at, unless there are
-        more words than in any sentence learned from; where there still is none, trees of the coarse grammar are given,
-        and where that has none, one flat tree.
+        If pruning leaves no tree, the search is repeated without pruning, unless the sentence is longer than any
+        training sentence. If there is still none, trees of the coarse grammar are returned, and finally one flat tree.
 
         Parameters
         ----------
         words : sequence of str
-            As the treebank splits them.
+            Words as the treebank splits them.
         k : int
+            Maximum number of trees.
         tags : sequence of str, optional
-            Part of speech of each word, where it is known; a tag that the treebank lacks is passed over.
+            Known parts of speech of the words. A tag that the treebank lacks is ignored.
+
+        Returns
+        -------
+        list of Parse
+            Trees and their log-probabilities.
 
         Raises
         ------
         InputError
-            If there are no words, or a text in their place, tags are not as many, or a chart would not fit in memory.
+            If there are no words, a string is passed instead of a list, there are not as many tags, or the chart would
+            not fit in memory.
         """
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)
         plain = plain_scores(scores)
         tries = [(self._fine, scores, self.allowed(plain)), (self._fine, scores, None), (self._plain, plain, None)]
-        if tries[0][2] is None or len(words) > self.longest_:
+        if tries[0][2] is None or len(words) > self.max_length_:
             del tries[1]
         for ready, word_tags, cells in tries:
             filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
@@ -142,39 +155,47 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Give the likeliest tree.
+        """Return the most probable tree.
 
         Parameters
         ----------
         words : sequence of str
+            Words as the treebank splits them.
         tags : sequence of str, optional
-            As for :meth:`k_best`.
+            Known parts of speech of the words, see :meth:`k_best`.
 
         Raises
         ------
         InputError
-            As :meth:`k_best`.
+            See :meth:`k_best`.
         """
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Give the logarithm of the probability of each word by its tags; words and tags as for :meth:`k_best`.
+        """Return the log-scores of the tags of each word.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words as the treebank splits them.
+        tags : sequence of str, optional
+            Known parts of speech of the words, see :meth:`k_best`.
 
         Raises
         ------
         InputError
-            As :meth:`k_best`.
+            See :meth:`k_best`.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does")
         if not words or (tags is not None and len(tags) != len(words)):
-            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags or words)}")
+            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags or words)}")
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Tell which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
+        """Return which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
 
         Parameters
         ----------
@@ -191,13 +212,13 @@ class PCFG(Model):
         places, symbols, values = word_rows(plain, self._plain.number)
         best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
-        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], least=self.threshold)
+        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], min_share=self.threshold)
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
-        """Sort the rules as charts ask for them."""
+        """Sort the rules for the chart kernels."""
         self._sums = self.coarse_.sums()
-        self._fine, self._plain = Ready.of(self.grammar_), Ready.of(self.coarse_)
+        self._fine, self._plain = PreparedGrammar.of(self.grammar_), PreparedGrammar.of(self.coarse_)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

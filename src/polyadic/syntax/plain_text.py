@@ -1,7 +1,7 @@
-r"""From plain text to sentences of words as English treebanks cut them: *don't* is two words, *well-known* three.
+"""Sentence and word segmentation of English text in the style of treebanks: *don't* is two words, *well-known* three.
 
 The rules are those of the English Web Treebank: clitics (``n't 's 'm 're 've 'll 'd``), punctuation and symbols are
-words of their own, and so are hyphens and slashes between words, but not behind a prefix (*non-stop*) or within
+words of their own, and so are hyphens and slashes between words, but not after a prefix (*non-stop*) or within
 numbers, dates, addresses and links; abbreviations keep their full stop.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 TITLES = "Mr Mrs Ms Dr Prof Rev Hon St Ft Mt Gen Col Lt Sgt Capt Maj Cmdr Sen Rep Reps Gov Pres Messrs No vs Attn"
-"""Abbreviations that end no sentence."""
+"""Abbreviations that never end a sentence."""
 OTHERS = (
     "Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun"
     " Inc Ltd Co Corp Jr Sr Bros etc al lb lbs oz ft approx dept est ext misc"
 )
-"""Abbreviations that may."""
+"""Abbreviations that may end a sentence."""
 PREFIXES = (
     "e non pre post anti pro ex co mid re semi multi over under un sub super inter intra counter quasi neo pseudo ultra"
     " bi tri self cyber psycho socio"
@@ -35,16 +35,16 @@ ENDINGS = "s m re ve ll d"
 NEGATED = "do does did is are was were have has had would could should wo ca ai"
 """Verbs before *nt* without an apostrophe."""
 UNITS = "am pm k m b bn mm ft lb lbs oz kg km cm min hr hrs"
-"""Cut off a number."""
+"""Units that are separated from a preceding number."""
 WORDS = {"cannot": 3, "gonna": 3, "gotta": 3, "wanna": 3, "dunno": 2}
-"""Words that are two, and where they are cut."""
+"""Words that are split in two, with the position of the split."""
 
 _APOSTROPHE = "['’`]"
 _LETTER = r"[^\W\d_]"
 _TOKEN = re.compile(
     rf"""
     (?:https?://|ftp://|www\.)[^\s<>"]*[\w/]             # links
-    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins within what was no address
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins inside another token
     | (?<![\w-])(?<![\w-]\.)[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
     | [:;=8][-o]?[()\[\]DPp](?!\w) | <3
     | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?![\w/])              # dates
@@ -55,7 +55,7 @@ _TOKEN = re.compile(
     | [A-Z]\.(?=\s+[A-Z])                                # initials
     | (?i:{"|".join(f"{word[:cut]}(?={word[cut:]}" + chr(92) + "b)" for word, cut in WORDS.items())})
     | (?i:{"|".join(NEGATED.split())})(?=(?i:nt)\b)
-    | (?<=\w)(?i:not|na|ta|nno|nt)\b                     # what follows one of those
+    | (?<=\w)(?i:not|na|ta|nno|nt)\b                     # the second part of those
     | [.]?\d+(?:[.,:]\d+)*(?=(?i:{"|".join(UNITS.split())})\b)
     | (?i:n{_APOSTROPHE}t)(?!\w)
     | {_APOSTROPHE}(?i:{"|".join(ENDINGS.split())})(?!\w)
@@ -75,15 +75,15 @@ _ENDS = re.compile(r"[.?!…]+|[:;=8][-o]?[()\[\]DPp]")
 
 
 class PlainSentence(NamedTuple):
-    """Words of a sentence, and its text.
+    """Words of a sentence and its text.
 
     Attributes
     ----------
     forms : tuple of str
     glued : tuple of bool
-        Whether no space follows each.
+        Whether no space follows each word.
     text : str
-        On one line.
+        Text on one line.
     """
 
     forms: tuple[str, ...]
@@ -91,7 +91,7 @@ class PlainSentence(NamedTuple):
     text: str
 
     def tree(self, number: int) -> Tree:
-        """Give the sentence, by its number, with nothing but words: heads are 0, all else is ``"_"``."""
+        """Return a tree with the words alone and heads of 0; ``number`` becomes its ``sent_id``."""
         none = ("_",) * len(self.forms)
         misc = tuple("SpaceAfter=No" if glued else "_" for glued in self.glued)
         heads = np.zeros(len(self.forms), np.int32)
@@ -100,13 +100,7 @@ class PlainSentence(NamedTuple):
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:
-    r"""Cut English text into sentences of words.
-
-    Parameters
-    ----------
-    text : str
-    by_line : bool
-        Whether each line ends a sentence; else an empty line does, and a single line end is a space.
+    """Split English text into sentences of words; sentences end at empty lines, or at each line if ``by_line``.
 
     Examples
     --------
@@ -115,48 +109,31 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
     """
     for block in re.split(r"\n" if by_line else r"\n\s*\n", text.replace("\r\n", "\n")):
         tokens: list[re.Match[str]] = []
-        said = False  # whether the last of them that is no quote ends a sentence
+        ended = False  # whether the last token, quotes aside, ends a sentence
         for token in _TOKEN.finditer(block):
-            if said and _begins(token, tokens[-1]):
+            if ended and _begins(token, tokens[-1]):
                 yield _sentence(block, tokens)
-                tokens, said = [], False
+                tokens, ended = [], False
             if token[0] not in _QUOTES:
-                said = _ENDS.fullmatch(token[0]) is not None
+                ended = _ENDS.fullmatch(token[0]) is not None
             tokens.append(token)
         if tokens:
             yield _sentence(block, tokens)
 
 
 def plain_trees(texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-    """Give the sentences of texts as trees without heads; see :func:`plain_sentences`.
-
-    Parameters
-    ----------
-    texts : iterable of str
-    by_line : bool
-    """
+    """Yield the sentences of texts as trees without heads; see :func:`plain_sentences`."""
     sentences = (sentence for text in texts for sentence in plain_sentences(text, by_line=by_line))
     return (sentence.tree(number) for number, sentence in enumerate(sentences, 1))
 
 
 def read_paragraphs(path: Path) -> Iterator[str]:
-    """Read the paragraphs of a text, which empty lines divide.
-
-    Parameters
-    ----------
-    path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """Yield the paragraphs of a text file, which empty lines separate."""
     return ("\n".join(lines) for _, lines in numbered_sentences(path))
 
 
 def _begins(token: re.Match[str], before: re.Match[str]) -> bool:
-    """Tell whether a token may begin a sentence: behind a space, and not in lower case."""
+    """Return whether a token may begin a sentence: it follows a space and is not in lower case."""
     return before.end() != token.start() and not token[0][0].islower() and token[0] not in _CLOSING
 
 

@@ -1,4 +1,4 @@
-"""Which words are predicates, and in which sense: a logistic regression on words, and the sense seen most often."""
+"""Predicate identification by logistic regression, with the most frequent sense."""
 
 from __future__ import annotations
 
@@ -21,47 +21,49 @@ if TYPE_CHECKING:
 
 
 class PredicateFinder(Model):
-    """Tells predicates from other words.
+    """Classifier that finds the predicates of a sentence.
 
     Parameters
     ----------
     C : float
-        Of the regression: the larger, the less its weights are held back.
+        Inverse regularization strength of the logistic regression.
 
     Attributes
     ----------
     features_ : dict of str to int
+        Ids of the features.
     weights_ : ndarray of shape (features,)
-        A word is a predicate if those of its features sum to more than 0.
+        Weights of the features. A word is a predicate if they sum to more than 0.
     senses_ : dict of str to str
-        The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
+        Most frequent sense of each lemma and part of speech; others get the lemma with ``.01``.
     """
 
     C: Positive = 1.0
 
     def fit(self, sentences: Sequence[Sentence]) -> Self:
-        """Learn from sentences that say which words are predicates; others are left out.
+        """Fit the classifier to sentences with annotated predicates; other sentences are ignored.
 
         Parameters
         ----------
         sentences : sequence of Sentence
+            Training sentences.
 
         Raises
         ------
         InputError
-            If no word, or each, is a predicate.
+            If no word, or every word, is a predicate.
         """
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
         self.check()
-        corpus = [sentence for sentence in sentences if sentence.told]
+        corpus = [sentence for sentence in sentences if sentence.annotated]
         rows = [row for sentence in corpus for row in word_features(sentence.tree)]
         places = [{proposition.place for proposition in sentence.propositions} for sentence in corpus]
         pairs = zip(corpus, places, strict=True)
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
-            raise InputError("to find predicates, some words must be predicates and others not")
+            raise InputError("no word, or every word, is a predicate; training needs both kinds")
         counts = Counter(feature for row in rows for feature in row if feature)
         names = (name for name, count in counts.items() if count > 1)
         known = {name: at for at, name in enumerate(names)}
@@ -69,7 +71,7 @@ class PredicateFinder(Model):
         line, column = np.nonzero(table >= 0)
         ones = np.ones(len(line), np.float32)
         X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
-        # The bias is a feature of each word and the intercept goes into it.
+        # Each word has the bias feature, which takes the intercept.
         fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
         weights = fitted.coef_[0].astype(np.float32)
         weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
@@ -77,12 +79,12 @@ class PredicateFinder(Model):
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
-        """Give the number, from 1, and the sense of each predicate.
+        """Return the number, from 1, and the sense of each predicate.
 
         Parameters
         ----------
         tree : Tree
-            With heads and relations.
+            Sentence with heads and relations.
         """
         table = coded(word_features(tree), self.features_)
         scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
@@ -92,7 +94,7 @@ class PredicateFinder(Model):
 
 
 def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
-    """Give the most frequent sense of each lemma and part of speech, the first by name of several."""
+    """Return the most frequent sense of each lemma and part of speech; ties go to the first in alphabetical order."""
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
         lemmas = lemmas_of(sentence.tree)

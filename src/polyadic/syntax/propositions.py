@@ -1,4 +1,4 @@
-"""Sentences with trees, predicates and the roles of their arguments: files of Universal Propositions, without loss."""
+"""Sentences with trees, predicates and semantic roles: lossless reading and writing of Universal Propositions."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from polyadic.syntax.trees import Path, Tree
 
 PREDICATE = "V"
-"""What the column of a predicate says at the predicate itself."""
+"""Label of the predicate itself in its column."""
 NONE = ("_", "")
 
 
 class Argument(NamedTuple):
-    """A word that plays a role.
+    """A word with a role.
 
     Attributes
     ----------
     place : int
         Number of the word, from 1.
     role : str
-        Such as ``"ARG0"`` or ``"ARGM-TMP"``.
+        Role such as ``"ARG0"`` or ``"ARGM-TMP"``.
     """
 
     place: int
@@ -41,13 +41,13 @@ class Proposition(NamedTuple):
     Attributes
     ----------
     place : int
-        Number of the word that is the predicate, from 1.
+        Number of the predicate's word, from 1.
     sense : str
-        Such as ``"come.03"``.
+        Sense such as ``"come.03"``.
     arguments : tuple of Argument
-        In the order of the words.
+        Arguments in the order of the words.
     marks : tuple of int
-        Words that the column calls ``V``: the predicate, or other words of it.
+        Words labelled ``V`` in the column: the predicate, or other words of it.
     """
 
     place: int
@@ -58,24 +58,25 @@ class Proposition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A tree and what is said in it.
+    """A dependency tree with its propositions.
 
     Attributes
     ----------
     tree : Tree
+        Dependency tree.
     propositions : tuple of Proposition
-        One per predicate, in the order of the words.
-    told : bool
-        Whether the file says which words are predicates, if only that there are none.
+        One proposition per predicate, in the order of the words.
+    annotated : bool
+        Whether the file marks predicates, or their absence.
     spare : tuple of str
-        What stands in further columns, ``"_"`` or nothing; if nothing is told, in all beyond the ten.
+        Contents of unused columns, ``"_"`` or empty; without annotation, of all columns after the tenth.
     tails : tuple of str
-        What stands beyond the ten columns of lines that are no words.
+        Contents after the tenth column in lines that are not words.
     """
 
     tree: Tree
     propositions: tuple[Proposition, ...]
-    told: bool = True
+    annotated: bool = True
     spare: tuple[str, ...] = ()
     tails: tuple[str, ...] = ()
 
@@ -83,14 +84,20 @@ class Sentence:
         return len(self.tree)
 
     def with_propositions(self, propositions: Sequence[Proposition]) -> Sentence:
-        """Give the same tree with other propositions, in the order of the words."""
+        """Return the same tree with other propositions, sorted by word.
+
+        Parameters
+        ----------
+        propositions : sequence of Proposition
+            New propositions.
+        """
         ordered = tuple(sorted(propositions, key=lambda p: p.place))
         empty = "\t".join(["", "_", *["_"] * len(ordered)])
-        return replace(self, propositions=ordered, told=True, spare=(), tails=(empty,) * len(self.tree.skipped))
+        return replace(self, propositions=ordered, annotated=True, spare=(), tails=(empty,) * len(self.tree.skipped))
 
     def conllu(self) -> str:
-        """Give the lines of the sentence as they stood, and the empty one after it."""
-        cells = [[*["_"] * (self.told + len(self.propositions)), *self.spare] for _ in range(len(self))]
+        """Return the lines of the sentence, with the empty line after it."""
+        cells = [[*["_"] * (self.annotated + len(self.propositions)), *self.spare] for _ in range(len(self))]
         for column, proposition in enumerate(self.propositions, 1):
             cells[proposition.place - 1][0] = proposition.sense
             for place, role in (*((mark, PREDICATE) for mark in proposition.marks), *proposition.arguments):
@@ -105,28 +112,33 @@ class Sentence:
 
 
 def with_trees(sentences: Iterable[Sentence], trees: Iterable[Tree]) -> list[Sentence]:
-    """Put other trees of the same words, such as a parser's, in place of those that sentences have."""
+    """Replace the trees of sentences by others of the same words, such as those of a parser."""
     return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
 def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
     r"""Read sentences with their predicates and arguments.
 
-    Beyond the ten columns of CoNLL-U, the eleventh tells the sense of each word that is a predicate, ``_`` if it is
-    none; then there is one column per predicate, in the order of the words, with the roles of its arguments. Files of
-    ten columns, and sentences where the eleventh is empty, do not say which words are predicates.
+    After the ten columns of CoNLL-U, the eleventh holds the sense of each predicate, or ``_``; then one column per
+    predicate, in the order of the words, holds the roles of its arguments. Predicates are unknown in files of ten
+    columns and in sentences whose eleventh column is empty.
 
     Parameters
     ----------
     path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
     heads : bool
-        As in :func:`~polyadic.syntax.trees.read_trees`.
+        Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
+
+    Yields
+    ------
+    Sentence
+        Each sentence.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is malformed: with the line, and what is wrong.
+        If the file cannot be read, or a line is malformed; the message names the line.
 
     References
     ----------
@@ -156,7 +168,7 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
 
 
 def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sentence:
-    """Put the columns beyond those of a tree together."""
+    """Parse the columns after those of a tree."""
     width = len(next(row for row in rows if row[0].isdecimal()))
     for at, row in enumerate(rows, start):
         if row[0].isdecimal() and len(row) != width:
@@ -165,13 +177,14 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
             )
     words = [(at, row[COLUMNS:]) for at, row in enumerate(rows, start) if row[0].isdecimal()]
     tails = tuple("".join(f"\t{cell}" for cell in row[COLUMNS:]) for row in rows if not row[0].isdecimal())
-    if not any(cell for _, cells in words for cell in cells):  # columns that are empty from top to bottom
-        return Sentence(tree, (), told=False, spare=("",) * (width - COLUMNS), tails=tails)
+    if not any(cell for _, cells in words for cell in cells):  # all columns are empty
+        return Sentence(tree, (), annotated=False, spare=("",) * (width - COLUMNS), tails=tails)
     predicates = [(place, cells[0]) for place, (_, cells) in enumerate(words, 1) if cells[0] not in NONE]
     columns = width - COLUMNS - 1
     if columns < len(predicates):
         raise InputError(
-            f"{path}, sentence from line {start}: {len(predicates)} predicates need a column each; got {columns}"
+            f"{path}, sentence from line {start}: each predicate needs a column of roles;"
+            f" predicates: {len(predicates)}, columns: {columns}"
         )
     _check_cells(words, len(predicates), path)
     propositions = []
@@ -183,13 +196,14 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
 
 
 def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path) -> None:
-    """Refuse roles of predicates that are not there, and empty cells where one of a predicate should be."""
+    """Raise InputError if there are roles of missing predicates, or an empty cell among those of a predicate."""
     spare = words[0][1][predicates + 1 :]
     for at, cells in words:
         if "" in cells[: predicates + 1]:
-            raise InputError(f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} is empty; `_` stands for none")
+            raise InputError(
+                f"{path}, line {at}: column {COLUMNS + 1 + cells.index('')} is empty; write `_` for no value"
+            )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: there are roles for more predicates than the {predicates} that column"
-                f" {COLUMNS + 1} names"
+                f"{path}, line {at}: there are roles for more predicates than column {COLUMNS + 1} marks ({predicates})"
             )

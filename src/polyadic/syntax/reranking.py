@@ -1,8 +1,8 @@
-"""Groups of candidate trees for a reranker: their features, what a choice costs, and the folder they are kept in.
+"""Training data of a reranker: features and costs of candidate trees, and their storage.
 
-A feature that has the same value for all candidates of a sentence tells nothing about which to choose, so of each
-feature its smallest value in the list is taken away. Only features that tell candidates of enough training sentences
-apart are kept (Charniak & Johnson 2005 ask for five).
+Only differences between the candidates of a sentence matter, so the smallest value of each feature in a list is
+subtracted. Features are kept if they distinguish candidates of enough training sentences (five in Charniak & Johnson
+2005).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 KIND, VERSION = "candidates", 1
 
 
-class Ranked(NamedTuple):
-    """Groups of candidates, and the brackets of each.
+class CandidateGroups(NamedTuple):
+    """Groups of candidates with the match counts of each candidate.
 
     Attributes
     ----------
     groups : Groups
-        With 1 - F of each candidate as its cost; of dependencies, the share of words with a wrong head.
-    counts : ndarray of int64 of shape (candidates, 5), of dependencies (candidates, 2)
-        ``bracket_score(counts[choice])`` of :mod:`polyadic.metrics.brackets` gives the figures of a corpus for whatever
-        is chosen; of dependencies they are words with the right head, and words.
+        Features and costs: 1 - F of each candidate, or for dependencies the share of words with a wrong head.
+    counts : ndarray of int64 of shape (candidates, 5), or (candidates, 2) for dependencies
+        Input of ``bracket_score(counts[choice])`` of :mod:`polyadic.metrics.brackets`; for dependencies the number of
+        words with the correct head, and of words.
     """
 
     groups: Groups
@@ -47,17 +47,17 @@ class Ranked(NamedTuple):
 
     @property
     def one_best(self) -> NDArray[np.int64]:
-        """The first candidate of each group: the parser's own choice."""
+        """First candidate of each group: the parser's own choice."""
         return self.groups.starts[:-1]
 
-    def only(self, groups: ArrayLike) -> Ranked:
-        """Give the groups of these numbers, in this order."""
+    def only(self, groups: ArrayLike) -> CandidateGroups:
+        """Return the groups with the given indices, in this order."""
         at = np.asarray(groups, np.int64)
         rows = [np.arange(self.groups.starts[group], self.groups.starts[group + 1]) for group in at.tolist()]
-        return Ranked(self.groups.only(at), self.counts[np.concatenate(rows)])
+        return CandidateGroups(self.groups.only(at), self.counts[np.concatenate(rows)])
 
-    def followed(self, *others: Ranked) -> Ranked:
-        """Put groups of the same features below one another."""
+    def concatenated(self, *others: CandidateGroups) -> CandidateGroups:
+        """Concatenate groups with the same features."""
         from scipy.sparse import vstack
 
         every = (self, *others)
@@ -67,60 +67,42 @@ class Ranked(NamedTuple):
             np.concatenate([each.groups.costs for each in every]),
             np.r_[0, np.cumsum(sizes)],
         )
-        return Ranked(groups, np.concatenate([each.counts for each in every]))
+        return CandidateGroups(groups, np.concatenate([each.counts for each in every]))
 
 
-class Listed(Protocol):
-    """The candidates of a sentence, of phrases or of dependencies: what is needed of them."""
+class CandidateList(Protocol):
+    """Protocol of the candidates of a sentence."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """What a figure of a corpus is made of, for each candidate."""
+        """Match counts of each candidate."""
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """What is lost if a candidate is chosen."""
+        """Cost of each candidate."""
 
     def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
-        """Give the numbers of the features of each candidate that are counted, and those that have values."""
+        """Return the ids of the counted features and the values of the real-valued features of each candidate."""
 
 
 def feature_groups(
-    training: Sequence[Listed], *others: Sequence[Listed], least: int = 5
-) -> tuple[list[Ranked], list[Feature]]:
-    """Make groups of lists.
+    training: Sequence[CandidateList], *others: Sequence[CandidateList], min_count: int = 5
+) -> tuple[list[CandidateGroups], list[Feature]]:
+    """Compute the features of candidate lists; those of the training lists define the feature set.
 
-    Parameters
-    ----------
-    training : sequence of Listed
-        Which features there are, these tell.
-    *others : sequence of Listed
-        Lists to choose settings by and to judge with, described by the same features.
-    least : int
-        Training sentences in which a feature must tell candidates apart.
-
-    Returns
-    -------
-    groups : list of Ranked
-        Of the training lists and of each of the others.
-    names : list of tuple
-        Of the features: the first is the parser's own score.
-
-    Raises
-    ------
-    InputError
-        If there are no training lists.
+    A feature is kept if it distinguishes candidates of at least ``min_count`` training sentences. The first feature is
+    the parser's own score.
     """
-    check_int("least", least, low=1)
+    check_int("min_count", min_count, low=1)
     if not training:
-        raise InputError("features need training lists")
+        raise InputError("there are no training lists")
     numbers: dict[Feature, int] = {SCORE: 0}
     rows = [
         _sentence(listed, lambda name: numbers.setdefault(name, len(numbers)))
         for listed in tracked(training, "features")
     ]
     telling = np.bincount(np.concatenate([np.unique(columns) for _, columns, _ in rows]), minlength=len(numbers))
-    kept = telling >= least
+    kept = telling >= min_count
     kept[0] = True
     names = [name for name, number in numbers.items() if kept[number]]
     places = np.cumsum(kept) - 1
@@ -135,48 +117,31 @@ def feature_groups(
 
 
 def narrowed(
-    training: Ranked, *others: Ranked, names: Sequence[Feature], least: int = 5
-) -> tuple[list[Ranked], list[Feature]]:
-    """Keep the features that tell candidates of enough training sentences apart, and the first in any case.
+    training: CandidateGroups, *others: CandidateGroups, names: Sequence[Feature], min_count: int = 5
+) -> tuple[list[CandidateGroups], list[Feature]]:
+    """Keep the features that distinguish candidates of enough training sentences, and always the first.
 
-    Of a part of the training sentences this gives the features that would have been found with that part alone, if
-    ``least`` is not below what it was then.
-
-    Parameters
-    ----------
-    training : Ranked
-        Which features are kept, these tell.
-    *others : Ranked
-        Groups with the same features.
-    names : sequence of tuple
-        Of the features.
-    least : int
-        Sentences in which a feature must tell candidates apart.
+    For a part of the training sentences this equals the features computed from that part alone, unless ``min_count`` is
+    lower than it was then.
     """
-    check_int("least", least, low=1)
+    check_int("min_count", min_count, low=1)
     X = training.groups.features
     group = np.repeat(np.arange(len(training.groups)), np.diff(training.groups.starts))
     pairs = np.unique(X.indices * np.int64(len(training.groups)) + np.repeat(group, np.diff(X.indptr)))
-    kept = np.bincount(pairs // len(training.groups), minlength=X.shape[1]) >= least
+    kept = np.bincount(pairs // len(training.groups), minlength=X.shape[1]) >= min_count
     kept[0] = True
     columns = np.flatnonzero(kept)
     parts = [
-        Ranked(Groups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
+        CandidateGroups(Groups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
         for part in (training, *others)
     ]
     return parts, [names[at] for at in columns.tolist()]
 
 
 def save_ranked(
-    path: str | os.PathLike[str], ranked: Ranked, names: Sequence[Feature], *, overwrite: bool = False
+    path: str | os.PathLike[str], ranked: CandidateGroups, names: Sequence[Feature], *, overwrite: bool = False
 ) -> None:
-    """Write groups and the names of their features into a folder, whole.
-
-    Raises
-    ------
-    InputError
-        If the folder exists and may not be replaced.
-    """
+    """Write groups and the names of their features into a folder, atomically."""
     from safetensors.numpy import save
 
     groups, counts = ranked
@@ -190,14 +155,8 @@ def save_ranked(
         write_meta(draft, KIND, VERSION, features=len(names), groups=len(groups))
 
 
-def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
-    """Read what :func:`save_ranked` wrote.
-
-    Raises
-    ------
-    InputError
-        If it is no such folder, or damaged.
-    """
+def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Feature]]:
+    """Read the groups that :func:`save_ranked` wrote."""
     from scipy.sparse import csr_array
 
     folder = Path(path)
@@ -205,25 +164,27 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
     check_whole(folder)
     with damage_told(folder):
         arrays = read_arrays(folder)
-        text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
+        text = (folder / "features.jsonl").read_text(
+            encoding="utf-8"
+        )  # splitlines would split at characters that words may contain
         names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]
         shape = len(arrays["indptr"]) - 1, len(names)
         indptr = arrays["indptr"]
         if len(arrays["data"]) <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)  # as wide as the indices, which would be widened to 64 bits beside it
+            indptr = indptr.astype(np.int32)  # otherwise scipy widens the indices to 64 bits
         features: csr_array = csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
-        features.check_format(full_check=True)  # products would read beyond the arrays
+        features.check_format(full_check=True)  # else products may read beyond the arrays
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
-            raise InputError("names, counts and features do not fit")
-        return Ranked(Groups(features, arrays["costs"], arrays["starts"]), counts), names
+            raise InputError("names, counts and features differ in length")
+        return CandidateGroups(Groups(features, arrays["costs"], arrays["starts"]), counts), names
 
 
-Cells = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
+SparseEntries = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
 
 
-def _sentence(listed: Listed, number: Callable[[Feature], int]) -> Cells:
-    """Give rows, columns and values of the features that differ between the candidates of a sentence."""
+def _sentence(listed: CandidateList, number: Callable[[Feature], int]) -> SparseEntries:
+    """Return rows, columns and values of the features that differ between the candidates of a sentence."""
     counted, dense = listed.describe(number)
     size = len(counted)
     rows = np.repeat(np.arange(size), [len(columns) for columns in counted])
@@ -238,20 +199,22 @@ def _sentence(listed: Listed, number: Callable[[Feature], int]) -> Cells:
     return _telling(rows, columns, values, size)
 
 
-def _telling(rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], size: int) -> Cells:
-    """Take from each feature its smallest value in the list, which is 0 unless all candidates have it."""
+def _telling(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], size: int
+) -> SparseEntries:
+    """Subtract the smallest value of each feature in the list, which is 0 unless all candidates have it."""
     order = np.argsort(columns, kind="stable")
     rows, columns, values = rows[order], columns[order], np.asarray(values, float)[order]
     starts = np.flatnonzero(np.diff(columns, prepend=-1))
     sizes = np.diff(starts, append=len(columns))
-    least = np.where(sizes == size, np.minimum.reduceat(values, starts), 0.0) if len(starts) else values
-    values = values - np.repeat(least, sizes)
+    smallest = np.where(sizes == size, np.minimum.reduceat(values, starts), 0.0) if len(starts) else values
+    values = values - np.repeat(smallest, sizes)
     kept = values != 0
     return rows[kept].astype(np.int32), columns[kept].astype(np.int32), values[kept].astype(np.float32)
 
 
-def _ranked(lists: Sequence[Listed], cells: Sequence[Cells], width: int) -> Ranked:
-    """Put the sentences below one another."""
+def _ranked(lists: Sequence[CandidateList], cells: Sequence[SparseEntries], width: int) -> CandidateGroups:
+    """Concatenate the features of sentences."""
     from scipy.sparse import csr_array
 
     starts = np.r_[0, np.cumsum([len(listed.counts) for listed in lists])].astype(np.int64)
@@ -259,4 +222,4 @@ def _ranked(lists: Sequence[Listed], cells: Sequence[Cells], width: int) -> Rank
     columns, values = (np.concatenate([cell[part] for cell in cells]) for part in (1, 2))
     features: csr_array = csr_array((values, (rows, columns)), shape=(int(starts[-1]), width))
     costs = np.concatenate([listed.costs for listed in lists])
-    return Ranked(Groups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))
+    return CandidateGroups(Groups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))

@@ -1,4 +1,4 @@
-"""What is told of a predicate, of a word that may be its argument, and of the path between them in the tree."""
+"""Features of a predicate, of a candidate argument, and of the path between them in the tree."""
 
 from __future__ import annotations
 
@@ -13,29 +13,19 @@ if TYPE_CHECKING:
     from polyadic.syntax.trees import Tree
 
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(TOKEN_FIXED, TOKEN_FIXED + 8)
-"""Places of features of a word after those of :func:`~polyadic.syntax.token_features.token_features`."""
+"""Columns of a word's features after those of :func:`~polyadic.syntax.token_features.token_features`."""
 FIXED = TOKEN_FIXED + 8
-"""Features of each word before those of its morphology."""
+"""Number of features of each word before those of its morphology."""
 ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
-"""Places of features of a path."""
+"""Columns of the features of a path."""
 FUNCTION = ("case", "mark")
-"""Relations of words that say how a phrase is tied to its clause."""
+"""Relations of function words that link a phrase to its clause."""
 CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compound", "aux", "cop", "conj")
-"""Relations, without subtypes, that make the frame of a predicate."""
+"""Relations, without subtypes, that make up the frame of a predicate."""
 
 
 def word_features(tree: Tree) -> list[list[str]]:
-    """Give a row for each word: those of a parser, and what its place in the tree says.
-
-    Parameters
-    ----------
-    tree : Tree
-        With heads and relations.
-
-    Returns
-    -------
-    list of list of str
-        Each of ``FIXED`` features, some empty, and those of morphology.
+    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology.
 
     Examples
     --------
@@ -71,19 +61,12 @@ def word_features(tree: Tree) -> list[list[str]]:
 
 
 def lemmas_of(tree: Tree) -> list[str]:
-    """Give the lemma of each word; where there is none, the word in small letters."""
+    """Return the lemma of each word, or its lower-cased form where there is none."""
     return [form.lower() if lemma == "_" else lemma for form, lemma in zip(tree.forms, tree.lemmas, strict=True)]
 
 
 def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list[str]]:
-    """Give a row for each of some words: the way from the predicate up, and down to the word.
-
-    Parameters
-    ----------
-    tree : Tree
-    predicate : int
-        Number of a word, from 1.
-    words : sequence of int
+    """Return for each word the features of the path from the predicate up and down to the word.
 
     Examples
     --------
@@ -118,13 +101,7 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
 
 
 def near_words(tree: Tree, predicate: int) -> list[int]:
-    """Give the words that may be arguments: those above the predicate, and all children of it and of those.
-
-    Parameters
-    ----------
-    tree : Tree
-    predicate : int
-        Number of a word, from 1; it is not among the words given.
+    """Return the candidate arguments: the ancestors of the predicate and the children of both.
 
     References
     ----------
@@ -138,7 +115,7 @@ def near_words(tree: Tree, predicate: int) -> list[int]:
 
 
 def _above(tree: Tree, word: int) -> list[int]:
-    """Give a word and those above it, up to 0."""
+    """Return a word and its ancestors, up to 0."""
     heads, way = tree.heads, [word]
     while way[-1]:
         way.append(int(heads[way[-1] - 1]))
@@ -151,5 +128,5 @@ def _plain(relation: str) -> str:
 
 def _passive(tree: Tree, word: int, below: Sequence[int]) -> bool:
     marked = "Voice=Pass" in tree.features[word] or any(":pass" in tree.relations[child] for child in below)
-    # A participle that stands below a noun by itself is passive: "the dog seen there".
+    # A participle that modifies a noun is passive: "the dog seen there".
     return marked or (tree.xpos[word] == "VBN" and _plain(tree.relations[word]) in {"acl", "amod"})

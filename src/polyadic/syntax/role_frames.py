@@ -1,4 +1,4 @@
-"""What semantic roles are learned from: numbers of features, triples of them, and frames of predicates."""
+"""Training data of semantic role labellers: feature ids, joined features and frames of predicates."""
 
 from __future__ import annotations
 
@@ -37,24 +37,18 @@ _TRIPLES = (
     *((t.POS, t.POS, f.PATH), (t.LEMMA, f.CASE, f.PATH), (f.VOICE, f.RELATION, f.SIDE), (_ANY, f.CASE, f.SIDE)),
 )
 TRIPLES = np.array(_TRIPLES)
-"""Features of the predicate, the word and the path that are joined, after Johansson (2009), with words of case."""
+"""Columns of predicate, word and path whose features are joined, after Johansson (2009), and the case of the word."""
 
 
 class Known(NamedTuple):
-    """Numbers of the features of words and of paths."""
+    """Ids of the features of words and of paths."""
 
     words: dict[str, int]
     paths: dict[str, int]
 
 
-def known_features(sentences: Iterable[Sentence], *, least: int) -> Known:
-    """Give numbers to features that predicates and arguments, and ways between them, have at least so many times.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
+    """Return ids of the features that occur at least ``min_count`` times in predicates, arguments and their paths."""
     words: Counter[str] = Counter()
     paths: Counter[str] = Counter()
     for sentence in sentences:
@@ -65,28 +59,17 @@ def known_features(sentences: Iterable[Sentence], *, least: int) -> Known:
             paths.update(
                 feature for row in f.path_features(sentence.tree, proposition.place, places) for feature in row
             )
-    kept = ((feature for feature, count in counts.items() if count >= least) for counts in (words, paths))
+    kept = ((feature for feature, count in counts.items() if count >= min_count) for counts in (words, paths))
     known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
     if not all(known):
-        raise InputError(f"no feature of words, or none of paths, is there {least} times or more; lower least")
+        raise InputError(f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count")
     return known
 
 
 def frames_of(
     tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
 ) -> Iterator[tuple[list[int], Frame]]:
-    """Give the words that may be arguments of each predicate, and its frame.
-
-    Parameters
-    ----------
-    tree : Tree
-    predicates : iterable of int
-        Numbers of words, from 1.
-    known : Known
-    near : bool
-        Whether to look at words near the predicate alone.
-    bits : int
-    """
+    """Yield the candidate arguments of each predicate, and its frame; words and predicates are numbered from 1."""
     table = coded(f.word_features(tree), known.words)
     for place in predicates:
         words = f.near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
@@ -98,7 +81,7 @@ def frames_of(
 
 
 def role_names(sentences: Iterable[Sentence]) -> list[str]:
-    """Give the roles of some sentences, sorted."""
+    """Return the names of the roles of some sentences, sorted."""
     propositions = (proposition for sentence in sentences for proposition in sentence.propositions)
     return sorted({role for proposition in propositions for _, role in proposition.arguments})
 
@@ -106,13 +89,7 @@ def role_names(sentences: Iterable[Sentence]) -> list[str]:
 def framed(
     sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
 ) -> list[tuple[Frame, NDArray[np.int64]]]:
-    """Give the frame of each predicate of some sentences, if it has words, and the roles of these.
-
-    Raises
-    ------
-    InputError
-        If none of the words plays a role.
-    """
+    """Return the frame of each predicate that has candidate arguments, and their roles."""
     number = {name: at for at, name in enumerate(names)}
     framed_roles = []
     for sentence in tracked(list(sentences), "reading frames"):
@@ -122,24 +99,18 @@ def framed(
             if words:
                 framed_roles.append((frame, roles_of(proposition, words, number)))
     if not any((roles >= 0).any() for _, roles in framed_roles):
-        where = "near their predicates" if near else "other than their predicates"
-        raise InputError(f"semantic roles are learned from arguments that are words {where}; there are none")
+        where = "near its predicate in the tree; set near=False" if near else "another word than its predicate"
+        raise InputError(f"no argument to learn from is {where}")
     return framed_roles
 
 
 def roles_of(proposition: Proposition, words: Sequence[int], number: dict[str, int]) -> NDArray[np.int64]:
-    """Give the number of the role of each word, minus one for none."""
+    """Return the index of the role of each word, -1 for none."""
     role_at = dict(proposition.arguments)
     return np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
 
 
 def check_sentences(sentences: Sequence[Sentence]) -> None:
-    """Refuse to learn from nothing.
-
-    Raises
-    ------
-    InputError
-        If no predicate has an argument.
-    """
+    """Raise InputError if no predicate has an argument."""
     if not any(proposition.arguments for sentence in sentences for proposition in sentence.propositions):
-        raise InputError("semantic roles are learned from predicates with arguments; there are none")
+        raise InputError("no predicate has arguments to learn semantic roles from")

@@ -1,11 +1,10 @@
-r"""What a model of semantic roles does once it is learned: choose the best roles for the words of predicates.
+r"""Base of semantic role labellers: the joint choice of the best roles for the words of a predicate.
 
-.. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that is played once}
+.. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that occurs once}
 
-The roles of a predicate are chosen together, where some are played once at most. A word that plays none scores that of
-none. For each word the best of none and of the roles that may be played again is found by itself; what a role that is
-played once adds to it is the weight of an edge between word and role, and a matching of the greatest weight gives the
-rest.
+Roles that may occur once are assigned jointly. For each word the best of no role and of the repeatable roles is found
+first; the gain of a unique role over it is the weight of an edge between word and role, and a maximum-weight matching
+gives the rest.
 """
 
 from __future__ import annotations
@@ -35,19 +34,20 @@ if TYPE_CHECKING:
 Bits = Annotated[int, Within(4, 30)]
 Once = Literal["core", "all", "none"]
 CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
-"""Names of roles that belong to a predicate, in the letters of either tradition."""
+"""Names of core roles, in both naming conventions."""
 
 
 class RoleLabels(Model, ABC):
-    """Roles for the predicates of sentences, by the scores of a model.
+    """Base of semantic role labellers.
 
     Attributes
     ----------
     known_ : Known
-        Numbers of features of words and of paths.
+        Ids of the features of words and of paths.
     roles_ : list of str
+        Names of the roles.
     predicates_ : PredicateFinder
-        Says which words are predicates, where nothing else does.
+        Classifier that finds predicates where they are not given.
     """
 
     _: KW_ONLY
@@ -60,16 +60,16 @@ class RoleLabels(Model, ABC):
     predicates_: PredicateFinder = learned()
 
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
-        """Give the words that may be arguments of a predicate, and the score of each role (column) for each.
+        """Return the candidate arguments of a predicate and the score of each role (column) for each of them (row).
 
-        A word plays none if no role scores above 0.
+        A word has no role if no score is above 0.
 
         Parameters
         ----------
         tree : Tree
-            With heads and relations.
+            Sentence with heads and relations.
         predicate : int
-            Number of a word, from 1.
+            Number of the predicate's word, from 1.
 
         Raises
         ------
@@ -81,14 +81,14 @@ class RoleLabels(Model, ABC):
         return words, self._scores(frame)
 
     def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
-        """Give the arguments of each of some predicates, in the order of the words.
+        """Return the arguments of each given predicate, in the order of the words.
 
         Parameters
         ----------
         tree : Tree
-            With heads and relations.
+            Sentence with heads and relations.
         predicates : iterable of int
-            Numbers of words, from 1.
+            Numbers of the predicates' words, from 1.
 
         Raises
         ------
@@ -107,17 +107,18 @@ class RoleLabels(Model, ABC):
         return result
 
     def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
-        """Give sentences with roles; those that they had are not looked at.
+        """Yield sentences with predicted roles; their own roles are ignored.
 
         Parameters
         ----------
         sentences : iterable of Sentence
+            Sentences with trees.
         find : bool
-            Whether to look for predicates too, and guess their senses. If not, they are those of the sentence; a
-            sentence that does not say which words are predicates is given back as it is.
+            Whether to predict predicates and senses as well. If not, those of the sentence are used, and a sentence
+            without annotated predicates is returned unchanged.
         """
         for sentence in sentences:
-            if not find and not sentence.told:
+            if not find and not sentence.annotated:
                 yield sentence
                 continue
             given = sentence.propositions
@@ -126,15 +127,15 @@ class RoleLabels(Model, ABC):
                     Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
                 )
             labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
-            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, labelled, strict=True)])
+            yield sentence.with_propositions([_with_arguments(*pair) for pair in zip(given, labelled, strict=True)])
 
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
-        """Give the score of each role for each word of a frame; that of none is 0."""
+        """Return the score of each role for each word of a frame, relative to no role."""
 
 
-def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Give a predicate other arguments; a word that is one no longer counts as part of the predicate."""
+def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
+    """Replace the arguments of a proposition; an argument no longer counts as part of the predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(
         arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
@@ -143,11 +144,11 @@ def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Propo
 
 def _check_place(tree: Tree, predicate: int) -> None:
     if not 1 <= predicate <= len(tree):
-        raise InputError(f"a predicate is a word of the sentence, from 1 to {len(tree)}; got {predicate!r}")
+        raise InputError(f"a predicate must be a word number from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
-    """Tell which roles are played by one word at most: those of the predicate itself, all, or none.
+    """Return which roles at most one word may have: core roles, all or none.
 
     Examples
     --------
@@ -160,14 +161,9 @@ def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
 def best_roles(
     scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Give the role of each word in the choice of the highest score, minus one for none.
+    """Return the role of each word in the best assignment; -1 is no role.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, roles)
-    none : ndarray of shape (n,), optional
-        Scores of playing none; 0 by default.
-    once : ndarray of bool of shape (roles,)
+    ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
 
     References
     ----------

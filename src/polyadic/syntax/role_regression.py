@@ -1,4 +1,4 @@
-r"""Semantic roles by multinomial logistic regression on the joined features of predicate, word and path.
+r"""Semantic role labelling by multinomial logistic regression on joined features of predicate, word and path.
 
 .. math:: s(p, a, r) = \log \frac{P(r \mid p, a)}{P(\text{none} \mid p, a)}
 """
@@ -24,56 +24,60 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_tensor import Frame
 
-NEVER = -50.0
-"""Logit of a role that no word near a predicate plays; finite, for the sake of sums."""
+UNSEEN_LOGIT = -50.0
+"""Logit of a role that no candidate word has in training; finite, so that sums are defined."""
 
 
 class RoleRegression(RoleLabels):
-    """A role, or none, for each word by itself; then the best choice in which core roles are played once.
+    """Semantic role labeller by logistic regression, followed by a joint choice with at most one word per core role.
 
-    It sees what the sparse part of :class:`~polyadic.syntax.semantic_roles.SemanticRoles` sees, and is what that
-    model is compared with.
+    It uses the sparse features of :class:`~polyadic.syntax.semantic_roles.SemanticRoles` and is its baseline.
 
     Parameters
     ----------
     C : float
-        The larger, the less weights are held back.
-    least : int
-        Words, of those that may be arguments, that must have a joined feature for it to count.
+        Inverse regularization strength of the regression.
+    min_count : int
+        Minimum number of candidate words that have a joined feature.
     max_iter : int
-        Steps of L-BFGS.
-    near, once, bits
-        As in :class:`~polyadic.syntax.semantic_roles.SemanticRoles`.
+        Maximum number of L-BFGS iterations.
+    near : bool
+        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
+    once : {"core", "all", "none"}
+        Roles that at most one word per predicate may have: core roles, all roles or none.
+    bits : int
+        Base-2 logarithm of the number of hashed features.
 
     Attributes
     ----------
-    weights_ : ndarray of shape (columns, roles + 1)
-        The first column of none.
+    weights_ : ndarray of shape (columns + 1, roles + 1)
+        Weights of the features; the last row is the bias, the first column is the absence of a role.
     columns_ : ndarray of shape (columns,)
-        Cells of the joined features that count; the last row of the weights is the bias.
+        Hashed features that are used.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
     """
 
     C: Positive = 1.0
     _: KW_ONLY
-    least: Count = 2
+    min_count: Count = 2
     max_iter: Count = 100
     near: bool = True
     once: Once = "core"
     bits: Bits = 20
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Learn from sentences with roles.
+        """Fit the regression to sentences with roles.
 
         Parameters
         ----------
         sentences : iterable of Sentence
+            Training sentences with trees, predicates and arguments.
 
         Raises
         ------
         InputError
-            If no predicate has arguments that may be found, or a parameter is out of range.
+            If no predicate has an argument among its candidate words, or a parameter is out of range.
         """
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
@@ -82,14 +86,14 @@ class RoleRegression(RoleLabels):
         corpus = list(sentences)
         check_sentences(corpus)
         finder = PredicateFinder().fit(corpus)
-        known, names = known_features(corpus, least=1), role_names(corpus)
+        known, names = known_features(corpus, min_count=1), role_names(corpus)
         frames = framed(corpus, known, names, near=self.near, bits=self.bits)
         cells = np.concatenate([frame.cells for frame, _ in frames])
         line, column = np.nonzero(cells >= 0)
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
-        kept = count >= self.least
+        kept = count >= self.min_count
         if not kept.any():
-            raise InputError(f"no joined feature is there {self.least} times or more; lower least")
+            raise InputError(f"no joined feature occurs at least {self.min_count} times; lower min_count")
         renumbered = np.cumsum(kept) - 1
         inside = kept[place]
         data = (np.ones(inside.sum(), np.float32), (line[inside], renumbered[place[inside]]))
@@ -97,10 +101,10 @@ class RoleRegression(RoleLabels):
         y = np.concatenate([roles for _, roles in frames])
         fitted = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=1e-3).fit(X, y)
         weights = np.zeros((X.shape[1] + 1, len(names) + 1))
-        weights[-1] = NEVER
+        weights[-1] = UNSEEN_LOGIT
         seen = fitted.classes_ + 1
         weights[-1, seen] = 0
-        own = seen[-len(fitted.coef_) :]  # of two classes the second alone has weights
+        own = seen[-len(fitted.coef_) :]  # with two classes only the second has weights
         weights[:-1, own], weights[-1, own] = fitted.coef_.T, fitted.intercept_
         self.known_, self.roles_, self.predicates_ = known, names, finder
         self.columns_, self.weights_ = columns[kept], weights

@@ -1,18 +1,18 @@
-r"""Learning to score the roles of words for a predicate: passive-aggressive steps of all parts at once.
+r"""Passive-aggressive learning of semantic role scores.
 
 .. math:: s(p, a, r) = \gamma \, (\theta \cdot \phi(p, a) + \theta_r \cdot \phi(p, a))
           + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
 
-The roles that the model would choose if mistakes earned their cost are compared with the right ones:
+The cost-augmented best roles are compared with the correct ones:
 
 .. math:: \text{loss} = \text{cost}(\hat y) + s(\hat y) - s(y), \qquad \hat y = \arg\max_{y'} s(y') + \text{cost}(y')
 
-and theta, P, Q, R and S move together, so far that the loss is gone to first order, and at most ``C`` times:
+theta, P, Q, R and S are updated together with a step size that removes the loss to first order, at most ``C``:
 
 .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
           + (1 - \gamma)^2 (\|\partial P\|^2 + \|\partial Q\|^2 + \|\partial R\|^2 + \|\partial S\|^2)}\Big)
 
-The parts used in the end are means of each part by itself, as in :mod:`polyadic.syntax.arc_tensor`.
+The final parameters are averages of each factor by itself, as in :mod:`polyadic.syntax.arc_tensor`.
 
 References
 ----------
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
 
 
 class RoleParts(NamedTuple):
-    """What roles are scored with, of float32; or, of float64, sums that make its mean.
+    """Parameters of the role scores (float32), or their running sums for averaging (float64).
 
     Attributes
     ----------
     theta : ndarray of shape (cells + roles + 1,)
-        Weights of hashed features: of any role, and of each.
+        Hashed weights, shared by all roles and per role.
     P, Q : ndarray of shape (features, K)
-        Of predicates and of words.
+        Factors of predicates and of words.
     R : ndarray of shape (path features, K)
+        Factor of paths.
     S : ndarray of shape (roles + 1, K)
-        Of any role, and of each.
+        Factor of roles; row 0 is shared by all roles.
     """
 
     theta: NDArray[Any]
@@ -59,12 +60,11 @@ class RoleParts(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A predicate and the words that may be its arguments.
+    """A predicate and its candidate arguments, as feature ids with -1 for a missing feature.
 
     Attributes
     ----------
     predicate : ndarray of int32 of shape (1, word features)
-        Numbers of features; minus one where there is none.
     words : ndarray of int32 of shape (n, word features)
     paths : ndarray of int32 of shape (n, path features)
     cells : ndarray of int32 of shape (n, pairs)
@@ -78,7 +78,7 @@ class Frame(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What mistakes cost: an argument too many, one with the wrong role, one too few."""
+    """Costs of a spurious argument, a wrong role and a missed argument."""
 
     extra: float = 1.0
     wrong: float = 1.0
@@ -86,22 +86,14 @@ class Costs(NamedTuple):
 
 
 class RoleScores(NamedTuple):
-    """Scores of roles (columns) for words (rows), and the sums of rows of P, Q and R that they are made of."""
+    """Scores of shape (words, roles), and the feature sums of P, Q and R from which they are computed."""
 
     scores: NDArray[np.float64]
     sums: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 
 
 def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
-    """Give the score of each role for each word of a frame.
-
-    Parameters
-    ----------
-    frame : Frame
-    parts : RoleParts
-    gamma : float
-        Of 0 the tensor alone, of 1 no tensor.
-    """
+    """Return the score of each role for each word of a frame."""
     roles = len(parts.S) - 1
     scores = np.zeros((len(frame.words), roles))
     if gamma > 0:
@@ -114,22 +106,20 @@ def score_roles(frame: Frame, parts: RoleParts, *, gamma: float) -> RoleScores:
 
 
 def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
-    """Give the score of a choice of roles, minus one for none, which scores nothing."""
+    """Return the total score of an assignment of roles; -1 means no role and scores 0."""
     chosen = np.flatnonzero(roles >= 0)
     return float(scores[chosen, roles[chosen]].sum())
 
 
 class RoleLearner:
-    """Parts on their way, and the sums that make their means.
+    """Parameters during learning, with the running sums for averaging.
 
     Parameters
     ----------
     parts : RoleParts
-        Changed in place.
-    gamma, C : float
-    costs : Costs
+        Updated in place.
     decode : callable
-        Gives the best roles of words for their scores and the score of none.
+        Maps role scores and the scores of no role to the best roles.
     """
 
     def __init__(self, parts: RoleParts, *, gamma: float, C: float, costs: Costs, decode: Decoder) -> None:
@@ -142,7 +132,7 @@ class RoleLearner:
         self._sums = RoleParts(*(np.zeros(part.shape) for part in parts))
 
     def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-        """Take one step for a predicate; gives the roles that were compared, and the loss."""
+        """Update on one predicate; return the predicted roles and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
         predicted, loss = self.worst(scored.scores, roles)
         self.clock += 1
@@ -152,24 +142,24 @@ class RoleLearner:
         return predicted, 0.0
 
     def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-        """Give the choice that scores and costs the most together, and how far it is above the right one."""
+        """Return the roles with the highest sum of score and cost, and their margin over the correct roles."""
         cost, none = self._costs(roles)
         predicted = self.decode(scores + cost, none)
         paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
     def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
-        """Give the mean loss of predicates with these roles where nothing has a weight."""
+        """Return the mean loss of predicates under zero weights."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
 
     def mean(self) -> RoleParts:
-        """Give the mean of the parts at the start and after each predicate."""
+        """Return the mean of the parameters at the start and after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
     def _costs(self, roles: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the cost of each role for each word, and that of none."""
+        """Return the cost of each role for each word, and that of no role."""
         known = roles >= 0
         cost = np.repeat(np.where(known, self.costs.wrong, self.costs.extra)[:, None], len(self.parts.S) - 1, axis=1)
         cost[known, roles[known]] = 0
@@ -178,7 +168,7 @@ class RoleLearner:
     def _step(
         self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], predicted: NDArray[np.int64], loss: float
     ) -> None:
-        """Move all parts at once."""
+        """Update all parameters together."""
         moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
         if norm <= 0:
@@ -198,16 +188,9 @@ def role_gradient(
     predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """Give the gradient of the score of some roles minus that of others: for each part, rows and their gradients.
+    """Return rows and gradients, per parameter, of the score of ``roles`` minus that of ``predicted``.
 
-    Parameters
-    ----------
-    frame, parts, gamma
-        As in :func:`score_roles`.
-    scored : RoleScores
-        With these parts.
-    roles, predicted : ndarray of int of shape (n,)
-        Minus one for none.
+    Roles are integer arrays of shape (n,), with -1 for no role.
     """
     sides = [
         (np.flatnonzero((side != other) & (side >= 0)), side)
@@ -237,7 +220,7 @@ def role_gradient(
 
 
 def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Add a row for each number of a line of a table, equal numbers together; minus one is none."""
+    """Sum rows by the ids in a table, which has one line of ids per row; -1 is skipped."""
     flat = table.ravel()
     keep = np.flatnonzero(flat >= 0)
     at, place = np.unique(flat[keep], return_inverse=True)
@@ -245,5 +228,5 @@ def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64
 
 
 def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Add the rows of a factor that each line of a table names; minus one is none."""
+    """Sum the rows of a factor named by each line of a table; -1 is skipped."""
     return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))

@@ -1,11 +1,11 @@
-r"""Semantic roles scored by a tensor of four ways: features of the predicate, of the word, of their path, and the role.
+r"""Semantic role labelling with a four-way tensor over features of predicate, word, path and role.
 
 .. math:: s(p, a, r) = \gamma \, (\theta \cdot \phi(p, a) + \theta_r \cdot \phi(p, a))
           + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
 
-The sum over k is a tensor times all combinations of features, most of which were never seen; the sparse part has a
-weight for each of some combinations. The roles of a predicate are chosen together, since no two words play the same
-core role (:mod:`~polyadic.syntax.role_labels`).
+The sum over k scores all combinations of features, including unseen ones; the sparse part has a weight for each of some
+combinations. The roles of a predicate are predicted jointly, because two words never have the same core role
+(:mod:`~polyadic.syntax.role_labels`).
 """
 
 from __future__ import annotations
@@ -34,51 +34,52 @@ if TYPE_CHECKING:
     from polyadic.syntax.role_frames import Known
     from polyadic.syntax.role_tensor import Frame
 
-ROUNDS = 10
-"""Of the power method for each component: as good to start from as fifty."""
+POWER_ITERATIONS = 10
+"""Iterations of the power method per component: as good a start as fifty."""
 
 
 class SemanticRoles(RoleLabels):
-    r"""Roles of the arguments of predicates, by a tensor of low rank and sparse features.
+    """Semantic role labeller with a low-rank tensor and sparse features.
 
-    Sentences need trees: of a treebank or of a parser. Which words are predicates may be given; a classifier that is
-    learned too says so elsewhere.
+    Sentences need dependency trees, from a treebank or a parser. Predicates may be given; otherwise a classifier, which
+    is fitted too, finds them.
 
     Parameters
     ----------
     rank : int
-        :math:`K`.
+        Rank :math:`K` of the tensor.
     gamma : float
-        Share of the sparse part, from 0, the tensor alone, to 1, no tensor.
+        Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
     C : float
-        Of a step, at most.
+        Maximum step size of the passive-aggressive updates.
     max_iter : int
-        Passes over the predicates.
+        Number of passes over the predicates.
     init : {"power", "random"}
-        Where the tensor starts: near the weights that the sparse part learns in one pass
-        (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), or at small random numbers.
+        Initial values of the tensor. ``"power"`` starts from an approximation of the weights that the sparse part
+        learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
+        numbers.
     costs : (float, float, float)
-        Of an argument too many, one with the wrong role, and one too few.
+        Training costs of a spurious argument, a wrong role and a missed argument.
     near : bool
-        Whether only words above the predicate, and children of it and of those, may be arguments; or all words.
+        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
     once : {"core", "all", "none"}
-        Which roles are played by one word at most.
+        Roles that at most one word per predicate may have: core roles, all roles or none.
     averaged : bool
-        Whether each part is the mean over the passes. It is a mean of factors, not of scores.
-    least : int
-        Times that predicates and arguments must have a feature for it to be known.
+        Whether to average the parameters over the passes. The factors are averaged one by one, not their scores.
+    min_count : int
+        Minimum number of occurrences of a feature among predicates and arguments.
     bits : int
-        There are :math:`2^\text{bits}` weights of hashed features; 4,000 predicates use a quarter of those of 20 bits.
+        Base-2 logarithm of the number of hashed weights. With 20 bits, 4,000 predicates use a quarter of them.
     seed : int, optional
-        Of the order of the predicates, and of a random start.
+        Seed of the order of the predicates and of a random start.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
-        predicate, before the step that it leads to.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
+        loss of a predicate before its update.
 
     Attributes
     ----------
     parts_ : RoleParts
-        theta, P, Q, R and S.
+        Parameters theta, P, Q, R and S.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
     result_, history_, n_iter_, converged_, interrupted_
@@ -111,34 +112,35 @@ class SemanticRoles(RoleLabels):
     near: bool = True
     once: Once = "core"
     averaged: bool = True
-    least: Count = 1
+    min_count: Count = 1
     bits: Bits = 20
     seed: Seed = 0
     callback: Callback = None
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Learn from sentences with roles.
+        """Fit the labeller to sentences with roles.
 
         Parameters
         ----------
         sentences : iterable of Sentence
+            Training sentences with trees, predicates and arguments.
 
         Raises
         ------
         InputError
-            If no predicate has arguments that may be found, or a parameter is out of range.
+            If no predicate has an argument among its candidate words, or a parameter is out of range.
         """
         self.check()
         corpus = list(sentences)
         check_sentences(corpus)
-        known, names = known_features(corpus, least=self.least), role_names(corpus)
+        known, names = known_features(corpus, min_count=self.min_count), role_names(corpus)
         finder = PredicateFinder().fit(corpus)
         parts = self._keep(run(self._epochs(corpus, known, names), max_iter=self.max_iter, callback=self.callback))
         self.known_, self.roles_, self.predicates_, self.parts_ = known, names, finder, RoleParts(*parts)
         return self
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
-        """Yield the parts after each pass, and the mean loss in it; first the start, with the loss of no weights."""
+        """Yield the initial parameters with the loss of zero weights, then those after each pass."""
         rng = np.random.default_rng(self.seed)
         frames = framed(sentences, known, names, near=self.near, bits=self.bits)
         once, costs = played_once(names, self.once), Costs(*self.costs)
@@ -163,7 +165,7 @@ class SemanticRoles(RoleLabels):
 
 
 def random_parts(known: Known, roles: int, rank: int, *, bits: int, rng: np.random.Generator) -> RoleParts:
-    """Give weights of zero and small random factors."""
+    """Return zero weights and small random factors."""
     sizes = (len(known.words), len(known.words), len(known.paths), roles + 1)
     draw = [rng.normal(scale=0.1, size=(size, rank)).astype(np.float32) for size in sizes]
     return RoleParts(np.zeros((1 << bits) + roles + 1, np.float32), *draw)
@@ -174,19 +176,11 @@ def power_parts(
     learner: RoleLearner,
     *,
     rng: np.random.Generator,
-    max_iter: int = ROUNDS,
+    max_iter: int = POWER_ITERATIONS,
 ) -> RoleParts:
-    """Learn the sparse part alone for one epoch and put its weights into a tensor of low rank; theta is zero again.
+    """Learn sparse weights for one pass and return their low-rank approximation, with theta zero.
 
-    Parameters
-    ----------
-    frames : sequence of (Frame, roles)
-    learner : RoleLearner
-        With gamma 1; its parts have the sizes wanted.
-    rng : numpy.random.Generator
-        Of the order of the predicates.
-    max_iter : int
-        Rounds of the power method for each component.
+    ``learner`` must have gamma 1 and parameters of the wanted sizes.
     """
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
@@ -208,13 +202,9 @@ def power_parts(
 def tensor_cells(
     frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Give the joined features of the arguments of a frame as cells of a tensor, and their weights.
+    """Return the joined features of the arguments of a frame as tensor cells, and their weights.
 
-    Returns
-    -------
-    cells : ndarray of shape (cells, 4)
-        Feature of the predicate, of the word, of the path, and 0 for any role or 1 + its number.
-    values : ndarray of shape (cells,)
+    Cells have shape (cells, 4): ids of the features of predicate, word and path, and 0 for any role or 1 + role.
     """
     words = np.flatnonzero(roles >= 0)
     begin = frame.cells[words]

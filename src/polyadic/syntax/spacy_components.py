@@ -1,15 +1,15 @@
-"""A tagger and a parser as components of a spaCy pipeline: its tokens, told by models of this library.
+"""A tagger and a parser as components of a spaCy pipeline.
 
-Entry points of the package name them, so that spaCy finds them without an import:
+Entry points of the package register them, so spaCy finds them without an import:
 
     nlp = spacy.blank("en")
     nlp.add_pipe("polyadic_tagger", config={"model": "tagger"})
     nlp.add_pipe("polyadic_parser", config={"model": "parser"})
 
-Tokens are those of spaCy's tokenizer, one word each: what a treebank writes as one token of several words (French *du*)
-is one word here. Tokens of blanks are no words; they get the tag ``_SP`` and hang on the word before them, as spaCy has
-it. In spaCy a sentence is a tree, so one with several roots becomes several. ``nlp.to_disk`` writes the models with the
-pipeline, in their own folders; ``nlp.to_bytes`` writes where they lie. They are learned here, not by ``nlp.update``.
+Tokens are those of spaCy's tokenizer, one word each; multiword tokens of a treebank (French *du*) are one word here.
+Whitespace tokens are not words: they get the tag ``_SP`` and depend on the previous word, as in spaCy. A sentence with
+several roots becomes several sentences, since spaCy requires one tree per sentence. ``nlp.to_disk`` saves the models
+with the pipeline; ``nlp.to_bytes`` saves only their paths. ``nlp.update`` does not train them.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 class PipelineComponent(ABC):
-    """What a pipeline calls for each text: a subclass says what its model tells, and which models it takes.
+    """Base of the pipeline components.
 
     Parameters
     ----------
     model : str, optional
-        The folder of a model, read when it is first needed: a pipeline that was saved brings its own.
+        Folder of a model, read on first use. A saved pipeline brings its own.
     language : str
-        By whose rules sentences end, if nothing before has said where they begin.
+        Language of the sentence splitter, used if sentence boundaries are not set.
 
     Raises
     ------
     InputError
-        When a text comes and there is no model, or not one that is taken.
+        If a text is processed and there is no model, or one of the wrong type.
     """
 
     def __init__(self, model: str | None, *, language: str) -> None:
@@ -52,48 +52,49 @@ class PipelineComponent(ABC):
 
     @property
     def model(self) -> Any:
-        """The model, None until it is needed; one that was just fitted may be put here."""
-        return self._model  # spaCy looks at it when the component is made
+        """Model of the component, None until first use. A fitted model may be assigned."""
+        return self._model  # spaCy reads it when it creates the component
 
     @model.setter
     def model(self, model: Any) -> None:
         """Put a model here."""
-        if not isinstance(model, self._kinds()):
-            raise InputError(f"a {type(self).__name__} takes no {type(model).__name__}")
+        if not isinstance(model, self._model_classes()):
+            names = " or ".join(kind.__name__ for kind in self._model_classes())
+            raise InputError(f"the model must be a {names}; got a {type(model).__name__}")
         self._model = model
 
     def _read(self) -> Any:
-        """Give the model, read from its folder if it was not yet."""
+        """Return the model, loading it on first use."""
         if self._model is None:
             if self.path is None:
-                raise InputError('there is no model: name its folder, add_pipe(..., config={"model": "folder"})')
+                raise InputError('no model is set; pass its folder: add_pipe(..., config={"model": "folder"})')
             self.from_disk(self.path)
         return self._model
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write the model into a folder of the pipeline; ``exclude`` is for spaCy alone."""
+        """Save the model into a folder of the pipeline; ``exclude`` is ignored."""
         del exclude
         self._read().save(path, overwrite=True)
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
-        """Read the model from a folder."""
+        """Load the model from a folder; ``exclude`` is ignored."""
         from polyadic.core.serialization import load
 
         del exclude
-        self._model = load(path, self._kinds())
+        self._model = load(path, self._model_classes())
         return self
 
     def __call__(self, doc: Any) -> Any:
-        """Tell of the words of a ``Doc``, and give it back."""
+        """Annotate a ``Doc`` and return it."""
         from polyadic.syntax.spacy_parsing import word_tree
 
         self._begin_sentences(doc)
         sentences = [sentence for sentence in map(_words, doc.sents) if sentence]
-        self._write(doc, sentences, self._told(map(word_tree, sentences)))
+        self._write(doc, sentences, self._annotated(map(word_tree, sentences)))
         return doc
 
     def _begin_sentences(self, doc: Any) -> None:
-        """Mark where sentences begin, unless that is known; blanks begin none but the first."""
+        """Set sentence boundaries unless they are set; no whitespace token but the first begins a sentence."""
         from polyadic.text.languages import sentences
 
         if len(doc) < 2 or doc.has_annotation("SENT_START"):
@@ -106,47 +107,47 @@ class PipelineComponent(ABC):
             token.is_sent_start = token.i in first
 
     @abstractmethod
-    def _kinds(self) -> tuple[type[Any], ...]:
-        """Give the kinds of models that are taken."""
+    def _model_classes(self) -> tuple[type[Any], ...]:
+        """Return the accepted model classes."""
 
     @abstractmethod
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        """Give the sentences with what the model says of them."""
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        """Yield the sentences annotated by the model."""
 
     @abstractmethod
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
-        """Write it to the tokens."""
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
+        """Write the annotations to the tokens."""
 
 
 class TaggerComponent(PipelineComponent):
-    """Fills ``tag_``, ``pos_``, ``lemma_`` and ``morph``, by a :class:`~polyadic.TextTagger`.
+    """Sets ``tag_``, ``pos_``, ``lemma_`` and ``morph`` with a :class:`~polyadic.TextTagger`.
 
-    Where the treebank has no tags of its own, the universal ones are ``tag_`` too; ``pos_`` holds universal ones alone.
-    A :class:`~polyadic.SequenceTagger` that was learned from words (:func:`~polyadic.tag_features`) fills ``tag_``.
+    If the treebank has no tags of its own, ``tag_`` holds the universal ones; ``pos_`` holds universal tags only. A
+    :class:`~polyadic.SequenceTagger` trained on words (:func:`~polyadic.tag_features`) sets ``tag_``.
     """
 
-    def _kinds(self) -> tuple[type[Any], ...]:
+    def _model_classes(self) -> tuple[type[Any], ...]:
         from polyadic.sequences.sequence_tagger import SequenceTagger
         from polyadic.syntax.text_tagger import TextTagger
 
         return TextTagger, SequenceTagger
 
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
         from polyadic.syntax.tag_features import need_tags, tag_features
 
         if hasattr(model := self._read(), "annotate"):
             yield from model.annotate(trees)
             return
         if need_tags(model.features_):
-            raise InputError("the tagger needs parts of speech; take one that was learned from words alone")
+            raise InputError("the tagger was trained with parts of speech as input; use one trained on words alone")
         for tree in trees:
             [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))
 
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         from spacy.parts_of_speech import IDS
 
-        for words, tree in zip(sentences, told, strict=True):
+        for words, tree in zip(sentences, annotated, strict=True):
             for word, lemma, *tags in zip(words, tree.lemmas, tree.xpos, tree.upos, tree.features, strict=True):
                 xpos, upos, features = ("" if tag == "_" else tag for tag in tags)
                 word.tag_ = xpos or upos
@@ -159,24 +160,24 @@ class TaggerComponent(PipelineComponent):
 
 
 class ParserComponent(PipelineComponent):
-    """Fills ``head`` and ``dep_``, by a :class:`~polyadic.LowRankParser` or one of higher order.
+    """Sets ``head`` and ``dep_`` with a :class:`~polyadic.LowRankParser` or :class:`~polyadic.HigherOrderParser`.
 
-    Parts of speech, lemmas and morphology are those that the tokens have: the tagger comes first.
+    It reads parts of speech, lemmas and morphology from the tokens, so a tagger must come first.
     """
 
-    def _kinds(self) -> tuple[type[Any], ...]:
+    def _model_classes(self) -> tuple[type[Any], ...]:
         from polyadic.syntax.low_rank_parser import LowRankParser
 
         return (LowRankParser,)
 
-    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        told: Iterator[Tree] = self._read().annotate(trees)
-        return told
+    def _annotated(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        annotated: Iterator[Tree] = self._read().annotate(trees)
+        return annotated
 
-    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+    def _write(self, doc: Any, sentences: list[list[Any]], annotated: Iterator[Tree]) -> None:
         heads = np.arange(len(doc))
         relations = ["ROOT"] * len(doc)
-        for words, tree in zip(sentences, told, strict=True):
+        for words, tree in zip(sentences, annotated, strict=True):
             for word, head, relation in zip(words, tree.heads.tolist(), tree.relations, strict=True):
                 if head:
                     heads[word.i] = words[head - 1].i
@@ -196,17 +197,17 @@ def _words(tokens: Iterable[Any]) -> list[Any]:
     return [token for token in tokens if not token.is_space]
 
 
-def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy gives the name
-    """Make the component ``polyadic_tagger`` of a pipeline."""
+def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy passes the name
+    """Create the pipeline component ``polyadic_tagger``."""
     return TaggerComponent(model, language=nlp.lang)
 
 
 def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # noqa: ARG001 # as above
-    """Make the component ``polyadic_parser`` of a pipeline."""
+    """Create the pipeline component ``polyadic_parser``."""
     return ParserComponent(model, language=nlp.lang)
 
 
-with contextlib.suppress(ImportError):  # there are no pipelines without spaCy, so nobody asks for components
+with contextlib.suppress(ImportError):  # without spaCy there are no pipelines
     from spacy.language import Language
 
     Language.factory(

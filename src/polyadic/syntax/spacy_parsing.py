@@ -1,4 +1,4 @@
-"""Text parsed by spaCy, an optional dependency: sentences with their trees, as from CoNLL-U files."""
+"""Trees from text parsed by spaCy, an optional dependency."""
 
 from __future__ import annotations
 
@@ -16,32 +16,15 @@ if TYPE_CHECKING:
 
 
 def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") -> Iterator[Tree]:
-    """Parse texts.
+    """Parse texts with spaCy; yield a tree for each sentence, without whitespace tokens.
 
-    Parameters
-    ----------
-    texts : iterable of str
-    pipeline : str or spacy.language.Language
-        A pipeline that parses, or the name of one that is installed. If it recognizes entities too, their names stand
-        under ``Entity`` in the last column, where :func:`~polyadic.relations.patterns.mentions` finds them by that
-        key.
-
-    Yields
-    ------
-    Tree
-        One for each sentence. Line breaks and other words of blanks alone are left out.
-
-    Raises
-    ------
-    MissingExtraError
-        If spaCy is not installed.
-    InputError
-        If the pipeline is not installed, or does not parse.
+    ``pipeline`` is a pipeline with a parser, or the name of an installed one. If it recognizes entities, their names
+    are stored under ``Entity`` in the last column, where :func:`~polyadic.relations.patterns.mentions` finds them.
     """
     nlp = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     for doc in nlp.pipe(texts):
         if not doc.has_annotation("DEP"):
-            raise InputError(f"the pipeline {nlp.meta.get('name')!r} does not parse; name one that does")
+            raise InputError(f"the pipeline {nlp.meta.get('name')!r} has no parser; use one that has")
         for sentence in doc.sents:
             words = [word for word in sentence if not word.is_space]
             if words:
@@ -49,7 +32,7 @@ def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") 
 
 
 def word_tree(words: list[Any]) -> Tree:
-    """Give the words of a sentence, tokens of spaCy, with all that they have been told of."""
+    """Convert the spaCy tokens of a sentence, with all their annotations, to a tree."""
     number = {word.i: at for at, word in enumerate(words, 1)}
     heads = [0 if word.head.i == word.i else number.get(word.head.i, 0) for word in words]
     names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]
@@ -68,7 +51,7 @@ def word_tree(words: list[Any]) -> Tree:
 
 
 def _name(word: Any) -> str:
-    """Give the text of the entity that a word is part of, with what CoNLL-U has marks for taken out."""
+    """Return the text of the entity that a word belongs to, without characters that CoNLL-U reserves."""
     [entity] = [mention for mention in word.doc.ents if mention.start <= word.i < mention.end]
     return "_".join(entity.text.replace("|", " ").replace("_", " ").split())
 
@@ -81,4 +64,6 @@ def _loaded(name: str) -> Language:
     try:
         return spacy.load(name)
     except OSError:
-        raise InputError(f"there is no spaCy pipeline {name!r}; install it: python -m spacy download {name}") from None
+        raise InputError(
+            f"cannot load the spaCy pipeline {name!r}; to install it: python -m spacy download {name}"
+        ) from None

@@ -1,23 +1,15 @@
-r"""A grammar whose symbols have hidden states, learned by splitting them in two, EM, and merging what was of no use.
+r"""A grammar with latent states, learned by EM with splitting and merging of states.
 
-All symbols begin with one state, so that the grammar is the plain one. In each cycle every state becomes two that
-differ by a little noise, EM improves the likelihood of the trees (which states have, and are summed over), and half of
-the pairs are merged again, those without which the likelihood falls least. So frequent symbols that behave in many ways
-come to many states, others keep one.
+All symbols start with one state, which gives the plain grammar. Each cycle splits every state in two with a little
+noise, improves the likelihood of the trees by EM, and merges the half of the pairs that lowers the likelihood least.
+Frequent symbols with varied behaviour end with many states, others keep one.
 
-References
-----------
-Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation
-
-EM over the hidden states of given trees, whose symbols are split in two and merged again where that was of no use.
-
-The expected number of times that a number of a tensor is used, given the trees, is found by sums over the states of
-each tree; the next numbers are
+EM computes the expected counts of the tensor entries by sums over the states of each tree, and re-estimates
 
 .. math:: P(a_x \to \beta \mid a_x) = \frac{c(a_x \to \beta) + s\, c(a \to \beta) / c(a)}{c(a_x) + s}
 
-where :math:`c(a)` sums over the states of a, so that a state seen seldom is like its symbol. With :math:`s = 0` these
-are the steps of EM, and the likelihood never falls.
+where :math:`c(a)` sums over the states of a, so that a rare state resembles its symbol. With :math:`s = 0` this is
+plain EM, and the likelihood never falls.
 
 References
 ----------
@@ -52,20 +44,44 @@ if TYPE_CHECKING:
 
 
 class SplitMergePCFG(LatentGrammar):
-    """Parser of phrases: the best trees of a plain grammar, put in the order of their probabilities with hidden states.
+    """Split-merge grammar with latent states, which reranks the trees of a plain grammar.
 
     Parameters
     ----------
     cycles : int
-        How often states are split; a symbol has 2 to the power of it at most.
+        Number of split-merge cycles. A symbol has at most 2 to the power of ``cycles`` states.
     sweeps : int
-        Of EM, after each split and again after each merging.
+        Number of EM iterations after each split, and again after each merge.
     merged : float
-        Share of pairs that are merged again.
+        Share of the state pairs that are merged again in each cycle.
     smoothing : float
-        How many uses of its symbol a state begins with.
+        Pseudo-count that draws the probabilities of a state towards those of its symbol.
+    horizontal : int
+        Number of previous siblings that a rule of a binarised tree remembers.
+    rare : int
+        Maximum count of a word that is replaced by its word class.
+    candidates : int
+        Number of trees of the plain grammar that are reranked.
     seed : int, optional
-        Of the noise that tells states apart.
+        Seed of the noise added when states are split.
+    callback : callable, optional
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
+        mean negative log-likelihood of a tree.
+
+    Attributes
+    ----------
+    plain_ : PlainPCFG
+        Plain grammar with the same rules.
+    tensors_ : RuleTensors
+        Tensors of the rules.
+    known_ : set of str
+        Words that are not replaced by their word class.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation
 
     Examples
     --------
@@ -86,7 +102,7 @@ class SplitMergePCFG(LatentGrammar):
 
     @property
     def max_iter(self) -> int:
-        """Sweeps in all."""
+        """Total number of iterations."""
         return 2 * self.sweeps * self.cycles + 1
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
@@ -111,14 +127,8 @@ class SplitMergePCFG(LatentGrammar):
         return RuleTensors(tensors, unseen, np.ones(1))
 
 
-def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], Trees]:
-    """Give the rules of trees, and the trees with symbols and rules as numbers.
-
-    Parameters
-    ----------
-    forest : list of list of Node
-        Of each tree, the root last.
-    """
+def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], TreeArrays]:
+    """Return the rules of a forest, and its trees as arrays; in each tree the root comes last."""
     nodes = [node for tree in forest for node in tree]
     symbols: dict[str, int] = {}
     rules: dict[Rule, int] = {}
@@ -136,30 +146,30 @@ def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], Trees]:
         for at, (node, shift) in enumerate(zip(nodes, shifts, strict=True))
     ]
     labels = np.array([symbols[node.label] for node in nodes])
-    return [*rules], Trees(np.array(edges, np.int32), labels, np.cumsum(sizes) - 1, np.array(kinds))
+    return [*rules], TreeArrays(np.array(edges, np.int32), labels, np.cumsum(sizes) - 1, np.array(kinds))
 
 
 NOISE = 0.01
-"""Parts of a state differ by as much at most, as published: enough to tell them apart, too little to matter."""
+"""Maximum relative noise when a state is split, as published."""
 
 
-ROOM = 88.0
-"""Bytes that a number takes while it is improved, as measured: its place, its count, and what they are added up in."""
+BYTES_PER_NUMBER = 88.0
+"""Measured bytes per tensor entry during an update: its indices, its count and the arrays they are summed in."""
 
 
-class Trees(NamedTuple):
+class TreeArrays(NamedTuple):
     """Trees whose nodes have at most two children.
 
     Attributes
     ----------
     edges : ndarray of int32 of shape (nodes, 4)
-        Rule, node and children of each node: -1 for those that there are not; children before parents.
+        Rule, node and children of each node, children before parents; -1 for a missing child.
     symbols : ndarray of int of shape (nodes,)
-        The symbol of each node.
+        Symbol of each node.
     roots : ndarray of int
-        Nodes, of a symbol that is nowhere else.
+        Root nodes, whose symbol occurs nowhere else.
     rules : ndarray of int of shape (rules, 3)
-        Symbols of parent and children; -1 for those that there are not, as in rules of words.
+        Symbols of parent and children of each rule; -1 for a missing child, as in rules of words.
     """
 
     edges: NDArray[np.int32]
@@ -168,17 +178,17 @@ class Trees(NamedTuple):
     rules: Whole
 
 
-class Shape(NamedTuple):
-    """Where the numbers of tensors stand if symbols have so many states.
+class TensorLayout(NamedTuple):
+    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol.
 
     Attributes
     ----------
     starts : ndarray of int of shape (rules,)
+        First entry of each tensor.
     parents, children : ndarray of int of shape (numbers,)
-        Which state of which symbol each number is a probability of, counted over all; and which numbers differ in that
-        state alone.
+        For each entry, the parent state, counted over all symbols, and the group of entries that differ in it alone.
     symbols : ndarray of int of shape (states,)
-        The symbol of each state.
+        Symbol of each state.
     """
 
     starts: Whole
@@ -187,8 +197,8 @@ class Shape(NamedTuple):
     symbols: Whole
 
     @classmethod
-    def of(cls, rules: Whole, states: Whole) -> Shape:
-        """Lay out the tensors of rules, one after another."""
+    def of(cls, rules: Whole, states: Whole) -> TensorLayout:
+        """Lay out the tensors of rules one after another."""
         sizes = np.where(rules < 0, 1, states[rules])
         below = sizes[:, 1:].prod(axis=1)
         starts = np.cumsum(np.append(0, sizes[:, 0] * below))
@@ -201,37 +211,18 @@ class Shape(NamedTuple):
 
 
 def split_merge(
-    trees: Trees, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
+    trees: TreeArrays, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
 ) -> Iterator[Sweep]:
-    """Split, improve, merge, improve, and so on; yield probabilities in a row, and the states of each symbol.
+    """Alternate splitting, EM, merging and EM; yield the tensor entries and the number of states of each symbol.
 
-    The objective is the negative logarithm of the probability of the trees, for each of them, before the step that led
-    to the factors; it is that of trees whose tags have their words.
-
-    Parameters
-    ----------
-    trees : Trees
-    cycles : int
-        How often symbols are split; that of roots never is.
-    sweeps : int
-        Of EM, after each split and after each merging.
-    merged : float
-        Share of pairs of states that are merged, those without which the likelihood falls least.
-    smoothing : float
-        s.
-    seed : int, optional
-        Of the noise.
-
-    Raises
-    ------
-    InputError
-        If tensors would not fit in memory.
+    The objective is the mean negative log-likelihood of a tree, including its words given their tags, before the step
+    that led to the factors. Symbols of roots are never split.
     """
     rng = np.random.default_rng(seed)
     states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
     root = trees.symbols[trees.roots[0]]
     numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
-    numbers = improved(numbers, Shape.of(trees.rules, states), smoothing=0)
+    numbers = improved(numbers, TensorLayout.of(trees.rules, states), smoothing=0)
     yield _swept(trees, numbers, states)[0]
     for _ in range(cycles):
         numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
@@ -241,19 +232,19 @@ def split_merge(
             if step == sweeps and merged > 0:
                 groups = _groups(trees, inner, outer, states, merged)
                 counts, states = gathered(counts, trees.rules, states, groups)
-            numbers = improved(counts, Shape.of(trees.rules, states), smoothing=smoothing)
+            numbers = improved(counts, TensorLayout.of(trees.rules, states), smoothing=smoothing)
     if cycles:
         yield _swept(trees, numbers, states)[0]
 
 
-def _swept(trees: Trees, numbers: Array, states: Whole) -> tuple[Sweep, Array, Array, Array]:
-    tensors = Tensors(numbers, Shape.of(trees.rules, states).starts)
+def _swept(trees: TreeArrays, numbers: Array, states: Whole) -> tuple[Sweep, Array, Array, Array]:
+    tensors = Tensors(numbers, TensorLayout.of(trees.rules, states).starts)
     log, counts, inner, outer = tree_sums(trees.edges, tensors, states[trees.symbols], trees.roots)
     return Sweep([numbers, states], -log / len(trees.roots)), counts, inner, outer
 
 
-def improved(counts: Array, shape: Shape, *, smoothing: float) -> Array:
-    """Give the probabilities that follow from expected counts; those of a state that is never used are its symbol's."""
+def improved(counts: Array, shape: TensorLayout, *, smoothing: float) -> Array:
+    """Return the probabilities re-estimated from expected counts; an unused state gets those of its symbol."""
     of_state = np.bincount(shape.parents, counts, len(shape.symbols))
     of_symbol = np.bincount(shape.symbols, of_state)
     pooled = np.bincount(shape.children, counts)[shape.children] / of_symbol[shape.symbols[shape.parents]]
@@ -265,10 +256,10 @@ def improved(counts: Array, shape: Shape, *, smoothing: float) -> Array:
 def divided(
     numbers: Array, rules: Whole, states: Whole, split: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[Array, Whole]:
-    """Split the states of some symbols in two that differ by a little noise."""
+    """Split the states of the symbols marked in ``split`` in two, with a little noise."""
     after = np.where(split, 2 * states, states)
     size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
-    check_memory(ROOM * size, f"tensors of {size:,} numbers", "split states less often")
+    check_memory(BYTES_PER_NUMBER * size, f"tensors of {size:,} numbers", "use fewer cycles")
     row = []
     for tensor, rule in zip(_tensors(numbers, rules, states), rules, strict=True):
         for axis, symbol in enumerate(rule[rule >= 0].tolist()):
@@ -277,11 +268,11 @@ def divided(
         row.append(tensor.ravel())
     whole = np.concatenate(row)
     whole *= 1 + rng.uniform(-NOISE, NOISE, len(whole))
-    return improved(whole, Shape.of(rules, after), smoothing=0), after
+    return improved(whole, TensorLayout.of(rules, after), smoothing=0), after
 
 
 def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]) -> tuple[Array, Whole]:
-    """Add up the counts of states that are merged: ``groups`` tells the new state of each state of each symbol."""
+    """Sum the counts of merged states; ``groups`` maps old to new states for each symbol."""
     row = []
     for tensor, rule in zip(_tensors(counts, rules, states), rules, strict=True):
         for axis, symbol in enumerate(rule[rule >= 0].tolist()):
@@ -292,14 +283,14 @@ def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]
 
 
 def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
-    """Give the tensors in a row one by one."""
-    starts = Shape.of(rules, states).starts
+    """Yield the tensors of a flat array one by one."""
+    starts = TensorLayout.of(rules, states).starts
     for part, rule in zip(np.split(numbers, starts[1:]), rules, strict=True):
         yield part.reshape(states[rule[rule >= 0]])
 
 
-def _groups(trees: Trees, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
-    """Merge the pairs of states that the trees would miss least."""
+def _groups(trees: TreeArrays, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
+    """Return the new state of each state after merging the pairs with the lowest loss of likelihood."""
     losses: dict[tuple[int, int], float] = {}
     order = np.argsort(trees.symbols, kind="stable")
     ends = np.searchsorted(trees.symbols[order], np.arange(len(states) + 1))
@@ -307,20 +298,17 @@ def _groups(trees: Trees, inner: Array, outer: Array, states: Whole, merged: flo
         nodes = order[ends[symbol] : ends[symbol + 1]]
         lost = pair_losses(inner[nodes, : states[symbol]], outer[nodes, : states[symbol]])
         losses |= {(symbol, pair): loss for pair, loss in enumerate(lost.tolist())}
-    least = sorted(losses, key=lambda pair: losses[pair])[: round(merged * len(losses))]
+    lowest = sorted(losses, key=lambda pair: losses[pair])[: round(merged * len(losses))]
     fresh = [np.ones(n, np.int64) for n in states.tolist()]
-    for symbol, pair in least:
+    for symbol, pair in lowest:
         fresh[symbol][2 * pair + 1] = 0
     return [np.cumsum(new) - 1 for new in fresh]
 
 
 def pair_losses(inner: Array, outer: Array) -> Array:
-    """Give how far the log-likelihood of the nodes of a symbol falls, about, without each pair of its states.
+    """Return the approximate loss of log-likelihood from merging each pair of states of a symbol.
 
-    Parameters
-    ----------
-    inner, outer : ndarray of shape (nodes, states)
-        A row may have any scale.
+    ``inner`` and ``outer`` have shape (nodes, states); each row may have any scale.
     """
     through = inner * outer
     total = through.sum(axis=1)

@@ -1,4 +1,4 @@
-"""What is told of each word of a sentence to a tagger: the word, how it begins and ends, its shape, its neighbours."""
+"""Features of words for a tagger: the word, its prefixes and suffixes, its shape, and its neighbours."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 EDGE = "<edge>"
-LONGEST_START, LONGEST_ENDING = 4, 5
-"""Letters of the longest beginning and ending that are told."""
-CACHED = 100_000
-"""Words whose features are kept."""
+MAX_PREFIX, MAX_SUFFIX = 4, 5
+"""Maximum length of the prefixes and suffixes used as features."""
+CACHE_SIZE = 100_000
+"""Number of words whose features are cached."""
 
 
 def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> list[list[str]]:
-    """Give the features of each word.
+    """Return the features of each word of a sentence.
 
     Parameters
     ----------
     forms : sequence of str
+        Words of the sentence.
     tags : sequence of str, optional
-        Parts of speech that are known, for a tagger of something else; then also those of the two words on each side,
-        and two and three of them in a row.
+        Known parts of speech, as input to a tagger of something else. They add the tags of two words on each side, and
+        tag bigrams and trigrams.
+
+    Returns
+    -------
+    list of list of str
+        Names of the features of each word.
 
     Raises
     ------
@@ -47,7 +53,7 @@ def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> lis
     if tags is None:
         return rows
     if len(tags) != len(forms):
-        raise InputError(f"each of {len(forms)} words needs a part of speech; got {len(tags)}")
+        raise InputError(f"words and parts of speech must be equal in number; got {len(forms)} and {len(tags)}")
     t = [EDGE, EDGE, *tags, EDGE, EDGE]
     for row, p, q, r, s, u in zip(rows, t, t[1:], t[2:], t[3:], t[4:], strict=False):
         row += [f"t-2={p}", f"t-1={q}", f"t+0={r}", f"t+1={s}", f"t+2={u}"]
@@ -57,12 +63,12 @@ def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> lis
 
 
 def need_tags(known: Iterable[str]) -> bool:
-    """Tell whether features have been learned of sentences with parts of speech."""
+    """Return whether features were learned from sentences with parts of speech."""
     return any(feature.startswith("t") for feature in known)
 
 
 def shape(form: str) -> str:
-    """Give the kinds of letters of a word, each run of a kind as one: A, a, 0, or the mark itself.
+    """Return the word shape: runs of capitals as A, of letters as a, of digits as 0, and any other mark as itself.
 
     Examples
     --------
@@ -73,9 +79,9 @@ def shape(form: str) -> str:
     return "".join(kind for before, kind in zip(["", *kinds], kinds, strict=False) if kind != before)
 
 
-@lru_cache(CACHED)
+@lru_cache(CACHE_SIZE)
 def _look(form: str) -> list[str]:
     word = form.lower()
-    starts = [f"<{word[:k]}" for k in range(1, min(len(word), LONGEST_START) + 1)]
-    endings = [f">{word[-k:]}" for k in range(1, min(len(word), LONGEST_ENDING) + 1)]
+    starts = [f"<{word[:k]}" for k in range(1, min(len(word), MAX_PREFIX) + 1)]
+    endings = [f">{word[-k:]}" for k in range(1, min(len(word), MAX_SUFFIX) + 1)]
     return [f"W={form}", f"w={word}", f"s={shape(form)}", *starts, *endings]

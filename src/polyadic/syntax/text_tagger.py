@@ -1,12 +1,13 @@
-"""Parts of speech, morphology and lemmas of sentences and of plain text, learned from a treebank.
+"""Tagging of parts of speech, morphology and lemmas in sentences and plain text.
 
-Three chains over the same features of words tell the columns upos, xpos and features of CoNLL-U, morphology as one tag
-of all that is told of a word; lemmas come from word and xpos.
+Three sequence taggers over the same features predict the columns upos, xpos and features of CoNLL-U, with the
+morphology of a word as one tag; lemmas are predicted from word and xpos.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from itertools import islice
@@ -18,7 +19,6 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Model, Seed
 from polyadic.core.solvers.run import Result
 from polyadic.sequences.sequence_tagger import SequenceTagger, coded, learned_features
-from polyadic.syntax.lemmas import Lemmas
 from polyadic.syntax.plain_text import plain_trees
 from polyadic.syntax.tag_features import tag_features
 from polyadic.syntax.trees import Tree
@@ -32,33 +32,37 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "xpos": {"loss": "likelihood"},
     "features": {"rank": 20, "loss": "hinge"},
 }
-"""How each column is learned; chosen by the development part of the English Web Treebank."""
+"""Settings for each column, selected on the development part of the English Web Treebank."""
 COLUMNS = (*SETTINGS, "lemmas")
-"""What is told."""
+"""Predicted columns."""
 BLOCK = 1000
-"""Sentences tagged together."""
+"""Number of sentences tagged together."""
+MAX_SUFFIX = 6
+"""Maximum length of the endings in lemma rules."""
 
 
 class TextTagger(Model):
-    """Tagger of all columns of CoNLL-U before the heads.
+    """Tagger of the CoNLL-U columns lemma, upos, xpos and features.
 
     Parameters
     ----------
     max_iter : int
-        Passes over the sentences, for each column.
-    least : int
-        Times that a feature must be seen to be known.
+        Number of passes over the sentences, for each column.
+    min_count : int
+        Minimum number of occurrences of a feature.
     seed : int, optional
-        Of the order of the sentences.
+        Seed of the order of the sentences.
     callback : callable, optional
-        Called with the name of a column, and a :class:`~polyadic.core.solvers.run.Result` after each pass.
+        Function called with the name of a column and a :class:`~polyadic.core.solvers.run.Result` after each pass.
 
     Attributes
     ----------
     taggers_ : dict of str to SequenceTagger
-        By column, of sentences coded by ``features_``.
+        Tagger of each column, for sentences encoded with ``features_``.
     features_ : dict of str to int
+        Ids of the features.
     lemmas_ : Lemmas
+        Lemma dictionary and rules.
     interrupted_ : bool
         Whether Ctrl-C stopped the fit of the last column.
 
@@ -67,26 +71,26 @@ class TextTagger(Model):
     >>> from polyadic.syntax.trees import Tree
     >>> two, none = np.zeros(2, np.int32), ("_", "_")
     >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
-    >>> [pigs] = TextTagger(least=1).fit([dogs]).trees(["Pigs bark"])
+    >>> [pigs] = TextTagger(min_count=1).fit([dogs]).trees(["Pigs bark"])
     >>> pigs.upos, pigs.lemmas
     (('NOUN', 'VERB'), ('pig', 'bark'))
     """
 
     _: KW_ONLY
     max_iter: Count = 5
-    least: Count = 2
+    min_count: Count = 2
     seed: Seed = 0
     callback: Callable[[str, Result], None] | None = None
 
     def fit(self, trees: Iterable[Tree]) -> Self:
-        """Learn from the sentences of a treebank.
+        """Fit the tagger to the sentences of a treebank.
 
-        Ctrl-C keeps what was reached once the last column has been gone through; before, it leaves all as it was.
+        Ctrl-C in the last column, after its first pass, keeps the result so far; earlier it leaves the model unchanged.
 
         Parameters
         ----------
         trees : iterable of Tree
-            A column that says nothing is learned as that.
+            Training sentences. An empty column is learned as empty.
 
         Raises
         ------
@@ -97,10 +101,10 @@ class TextTagger(Model):
         bank = list(trees)
         if not any(map(len, bank)):
             raise InputError("a tagger needs at least one word")
-        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), least=self.least)
+        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), least=self.min_count)
         taggers = {}
         for column, how in SETTINGS.items():
-            tagger = SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
+            tagger = SequenceTagger(max_iter=self.max_iter, least=self.min_count, seed=self.seed, **how)
             if self.callback is not None:
                 tagger.callback = functools.partial(self.callback, column)
             tagger.fit_coded(sentences, len(known), [getattr(tree, column) for tree in bank])
@@ -114,11 +118,12 @@ class TextTagger(Model):
         return self
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        """Give sentences with these columns filled anew; all others stay.
+        """Yield sentences with predicted lemmas, tags and morphology; other columns are unchanged.
 
         Parameters
         ----------
         trees : iterable of Tree
+            Sentences to tag.
         """
         stream = iter(trees)
         while block := list(islice(stream, BLOCK)):
@@ -129,19 +134,88 @@ class TextTagger(Model):
                 yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
 
     def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
-        """Cut plain English text into sentences of tagged words; heads are 0.
+        """Split plain English text into sentences and words, and yield them tagged; heads are 0.
 
         Parameters
         ----------
         texts : iterable of str
-            No sentence goes from one to the next.
+            Texts. No sentence continues from one to the next.
         by_line : bool
-            Whether each line ends a sentence; else an empty line does.
+            Whether each line ends a sentence, instead of each empty line.
         """
         return self.annotate(plain_trees(texts, by_line=by_line))
 
     def tag(self, forms: Sequence[str]) -> Tree:
-        """Tag one sentence of words."""
+        """Tag one sentence.
+
+        Parameters
+        ----------
+        forms : sequence of str
+            Words of the sentence.
+        """
         none = ("_",) * len(forms)
         heads = np.zeros(len(forms), np.int32)
         return next(self.annotate([Tree(tuple(forms), none, none, none, none, heads, none, none, none)]))
+
+
+class Lemmas:
+    """Lemma dictionary by word and tag, with suffix rules for unknown words.
+
+    Parameters
+    ----------
+    known : dict of (str, str) to str
+        Lemma of each lower-cased word and tag.
+    capitals : collection of str
+        Tags of words whose lemmas keep capitals.
+
+    Examples
+    --------
+    >>> lemmas = Lemmas.counted([("Dogs", "NNS", "dog"), ("Alps", "NNPS", "Alps")])
+    >>> lemmas.lemma("Cats", "NNS"), lemmas.lemma("Andes", "NNPS")
+    ('cat', 'Andes')
+    """
+
+    def __init__(self, known: dict[tuple[str, str], str], capitals: Iterable[str] = ()) -> None:
+        self.known = known
+        self.capitals = frozenset(capitals)
+
+    @functools.cached_property
+    def _edits(self) -> dict[tuple[str, str], tuple[int, str]]:
+        """Most frequent edit by ending and tag: number of letters to remove, and letters to append."""
+        edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
+        for (word, tag), lemma in self.known.items():
+            low = lemma.lower()
+            shared = next((k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b), None)
+            shared = min(len(word), len(low)) if shared is None else shared
+            for length in range(min(MAX_SUFFIX, len(word)) + 1):
+                edits[word[len(word) - length :], tag][len(word) - shared, low[shared:]] += 1
+        return {key: max(times, key=times.__getitem__) for key, times in edits.items()}
+
+    @classmethod
+    def counted(cls, rows: Iterable[tuple[str, str, str]]) -> Lemmas:
+        """Estimate the dictionary from rows of form, tag and lemma; lemmas of a tag keep capitals if most do."""
+        counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        kept: Counter[str] = Counter()
+        for form, tag, lemma in rows:
+            counts[form.lower(), tag][lemma] += 1
+            if form[:1].isupper():
+                kept[tag] += 1 if lemma[:1].isupper() else -1
+        known = {key: max(times, key=times.__getitem__) for key, times in counts.items()}
+        return cls(known, [tag for tag, more in kept.items() if more > 0])
+
+    def lemma(self, form: str, tag: str) -> str:
+        """Return the lemma of a word: the known one, else by the rule of the longest known ending."""
+        word = form.lower()
+        known = self.known.get((word, tag))
+        if known is not None:
+            return known
+        made = word
+        for length in range(min(MAX_SUFFIX, len(word) - 1), -1, -1):
+            edit = self._edits.get((word[len(word) - length :], tag))
+            if edit is not None and edit[0] < len(word):
+                made = word[: len(word) - edit[0]] + edit[1]
+                break
+        if tag not in self.capitals:
+            return made
+        same = [a if a.lower() == b else b for a, b in zip(form, made, strict=False)]
+        return "".join(same) + made[len(same) :]

@@ -1,4 +1,4 @@
-"""What is told of each word of a sentence to a parser: the word, its neighbours, parts of speech and morphology."""
+"""Features of words for a parser: the word, its neighbours, parts of speech and morphology."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 ROOT, EDGE, ANY = "<root>", "<edge>", "*"
 
 BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)
-"""Places of the first features in each row; morphology comes last."""
+"""Columns of the first features in each row; morphology comes last."""
 RIGHT_TAG, THREE_TAGS, MORPHOLOGY = 14, 17, 20
 FIXED = 21
-"""Features of each word before those of its morphology."""
+"""Number of features of each word before those of its morphology."""
 
 
 def token_features(
@@ -29,23 +29,18 @@ def token_features(
     lemmas: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
 ) -> list[list[str]]:
-    """Give a row for the root and for each word; what the sentence does not say is an empty string.
+    """Return the features of the root and of each word: ``FIXED`` ones, empty if missing, then morphology.
 
     Parameters
     ----------
     forms : sequence of str
     tags : sequence of str
-        Of the treebank; where they are ``"_"``, universal ones take their place.
+        Tags of the treebank; ``"_"`` is replaced by the universal tag.
     pos : sequence of str, optional
         Universal parts of speech.
     lemmas : sequence of str, optional
     features : sequence of str, optional
-        Of morphology, several with ``|`` between; ``"_"`` is none.
-
-    Returns
-    -------
-    list of list of str
-        Each of ``FIXED`` features, some empty, and those of morphology.
+        Morphological features, separated by ``|``; ``"_"`` is none.
 
     References
     ----------
@@ -62,18 +57,15 @@ def token_features(
         for kind, column in _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
     ]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    for row, morphology in zip(rows[1:], _said(features, len(forms)), strict=True):
+    for row, morphology in zip(rows[1:], _present(features, len(forms)), strict=True):
         row += [f"f={feature}" for feature in morphology.split("|") if feature]
     return rows
 
 
 class TokenCoder:
-    """Numbers of the features of words, several times faster than by their names.
+    """Maps the features of words to ids, several times faster than by their names.
 
-    Parameters
-    ----------
-    known : dict of str to int
-        Numbers of features, as :func:`token_features` names them.
+    ``known`` holds ids by the names of :func:`token_features`.
 
     Examples
     --------
@@ -97,14 +89,8 @@ class TokenCoder:
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.int32]:
-        """Give a row for the root and for each word: numbers, minus one for what is not known or not there.
-
-        Parameters
-        ----------
-        forms, tags, pos, lemmas, features
-            As for :func:`token_features`.
-        """
-        more = [[], *map(self._numbers_of, _said(features, len(forms)))]
+        """Return a row of feature ids for the root and for each word, -1 for an unknown or missing feature."""
+        more = [[], *map(self._numbers_of, _present(features, len(forms)))]
         table = np.full((len(forms) + 1, FIXED + max(map(len, more))), -1, np.int32)
         columns = _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
         numbered = chain.from_iterable(map(self._numbers.get(kind, {}).get, x, repeat(-1)) for kind, x in columns)
@@ -115,7 +101,7 @@ class TokenCoder:
         return table
 
     def _numbers_of(self, morphology: str) -> list[int]:
-        """Look up features that stand together, the same again and again."""
+        """Return the ids of morphological features, cached by the whole string."""
         known = self._morphology.get(morphology)
         if known is None:
             numbers = self._numbers.get("f", {})
@@ -131,10 +117,10 @@ def _columns(
     lemmas: Sequence[str] | None,
     features: Sequence[str] | None,
 ) -> list[tuple[str, list[str]]]:
-    """Give the kind of each feature of a word but parts of its morphology, and its values; empty is none."""
-    p = [ROOT if pos else "", *_said(pos, len(forms))]
+    """Return the kind and values of each fixed feature; an empty value is none."""
+    p = [ROOT if pos else "", *_present(pos, len(forms))]
     w, t = [ROOT, *forms], [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tags, p[1:], strict=True))]
-    s = ["", *_said(lemmas, len(forms))]
+    s = ["", *_present(lemmas, len(forms))]
     before, after = _before(t), _after(t)
     return [
         ("", [ANY] * len(w)),
@@ -157,11 +143,11 @@ def _columns(
         ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
         ("p-", ["", *p[:-1]]),
         ("p+", [*p[1:], ""]),
-        ("m", ["", *_said(features, len(forms))]),
+        ("m", ["", *_present(features, len(forms))]),
     ]
 
 
-def _said(column: Sequence[str] | None, n: int) -> list[str]:
+def _present(column: Sequence[str] | None, n: int) -> list[str]:
     return ["" if x == "_" else x for x in column] if column else [""] * n
 
 

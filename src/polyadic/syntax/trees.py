@@ -1,8 +1,8 @@
-"""Sentences with their dependency trees: files in CoNLL-U and in the older CoNLL-X, read and written without loss.
+"""Sentences with dependency trees: lossless reading and writing of CoNLL-U and CoNLL-X.
 
-What is written is what was read, byte by byte, if the file is as both formats want it: lines end in a line feed, and
-one empty line follows each sentence. Other ends of lines, a byte order mark, more empty lines or none at the end, and
-comments with no words below them are read, and not written again.
+A file that follows the format, with line feeds and one empty line after each sentence, is written byte for byte as it
+was read. Other line endings, a byte order mark, extra or missing empty lines, and comments without words are accepted
+but not reproduced.
 """
 
 from __future__ import annotations
@@ -29,41 +29,42 @@ if TYPE_CHECKING:
 
 Invalid = Literal["raise", "skip"]
 COLUMNS = 10
-"""Of CoNLL-U: number, form, lemma, upos, xpos, features, head, relation, enhanced, misc.
+"""Number of columns of CoNLL-U: number, form, lemma, upos, xpos, features, head, relation, enhanced, misc.
 
-CoNLL-X has a coarse and a fine part of speech in the places of upos and xpos, and ends in PHEAD and PDEPREL.
+CoNLL-X has coarse and fine parts of speech in place of upos and xpos, and PHEAD and PDEPREL at the end.
 """
 
 
 class InvalidTreesWarning(UserWarning):
-    """Sentences were left out, since their heads are no tree."""
+    """Sentences were skipped because their heads do not form a tree."""
 
 
 class NoTreeError(InputError):
-    """The heads of a sentence are no tree."""
+    """The heads of a sentence do not form a tree."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A sentence of n words, each but the roots below another; columns as in the file, ``"_"`` where it says nothing.
+    """A sentence of n words with its dependency tree; columns are those of the file, ``"_"`` where they are empty.
 
     Attributes
     ----------
     forms, lemmas : tuple of str
+        Words and lemmas.
     upos, xpos : tuple of str
-        Universal part of speech, and that of the treebank.
+        Universal and treebank parts of speech.
     features : tuple of str
-        Such as ``"Number=Plur"``, several with ``|`` between.
+        Morphological features such as ``"Number=Plur"``, separated by ``|``.
     heads : ndarray of int32, of shape (n,)
-        Number of the word above each, from 1; 0 for a root.
+        Number of the head of each word, from 1; 0 for a root.
     relations : tuple of str
-        How each word depends on its head: ``"nsubj:pass"``.
+        Relation of each word to its head, such as ``"nsubj:pass"``.
     enhanced, misc : tuple of str
-        In CoNLL-X, PHEAD and PDEPREL.
+        Last two columns; in CoNLL-X, PHEAD and PDEPREL.
     comments : tuple of str
-        Lines before the sentence, which begin with ``#``.
+        Comment lines before the sentence, with their ``#``.
     skipped : tuple of (int, str)
-        Lines that are no words, of multiword tokens (``3-4``) and empty nodes (``8.1``), and how many words precede.
+        Lines of multiword tokens (``3-4``) and empty nodes (``8.1``), each with the number of words before it.
     """
 
     forms: tuple[str, ...]
@@ -82,24 +83,26 @@ class Tree:
         return len(self.forms)
 
     def children(self) -> list[list[int]]:
-        """Give the words below each, from 0 and in order; those below the root of all come last."""
+        """Return the dependents of each word, numbered from 0; those of the root come last."""
         below: list[list[int]] = [[] for _ in range(len(self) + 1)]
         for word, head in enumerate(self.heads.tolist()):
             below[head - 1].append(word)
         return below
 
     def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
-        """Give the sentence with another tree, without what belongs to the one that it had.
+        """Return the sentence with other heads and relations, without the columns that belong to its present tree.
 
-        That is: enhanced dependencies, and the empty nodes that only these reach; in CoNLL-X, PHEAD and PDEPREL.
+        These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
 
         Parameters
         ----------
         heads : ndarray of int32 of shape (n,)
+            Head of each word.
         relations : sequence of str
+            Relation of each word.
         """
         none = ("_",) * len(self)
-        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are never
+        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
         return replace(
             self,
             heads=heads,
@@ -110,7 +113,7 @@ class Tree:
         )
 
     def conllu(self) -> str:
-        """Give the lines of the sentence as they stood, and the empty one after it."""
+        """Return the sentence in CoNLL-U, with the empty line after it."""
         heads = map(str, self.heads.tolist())
         columns = (self.forms, self.lemmas, self.upos, self.xpos, self.features, heads)
         rows = zip(*columns, self.relations, self.enhanced, self.misc, strict=True)
@@ -121,24 +124,29 @@ class Tree:
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
-    r"""Read the sentences of a CoNLL-U file, or one in the older CoNLL-X format.
+    r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X.
 
-    Several words of a sentence may be roots.
+    A sentence may have several roots.
 
     Parameters
     ----------
     path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+        File in UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
     heads : bool
-        Whether to read heads. If not, the column is not looked at, and may be empty: all heads are 0.
+        Whether to read heads. If not, the column is ignored, may be empty, and all heads are 0.
     invalid : {"raise", "skip"}
-        What becomes of a sentence whose heads are no tree, since there is a cycle, a number beyond the sentence, or
-        none. One that is left out is counted in an :class:`InvalidTreesWarning`.
+        Treatment of a sentence whose heads do not form a tree because of a cycle, a number beyond the sentence or a
+        missing head. Skipped sentences are counted in an :class:`InvalidTreesWarning`.
+
+    Yields
+    ------
+    Tree
+        Each sentence.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is malformed: with the line, and what is wrong.
+        If the file cannot be read, or a line is malformed; the message names the line.
 
     References
     ----------
@@ -168,42 +176,26 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
         if tree is not None:
             yield tree
     if faults:
-        warnings.warn(f"sentences left out: {len(faults)}; first, {faults[0]}", InvalidTreesWarning, stacklevel=2)
+        warnings.warn(f"sentences skipped: {len(faults)}; the first: {faults[0]}", InvalidTreesWarning, stacklevel=2)
 
 
 def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
-    """Read the lines of one sentence; comments alone are none.
-
-    Parameters
-    ----------
-    sentence : sequence of str
-    start : int
-        Number of the first line.
-    path : path
-        What messages name.
-    heads : bool
-        As in :func:`read_trees`.
-
-    Raises
-    ------
-    InputError
-        As in :func:`read_trees`.
-    """
+    """Parse the lines of one sentence, numbered from ``start``; return None for comments alone."""
     comments = list(takewhile(lambda line: line.startswith("#"), sentence))
     words: list[list[str]] = []
     skipped = []
     for at, line in enumerate(sentence[len(comments) :], start + len(comments)):
         fields = line.split("\t")
         if line.startswith("#"):
-            raise InputError(f"{path}, line {at} is a comment; comments come before the words of a sentence")
+            raise InputError(f"{path}, line {at} is a comment; comments must come before the words of a sentence")
         if len(fields) != COLUMNS:
-            raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
+            raise InputError(f"{path}, line {at} must have {COLUMNS} columns separated by tabs; got {len(fields)}")
         if fields[0] == str(len(words) + 1):
-            words.append([*map(sys.intern, fields)])  # the same are said again and again
+            words.append([*map(sys.intern, fields)])  # values repeat
         elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
             skipped.append((len(words), line))
         else:
-            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r:.40}")
+            raise InputError(f"{path}, line {at} must begin with word number {len(words) + 1}; got {fields[0]!r:.40}")
     if not words:
         return None
     _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
@@ -213,23 +205,12 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
 
 
 def read_tagged_trees(path: Path) -> Iterator[Tree]:
-    """Read sentences whose lines are form, part of speech and head, as in the Penn Treebank sample of dependencies.
-
-    Parameters
-    ----------
-    path : path
-        As for :func:`read_trees`; a fourth column is the relation.
-
-    Raises
-    ------
-    InputError
-        As in :func:`read_trees`.
-    """
+    """Read sentences with columns form, tag, head and optionally relation, as in the Penn Treebank sample."""
     for start, sentence in numbered_sentences(path):
         rows = [line.split("\t") for line in sentence]
         for at, row in enumerate(rows, start):
             if len(row) != len(rows[0]) or len(row) not in {3, 4}:
-                raise InputError(f"{path}, line {at} must have 3 or 4 columns, as all of its sentence; got {len(row)}")
+                raise InputError(f"{path}, line {at} must have 3 or 4 columns, the same in all lines; got {len(row)}")
         forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
         heads = _heads(above, f"{path}, sentence from line {start}")
         none = ("_",) * len(rows)
@@ -237,11 +218,11 @@ def read_tagged_trees(path: Path) -> Iterator[Tree]:
 
 
 def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Give the lines of each sentence, and the number of the first of them."""
+    """Yield the lines of each sentence, with the number of its first line."""
     name = os.fspath(path)
     sentence: list[str] = []
     with open_bytes(name) as stream:
-        # The empty line at the end closes a last sentence that none follows.
+        # The extra empty line closes the last sentence.
         for number, line in enumerate(chain(lines(blocks(stream, name)), [""]), 1):
             if line.strip():
                 sentence.append(line)
@@ -251,15 +232,17 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
-    """Check that all heads are words of the sentence and that nothing is below itself."""
+    """Parse heads, and raise NoTreeError if one is out of range or there is a cycle."""
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
     if odd is not None:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
     reached = np.concatenate([np.zeros(1, np.int32), heads])
-    for _ in range(n.bit_length()):  # each time twice as far up
+    for _ in range(n.bit_length()):  # doubles the distance each time
         reached = reached[reached]
     if reached.any():
-        raise NoTreeError(f"{where}: word {int(np.flatnonzero(reached)[0])} is below itself; heads must form a tree")
+        raise NoTreeError(
+            f"{where}: word {int(np.flatnonzero(reached)[0])} does not lead to the root; heads must form a tree"
+        )
     return heads

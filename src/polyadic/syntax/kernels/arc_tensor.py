@@ -1,9 +1,7 @@
-"""Doors to the loops that score dependency arcs with a tensor of low rank, and move its factors.
+"""Scores of dependency arcs from hashed feature pairs and a low-rank tensor, and their updates.
 
-Scores of dependency arcs from hashed pairs of features and from a tensor of low rank, and their update.
-
-A row of ``table`` holds the numbers of the features of a word, minus one where there is none. An arc has a *cell* of
-``theta`` for each pair of features of its ends, once and once for its distance; the two are in one line of the cache.
+A row of ``table`` holds the feature ids of a word, -1 for a missing feature. An arc has two *cells* of ``theta`` per
+pair of features of its ends, with and without its distance; both are in one cache line.
 """
 
 from __future__ import annotations
@@ -19,12 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BINS = 15
-"""Distances: 0 for any, then 1 to 5, 6 to 10, and more, to the left and to the right."""
+"""Number of distance bins: 0 for any distance, then 1 to 5, 6 to 10 and more, to the left and to the right."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(a, b):
-    """Scramble two numbers into one."""
+    """Hash two numbers into one."""
     key = (np.uint64(a) << np.uint64(32)) ^ np.uint64(b)
     key = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -33,7 +31,7 @@ def _mixed(a, b):
 
 @njit(cache=True, nogil=True, inline="always")
 def _bin(h, m):
-    """Give the bin of a distance."""
+    """Return the bin of a signed distance."""
     away = abs(h - m)
     size = away if away <= 5 else 6 if away <= 10 else 7
     return size + 7 if h < m else size
@@ -41,7 +39,7 @@ def _bin(h, m):
 
 @njit(cache=True, nogil=True)
 def _pair_cells(table, pairs, h, m, mask, cells):
-    """Write the cells of the pairs of features of an arc; gives how many there are."""
+    """Write the cells of the feature pairs of an arc; return their number."""
     away, count = np.uint64(_bin(h, m)), 0
     for k in range(len(pairs)):
         a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
@@ -55,13 +53,13 @@ def _pair_cells(table, pairs, h, m, mask, cells):
 
 @njit(cache=True, nogil=True, inline="always")
 def _between_cell(h_tag, tag, m_tag, right, mask):
-    """Give the cell of a tag between the ends of an arc."""
+    """Return the cell of a tag between the ends of an arc."""
     return (_mixed(_mixed(h_tag, tag) & np.uint64(0x7FFFFFFF), m_tag) & mask) ^ right
 
 
 @njit(cache=True, nogil=True)
 def _arc_cells(table, pairs, tag, h, m, mask, cells):
-    """Write all cells of an arc; gives how many there are."""
+    """Write all cells of an arc; return their number."""
     count = _pair_cells(table, pairs, h, m, mask, cells)
     left, right = min(h, m), max(h, m)
     a, b, side = table[h, tag], table[m, tag], np.uint64(1 if h < m else 0)
@@ -80,7 +78,7 @@ def _arc_cells(table, pairs, tag, h, m, mask, cells):
 
 @njit(cache=True, nogil=True)
 def _feature_sums(table, U, total):
-    """Add the rows of ``U`` of the features of each word: one row per word."""
+    """Write for each word the sum of the rows of ``U`` of its features."""
     for i in range(table.shape[0]):
         total[i] = 0
         for k in range(table.shape[1]):
@@ -92,7 +90,7 @@ def _feature_sums(table, U, total):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, forceinline=True)
 def _low_rank_scores(P, Q, W, share, scores):
-    """Add the share of the tensor to each arc."""
+    """Add the scores of the tensor to those of the arcs."""
     size, rank = P.shape
     scaled = np.empty((BINS, rank), W.dtype)
     for d in range(BINS):
@@ -109,7 +107,7 @@ def _low_rank_scores(P, Q, W, share, scores):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
-    """Fill ``scores[h, m]``, zeros at first."""
+    """Fill ``scores[h, m]``, all zero."""
     size, mask = len(scores), np.uint64(len(theta) - 1)
     cells = np.empty(2 * len(pairs), np.int64)
     tags = np.empty(size, np.int64)
@@ -122,7 +120,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
                         total += theta[cells[k]]
                     scores[h, m] = gamma * total
         for left in range(size):
-            count = 0  # different tags between left and right
+            count = 0  # number of distinct tags between left and right
             for right in range(left + 2, size):
                 new = table[right - 1, tag] >= 0
                 for k in range(count):
@@ -141,7 +139,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 @njit(cache=True, nogil=True)
 def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
-    """Write cells of arcs of one tree only, and by how much the trees differ there; gives how many, and squares.
+    """Write the cells of arcs in one tree only and their count differences; return number and squared norm.
 
     ``delta`` is zero before and after.
     """
@@ -162,7 +160,7 @@ def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values
 
 @njit(cache=True, nogil=True)
 def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
-    """Write the gradient of the score of the tree minus that of the other by the sums of rows, and by W."""
+    """Write the gradients of the score difference of both trees by the feature sums and by W."""
     for m in range(1, len(P)):
         if heads[m - 1] != predicted[m - 1]:
             for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
@@ -177,7 +175,7 @@ def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
 
 @njit(cache=True, nogil=True)
 def _moves(row):
-    """Tell whether a row is not all zeros."""
+    """Return whether a row has a nonzero entry."""
     for value in row:  # noqa: SIM110  compiled loops have no generators
         if value != 0:
             return True
@@ -186,9 +184,9 @@ def _moves(row):
 
 @njit(cache=True, nogil=True)
 def _rows_of_features(table, dP, place, features, rows):
-    """Write the features whose rows change and the gradient of each row; gives how many, and squares.
+    """Write the features whose rows change, and their gradients; return their number and squared norm.
 
-    ``place`` is minus one before and after.
+    ``place`` is -1 before and after.
     """
     count, squares = 0, 0.0
     for i in range(table.shape[0]):
@@ -215,7 +213,7 @@ def _rows_of_features(table, dP, place, features, rows):
 
 @njit(cache=True, nogil=True)
 def _rows_of_values(dense, dP, rows):
-    """Write the gradients of the rows that dense values multiply; gives squares."""
+    """Write the gradients of the rows of dense values; return their squared norm."""
     for k in range(rows.shape[0]):
         for r in range(rows.shape[1]):
             rows[k, r] = 0
@@ -234,7 +232,7 @@ def _rows_of_values(dense, dP, rows):
 
 @njit(cache=True, nogil=True)
 def _gradient_of_factor(table, dense, dP, place, features, rows):
-    """Write the rows of U or V that change and their gradients, those of dense values last; gives how many, squares."""
+    """Write the changing rows of U or V and their gradients, dense values last; return number and squared norm."""
     count, squares = _rows_of_features(table, dP, place, features, rows)
     first, more = len(place) - dense.shape[1], dense.shape[1]
     squares += _rows_of_values(dense, dP, rows[count : count + more])
@@ -253,11 +251,11 @@ def _move_rows(features, rows, count, step, clock, U, sums):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
-    """Move parts at once so far that the loss is gone to first order, at most ``C`` times; gives the step.
+    """Update the parameters by a step that removes the loss to first order, at most ``C``; return the step size.
 
-    ``trees`` are the heads wanted and those found, ``how`` is (gamma, C, clock, more), ``more`` joining the squares,
-    ``moves`` says whether U, V and W move, ``parts`` and ``sums`` are theta, U, V, W, ``products`` are P and Q, and
-    ``scratch`` is ``delta`` and ``place``.
+    ``trees`` is (correct heads, predicted heads); ``how`` is (gamma, C, clock, more), with ``more`` added to the
+    squared norm; ``moves`` says which of U, V and W to update; ``parts`` and ``sums`` are (theta, U, V, W);
+    ``products`` is (P, Q); ``scratch`` is (delta, place).
     """
     heads, predicted = trees
     gamma, C, clock, more = how
@@ -306,7 +304,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
 
 @njit(cache=True, nogil=True)
 def _arc_pairs(table, pairs, theta, heads, cells, values):
-    """Write (feature of the head, of the word, bin) of the pairs of arcs, and their weights; gives how many."""
+    """Write (head feature, dependent feature, bin) of the pairs of arcs, and their weights; return their number."""
     count, mask = 0, np.uint64(len(theta) - 1)
     for m in range(1, len(table)):
         h = heads[m - 1]
@@ -324,25 +322,26 @@ def _arc_pairs(table, pairs, theta, heads, cells, values):
 
 @njit(cache=True, nogil=True)
 def _hashed_cells(triples, mask, cells):
-    """Write the cell of each (feature of the head, of the word, bin)."""
+    """Write the cell of each (head feature, dependent feature, bin)."""
     for k in range(len(triples)):
         cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])
 
 
 DISTANCES = BINS
-"""Bins of signed distances, the first for any."""
+"""Number of bins of signed distances, the first for any distance."""
 
 
 class ArcParts(NamedTuple):
-    """What arcs are scored with, or the sums that make its mean, of float32.
+    """Parameters of the arc scores (float32), or their running sums for averaging.
 
     Attributes
     ----------
     theta : ndarray of shape (a power of two,)
-        Weights of hashed pairs.
+        Hashed weights of feature pairs.
     U, V : ndarray of shape (features + dense values, R)
-        Of heads and of the words below.
+        Factors of heads and of dependents.
     W : ndarray of shape (DISTANCES, R)
+        Factor of distances.
     """
 
     theta: NDArray[Any]
@@ -352,7 +351,7 @@ class ArcParts(NamedTuple):
 
 
 class ArcScores(NamedTuple):
-    """Scores of the arcs of a sentence, and the sums of rows of U and V for each word that they are made of."""
+    """Arc scores of a sentence, and the feature sums of U and V from which they are computed."""
 
     scores: NDArray[np.float64]
     P: NDArray[np.float32]
@@ -360,39 +359,44 @@ class ArcScores(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room that a step works in and leaves as it was: zeros like theta, and minus one for each feature."""
+    """Work space of a step, which leaves it unchanged: zeros shaped like theta, and -1 per feature."""
 
     delta: NDArray[np.float32]
     place: NDArray[np.int64]
 
     @classmethod
     def of(cls, parts: ArcParts) -> Scratch:
-        """Make room for some parts."""
+        """Allocate the work space for some parameters."""
         return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
 
 
-class Moves(NamedTuple):
-    """Which of the factors a step moves; theta always moves."""
+class MovedFactors(NamedTuple):
+    """Which factors a step updates; theta is always updated."""
 
     U: bool = True
     V: bool = True
     W: bool = True
 
 
-ALL = Moves()
+ALL = MovedFactors()
 
 
-class Pairs(NamedTuple):
-    """Which features of the ends of an arc are paired: of the head and of the word; and the column that is the tag."""
+class FeaturePairs(NamedTuple):
+    """Columns of head and dependent features that are paired, and the column of tags."""
 
     columns: NDArray[np.int64]
     tag: int
 
 
 def score_tensor_arcs(
-    table: NDArray[np.int32], parts: ArcParts, pairs: Pairs, *, gamma: float, dense: NDArray[np.float32] | None = None
+    table: NDArray[np.int32],
+    parts: ArcParts,
+    pairs: FeaturePairs,
+    *,
+    gamma: float,
+    dense: NDArray[np.float32] | None = None,
 ) -> ArcScores:
-    r"""Give the score of each arc of a sentence.
+    r"""Return the score of each arc of a sentence.
 
     .. math:: S_{hm} = \gamma \, \theta \cdot \phi(h, m)
               + (1 - \gamma) \sum_r (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
@@ -400,13 +404,13 @@ def score_tensor_arcs(
     Parameters
     ----------
     table : ndarray of int32 of shape (n + 1, columns)
-        Numbers of the features of the root and of each word; minus one where there is none.
+        Feature ids of the root and of each word; -1 for a missing feature.
     parts : ArcParts
-    pairs : Pairs
+    pairs : FeaturePairs
     gamma : float
-        Of 0 the tensor alone, of 1 pairs alone.
+        Weight of the pairs against the tensor.
     dense : ndarray of float32 of shape (n + 1, values), optional
-        Features of the root and of each word that are numbers. They belong to the last rows of U and V.
+        Real-valued features, which multiply the last rows of U and V.
 
     References
     ----------
@@ -429,7 +433,7 @@ def score_tensor_arcs(
 def step_tensor_arcs(
     table: NDArray[np.int32],
     parts: ArcParts,
-    pairs: Pairs,
+    pairs: FeaturePairs,
     *,
     scored: ArcScores,
     heads: NDArray[Any],
@@ -440,41 +444,36 @@ def step_tensor_arcs(
     clock: int,
     sums: ArcParts,
     scratch: Scratch,
-    moves: Moves = ALL,
+    moves: MovedFactors = ALL,
     more: float = 0.0,
     dense: NDArray[np.float32] | None = None,
 ) -> float:
-    r"""Move theta, U, V and W at once, in place, towards a tree and away from another; gives the step.
+    r"""Update theta, U, V and W in place, towards one tree and away from another; return the step size.
 
     .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
-    where the last three are gradients of the difference of the trilinear scores of both trees; of factors that stay as
-    they are, nothing.
+    The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for factors that are
+    not updated.
 
     Parameters
     ----------
     table, parts, pairs, dense
-        As in :func:`score_tensor_arcs`.
+        See :func:`score_tensor_arcs`.
     scored : ArcScores
-        With these parts.
+        Scores with these parameters.
     heads, predicted : ndarray of int of shape (n,)
-        The tree wanted, and the other.
-    loss : float
-    gamma, C : float
+        Correct and predicted tree.
     clock : int
-        What is added, times ``clock``, joins the sums.
-    sums : ArcParts
-    scratch : Scratch
-    moves : Moves
+        Factor of the update in the running sums.
     more : float
-        Added to what the loss is divided by: the squares of features that are moved elsewhere by the same step.
+        Squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):
         _check_heads(table, tree)
     if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
-        raise ValueError("each weight needs a sum")
+        raise ValueError("sums must have the shapes of the weights")
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
@@ -483,21 +482,11 @@ def step_tensor_arcs(
 
 
 def tensor_cells(
-    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: Pairs, *, heads: NDArray[Any]
+    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: FeaturePairs, *, heads: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Give the pairs of features of the arcs of a tree as cells of a tensor, and their weights.
+    """Return the feature pairs of the arcs of a tree as tensor cells, and their weights.
 
-    Parameters
-    ----------
-    table, theta, pairs
-        As in :func:`score_tensor_arcs`.
-    heads : ndarray of int of shape (n,)
-
-    Returns
-    -------
-    cells : ndarray of shape (cells, 3)
-        Feature of the head, of the word, and bin of the distance, 0 for any.
-    values : ndarray of shape (cells,)
+    Cells have shape (cells, 3): head feature, dependent feature and distance bin, 0 for any distance.
     """
     _check_heads(table, heads)
     room = 2 * len(heads) * len(pairs.columns)
@@ -507,16 +496,9 @@ def tensor_cells(
 
 
 def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
-    """Give the cells, of two to the power of ``bits``, in which pairs of features have their weights.
-
-    Parameters
-    ----------
-    triples : ndarray of int64 of shape (n, 3)
-        As :func:`tensor_cells` gives them.
-    bits : int
-    """
+    """Return the hashed cell, below two to the power of ``bits``, of each triple of :func:`tensor_cells`."""
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
-        raise ValueError(f"cells must be triples of int64; got {triples.dtype} of shape {triples.shape}")
+        raise ValueError(f"triples must be int64 of shape (n, 3); got {triples.dtype} of shape {triples.shape}")
     cells = np.empty(len(triples), np.int64)
     _hashed_cells(triples, np.uint64((1 << bits) - 1), cells)
     return cells
@@ -528,25 +510,27 @@ def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
 
 
 def _check(
-    table: NDArray[Any], parts: ArcParts, pairs: Pairs, dense: NDArray[np.float32] | None
+    table: NDArray[Any], parts: ArcParts, pairs: FeaturePairs, dense: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Refuse what does not fit; gives the dense values, no columns if there are none."""
+    """Validate the inputs; return the dense values, with no columns if there are none."""
     theta, U, V, W = parts
     values = np.zeros((len(table), 0), np.float32) if dense is None else dense
     if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
-        raise ValueError(f"dense must be of float32, a row for each of the table; got {values.dtype}, {values.shape}")
+        raise ValueError(f"dense must be float32 with one row per row of the table; got {values.dtype}, {values.shape}")
     features = len(U) - values.shape[1]
     if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
-        raise ValueError(f"table must be of int32, with a root and a word; got {table.dtype} of shape {table.shape}")
+        raise ValueError(
+            f"table must be int32 with a root and at least one word; got {table.dtype} of shape {table.shape}"
+        )
     if not -1 <= table.min() <= table.max() < features:
         raise ValueError(f"features must be from 0 to {features - 1}, or -1; got {table.min()} to {table.max()}")
     if not len(theta) >= 16 or len(theta) & (len(theta) - 1):
-        raise ValueError(f"theta must have a power of two of weights, at least 16; got {len(theta)}")
+        raise ValueError(f"the length of theta must be a power of two, at least 16; got {len(theta)}")
     if U.shape != V.shape or W.shape != (DISTANCES, U.shape[1]):
-        raise ValueError(f"factors do not fit one another; got shapes {U.shape}, {V.shape} and {W.shape}")
+        raise ValueError(f"the shapes of U, V and W do not match; got {U.shape}, {V.shape} and {W.shape}")
     columns = pairs.columns
     if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
-        raise ValueError(f"pairs must be of columns of the table; got {columns.tolist()}")
+        raise ValueError(f"pairs must name columns of the table; got {columns.tolist()}")
     if not 0 <= pairs.tag < table.shape[1]:
         raise ValueError(f"the tag must be a column of the table; got {pairs.tag}")
     return np.ascontiguousarray(values)

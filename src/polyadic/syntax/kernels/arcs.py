@@ -1,9 +1,7 @@
-"""Doors to the loops that score the arcs of dependency trees and their relations, and learn from them.
+"""Hashed features of dependency arcs, for arc scores and for relations of known arcs.
 
-Hashed features of dependency arcs: for their scores, and for their relations once heads are known.
-
-Scores of arcs: words, tags, what stands around and between (McDonald et al. 2005), added to as the perceptron says.
-Relations: pairs of features of both ends, with passive-aggressive updates.
+Arc scores use words and tags at, around and between both ends (McDonald et al. 2005), with perceptron updates. Relation
+scores use pairs of features of both ends, with passive-aggressive updates.
 """
 
 from __future__ import annotations
@@ -20,19 +18,14 @@ if TYPE_CHECKING:
 
 
 def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Give the score of each arc of a sentence of n words: the sum of the weights of its hashed features.
+    """Return the score of each arc, the sum of the weights of its hashed features; shape (n + 1, n + 1).
 
     Parameters
     ----------
     words, tags : ndarray of int of shape (n + 2,)
-        Numbers of words and tags, with one for the root in front and one mark at the end.
+        Ids of words and tags, after one for the root and before an end mark.
     weights : ndarray of float32
-        As many as a power of two.
-
-    Returns
-    -------
-    ndarray of shape (n + 1, n + 1)
-        For :func:`~polyadic.syntax.kernels.best_trees.best_arcs`.
+        The length is a power of two.
     """
     _check_sentence(words, tags, weights)
     scores = np.zeros((len(words) - 1, len(words) - 1))
@@ -50,24 +43,17 @@ def step_arcs(
     weights: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add to the weights of the features of a tree, in place, and to the sums that make their average.
+    """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums, in place.
 
-    Parameters
-    ----------
-    words, tags : ndarray of int of shape (n + 2,)
-        As for :func:`score_arcs`.
-    heads : ndarray of int of shape (n,)
-        From 0 for the root.
-    step : float
-        What is added; times ``time`` to ``sums``.
-    time : int
-    weights, sums : ndarray of float32 and of float64, of the same size
+    Words, tags and weights are those of :func:`score_arcs`; a head of 0 is the root.
     """
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
-        raise ValueError(f"each word needs a head, and each weight a sum; got {len(heads)} heads, sums {sums.shape}")
+        raise ValueError(
+            f"each word needs a head, and sums must be shaped like weights; got {len(heads)} heads, sums {sums.shape}"
+        )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
-        raise ValueError(f"heads must be words of the sentence, or 0; got {heads.min()} to {heads.max()}")
+        raise ValueError(f"heads must be word numbers or 0; got {heads.min()} to {heads.max()}")
     _arc_step(
         frozen(words, np.int64), frozen(tags, np.int64), frozen(heads, np.int64), float(step), int(time), weights, sums
     )
@@ -77,26 +63,22 @@ def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[An
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
         raise ValueError(f"words and tags need a root, a word and an end; got shapes {words.shape} and {tags.shape}")
     if weights.ndim != 1 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be as many as a power of two; got shape {weights.shape}")
+        raise ValueError(f"the number of weights must be a power of two; got shape {weights.shape}")
 
 
 def score_arc_labels(
     table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Give the score of each relation between each word and its head.
+    """Return the score of each relation between each word and its head; shape (n, relations).
 
     Parameters
     ----------
     table : ndarray of int32 of shape (n + 1, columns)
-        Numbers of the features of the root and of each word; minus one where there is none.
+        Feature ids of the root and of each word; -1 for a missing feature.
     heads : ndarray of int of shape (n,)
     weights : ndarray of float32 of shape (a power of two, relations)
     pairs : ndarray of int64 of shape (pairs, 2)
-        Columns of features of the head and of the word.
-
-    Returns
-    -------
-    ndarray of shape (n, relations)
+        Columns of head and dependent features.
     """
     _check_table(table, heads, weights, pairs)
     scores = np.zeros((len(heads), weights.shape[1]), np.float32)
@@ -115,23 +97,9 @@ def step_arc_labels(
     weights: NDArray[np.float32],
     sums: NDArray[Any],
 ) -> int:
-    """Make the relation of each word score 1 more than any other, by a step of at most ``C``, in place.
+    """Raise the margin of the correct relation of each word towards 1 in place; return the number of wrong relations.
 
-    Parameters
-    ----------
-    table, heads, pairs, weights
-        As in :func:`score_arc_labels`.
-    labels : ndarray of int of shape (n,)
-        Relations.
-    C : float
-    clock : int
-        What is added, times ``clock``, joins ``sums``.
-    sums : ndarray of float32 or float64 of the shape of ``weights``
-
-    Returns
-    -------
-    int
-        Words for which another relation was at least as good.
+    Steps are at most ``C``, and ``clock`` times each step is added to ``sums``.
 
     References
     ----------
@@ -141,7 +109,7 @@ def step_arc_labels(
     if len(labels) != len(heads) or not 0 <= labels.min() <= labels.max() < weights.shape[1]:
         raise ValueError(f"each word needs a relation from 0 to {weights.shape[1] - 1}")
     if sums.shape != weights.shape:
-        raise ValueError(f"each weight needs a sum; got shapes {weights.shape} and {sums.shape}")
+        raise ValueError(f"sums must be shaped like weights; got shapes {weights.shape} and {sums.shape}")
     right = frozen(labels, np.int64)
     above = frozen(heads, np.int64)
     return int(_arc_label_steps(table, pairs, above, right, float(C), float(clock), weights, sums))
@@ -151,18 +119,18 @@ def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
     if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
         raise ValueError(f"each word needs a head from 0 to {len(table) - 1}; got {heads}")
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must have a power of two of rows, at least 8; got shape {weights.shape}")
+        raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:
-        raise ValueError(f"pairs must be of columns of the table; got {pairs.tolist()}")
+        raise ValueError(f"pairs must name columns of the table; got {pairs.tolist()}")
 
 
-MOST = 64
-"""Features of an arc, apart from the tags between its ends."""
+MAX_FEATURES = 64
+"""Maximum number of features of an arc, apart from the tags between its ends."""
 
 
 @njit(cache=True, nogil=True)
 def _mix(a, b):
-    """Join a number to a hash."""
+    """Add a number to a hash."""
     a = (a ^ (np.uint64(b) + np.uint64(0x9E3779B97F4A7C15) + (a << np.uint64(6)) + (a >> np.uint64(2)))) * np.uint64(
         0xFF51AFD7ED558CCD
     )
@@ -171,7 +139,7 @@ def _mix(a, b):
 
 @njit(cache=True, nogil=True)
 def _features(words, tags, h, m, mask, slots):
-    """Write the slots of the features of an arc from ``h`` to ``m``; gives how many there are.
+    """Write the hashed features of the arc from ``h`` to ``m``; return their number.
 
     ``words`` and ``tags`` have the root in front and one mark at the end.
     """
@@ -228,10 +196,10 @@ def _features(words, tags, h, m, mask, slots):
 
 @njit(cache=True, nogil=True)
 def _arc_scores(words, tags, weights, scores):
-    """Fill ``scores[h, m]`` with the sum of the weights of the features of each arc; root and end mark are in place."""
+    """Write the sum of the weights of the features of each arc to ``scores[h, m]``."""
     size = len(scores)
     mask = np.uint64(len(weights) - 1)
-    slots = np.empty(MOST + size, np.int64)
+    slots = np.empty(MAX_FEATURES + size, np.int64)
     for h in range(size):
         for m in range(1, size):
             if h != m:
@@ -246,7 +214,7 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
     """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums."""
     size = len(heads) + 1
     mask = np.uint64(len(weights) - 1)
-    slots = np.empty(MOST + size, np.int64)
+    slots = np.empty(MAX_FEATURES + size, np.int64)
     for m in range(1, size):
         for f in range(_features(words, tags, heads[m - 1], m, mask, slots)):
             weights[slots[f]] += step
@@ -255,9 +223,9 @@ def _arc_step(words, tags, heads, step, time, weights, sums):
 
 @njit(cache=True, nogil=True)
 def _rows(table, pairs, h, m, mask, rows):
-    """Write the rows of weights of an arc; gives how many there are.
+    """Write the rows of weights of an arc; return their number.
 
-    A pair has one row of its own, and one for the side of the head and whether it is the next word.
+    Each pair has two rows: its own, and one for the side of the head and whether it is adjacent.
     """
     side = (1 if h < m else 2) + (2 if abs(h - m) == 1 else 0)
     count = 0
@@ -276,7 +244,7 @@ def _rows(table, pairs, h, m, mask, rows):
 
 @njit(cache=True, nogil=True)
 def _add_rows(weights, rows, count, total):
-    """Fill ``total`` with the sum of some rows; four at a time, so that it is fetched and put back less often."""
+    """Write the sum of some rows to ``total``, four rows at a time to save memory traffic."""
     total[:] = 0
     k = 0
     while k + 4 <= count:
@@ -293,7 +261,7 @@ def _add_rows(weights, rows, count, total):
 
 @njit(cache=True, nogil=True)
 def _arc_label_scores(table, pairs, heads, weights, scores):
-    """Fill a row for each word: the score of each relation to its head."""
+    """Write the score of each relation of each word to its head."""
     rows = np.empty(2 * len(pairs), np.int64)
     for m in range(1, len(table)):
         count = _rows(table, pairs, heads[m - 1], m, np.uint64(len(weights) - 1), rows)
@@ -302,9 +270,9 @@ def _arc_label_scores(table, pairs, heads, weights, scores):
 
 @njit(cache=True, nogil=True)
 def _arc_label_steps(table, pairs, heads, labels, C, clock, weights, sums):
-    """Make the right relation of each word better by 1 than the best of the others; gives how many were not best.
+    """Raise the margin of the correct relation of each word over the best other one to 1; return the number of errors.
 
-    The step takes the loss away, and is at most ``C``.
+    The step removes the loss and is at most ``C``.
     """
     rows = np.empty(2 * len(pairs), np.int64)
     scores = np.empty(weights.shape[1], np.float32)

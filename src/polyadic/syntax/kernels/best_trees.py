@@ -1,18 +1,14 @@
-"""Doors to the loops that find the best dependency trees: one or k projective ones, or the best of all.
+"""Best dependency trees of a sentence: the best or k best projective trees, and the best spanning tree.
 
-The best dependency trees of a sentence: projective, the k best of those, and where arcs may cross.
+*Projective trees* (Eisner 1996). A span of words ``i`` to ``j`` is *complete* if one of its ends governs all of it, and
+*incomplete* if there is an arc between its ends. Two adjacent complete spans make an incomplete one, with an arc in
+either direction; an incomplete and a complete span that share a word make a complete one. Each tree has exactly one
+derivation. For the single best tree, ``C[i, j]`` is the value of the best complete span with head ``i`` and other end
+``j``, in either order; incomplete spans are stored in the same way. For the k best trees each span has k derivations.
 
-*Projective* (Eisner 1996): a span of words ``i`` to ``j`` is *complete* if one of its ends governs all of it (to the
-right: ``i``), *incomplete* if there is an arc between its ends. Two complete spans that meet make an incomplete one,
-with an arc either way; an incomplete one and a complete one that share a word make a complete one. Each tree is built
-in one way. For the one best tree ``C[i, j]`` is the value of the best complete span under its left end if i < j, and
-under its right end if i > j: the first number is that of the governing word, and incomplete spans are laid out in the
-same way. For the k best there are k derivations in each cell.
-
-*Spanning trees* of a directed graph (Chu & Liu 1965, Edmonds 1967), whose arcs may cross: each node takes its best
-head. If that makes a cycle, its nodes become one, and an arc into a node of the cycle is worth what it wins against the
-arc that it would replace; so again, until there is no cycle. Then cycles are opened, the last first, where the arc that
-was chosen enters them.
+*Spanning trees* (Chu & Liu 1965, Edmonds 1967), whose arcs may cross. Each node takes its best head. A cycle is
+contracted to one node, where an arc into the cycle is worth its gain over the arc that it would replace; this repeats
+until there is no cycle. Then the cycles are expanded, the last first, and broken where the chosen arc enters them.
 """
 
 from __future__ import annotations
@@ -29,27 +25,21 @@ if TYPE_CHECKING:
 
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    r"""Give the tree of highest score whose arcs do not cross, and that score.
+    """Return the highest-scoring projective tree and its score.
 
-    What :func:`~polyadic.syntax.kernels.best_trees.best_arcs` gives with ``k=1``, several times faster; of trees of
-    equal score it may give another.
+    It agrees with :func:`best_arcs` for ``k=1``, except among trees of equal score, and is several times faster.
 
     Parameters
     ----------
     scores, single_root
-        As in :func:`best_spanning_tree`.
+        See :func:`best_spanning_tree`.
 
     Returns
     -------
     heads : ndarray of int32 of shape (n,)
-        Minus one for all words if no tree is allowed.
+        All -1 if no tree is allowed.
     value : float
         Minus infinity if no tree is allowed.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
 
     References
     ----------
@@ -68,18 +58,7 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
 def best_projective_trees(
     scores: ArrayLike, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Give what :func:`best_projective_tree` gives for each of several tables of scores.
-
-    Parameters
-    ----------
-    scores : array of shape (tables, n + 1, n + 1)
-    single_root : bool
-
-    Returns
-    -------
-    heads : ndarray of int32 of shape (tables, n)
-    values : ndarray of shape (tables,)
-    """
+    """Return the results of :func:`best_projective_tree` for several score tables of shape (tables, n + 1, n + 1)."""
     tables = _checked(scores)
     heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
     _projective_trees(frozen(tables), single_root, heads, values)
@@ -87,31 +66,26 @@ def best_projective_trees(
 
 
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    r"""Give the tree of highest score, :math:`\sum_m S_{h_m m}`, among all, projective or not, and that score.
+    r"""Return the highest-scoring tree, :math:`\sum_m S_{h_m m}`, projective or not, and its score.
 
-    Sums are rounded to the spread of the scores times the square of the words: of trees that differ by less than some
-    1e-15 of that any may be given. So do not forbid arcs by huge negative numbers, but by minus infinity.
+    Sums are rounded relative to the spread of the scores times the square of the number of words: among trees that
+    differ by less than about 1e-15 of that, any may be returned. So forbid arcs by minus infinity, not by huge negative
+    numbers.
 
     Parameters
     ----------
     scores : array of shape (n + 1, n + 1)
-        :math:`S`: of the arc from each word (row) to each word (column), numbered from 1; row 0 is the root. Column 0
-        and the diagonal are not looked at; minus infinity forbids an arc.
+        Score :math:`S_{hm}` of the arc from head h (row) to word m (column); row 0 is the root. Column 0 and the
+        diagonal are ignored, and minus infinity forbids an arc.
     single_root : bool
-        Whether exactly one word depends on the root. All arcs from the root are then made so much worse that a tree
-        has no more of them than it must.
+        Whether exactly one word depends on the root. A large penalty on arcs from the root ensures it.
 
     Returns
     -------
     heads : ndarray of int32 of shape (n,)
-        Head of each word, 0 for the root; minus one for all words if no tree is allowed.
+        Head of each word, 0 for the root; all -1 if no tree is allowed.
     value : float
         Minus infinity if no tree is allowed.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
 
     References
     ----------
@@ -129,7 +103,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     allowed = table > -np.inf
     low, high = table[allowed].min(), table[allowed].max()
     values = table - low
-    span = (high - low) * n + 1.0  # more than any two trees differ by
+    span = (high - low) * n + 1.0  # exceeds the difference of any two trees
     if single_root:
         values[0] -= span
         span *= n + 1
@@ -146,63 +120,45 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
 def best_spanning_trees(
     scores: ArrayLike, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Give what :func:`best_spanning_tree` gives for each of several tables of scores.
-
-    Parameters
-    ----------
-    scores : array of shape (tables, n + 1, n + 1)
-    single_root : bool
-
-    Returns
-    -------
-    heads : ndarray of int32 of shape (tables, n)
-    values : ndarray of shape (tables,)
-    """
+    """Return the results of :func:`best_spanning_tree` for several score tables of shape (tables, n + 1, n + 1)."""
     found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
     return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
 
 
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
-    """Give a copy of tables of scores, zeros where it is not looked at."""
+    """Return a copy of the score tables, with zeros where they are ignored."""
     tables = np.array(scores, np.float64)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
-        raise ValueError(f"scores must be square, of the root and at least one word; got shape {tables.shape[1:]}")
+        raise ValueError(
+            f"scores must be a square matrix for the root and at least one word; got shape {tables.shape[1:]}"
+        )
     words = np.arange(tables.shape[1])
     tables[:, words, words] = tables[:, :, 0] = 0.0
-    if not (tables < np.inf).all():  # NaN is not below either
-        raise ValueError("scores must be numbers below infinity")
+    if not (tables < np.inf).all():  # also catches NaN
+        raise ValueError("scores must not be NaN or plus infinity")
     return tables
 
 
 def best_arcs(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    r"""Give the projective trees of highest score, :math:`\sum_m S_{h_m m}`, best first.
+    r"""Return the k best projective trees by :math:`\sum_m S_{h_m m}`, best first.
 
-    A cost that is a sum over words is decoded with, if it is added to the scores of the arcs, and labels, if the score
-    of an arc is that of its best label. Threads may call this at the same time.
+    For cost-augmented decoding add the cost of each arc to its score; for labelled trees use the score of the best
+    label. The function is thread-safe.
 
     Parameters
     ----------
-    scores : array of shape (n + 1, n + 1)
-        :math:`S`: of the arc from each word (row) to each word (column), numbered from 1; row 0 is the root. Column 0
-        and the diagonal are not looked at; minus infinity forbids an arc.
+    scores, single_root
+        See :func:`best_spanning_tree`.
     k : int
-        Trees, at most.
-    single_root : bool
-        Whether exactly one word depends on the root.
+        Maximum number of trees.
 
     Returns
     -------
     heads : ndarray of int32 of shape (trees, n)
-        Head of each word, 0 for the root; all rows differ. No rows, if no tree is allowed.
+        Distinct trees; none if no tree is allowed.
     values : ndarray of float64 of shape (trees,)
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit, there are no words, a score that is looked at is NaN or plus infinity, or ``k`` is
-        not a whole number of at least 1.
 
     References
     ----------
@@ -225,11 +181,11 @@ def best_arcs(
     """
     table = np.array(scores, np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+        raise ValueError(f"scores must be a square matrix for the root and at least one word; got shape {table.shape}")
     np.fill_diagonal(table, -np.inf)
     table[:, 0] = -np.inf
     if np.isnan(table).any() or (table == np.inf).any():
-        raise ValueError("scores must be numbers below infinity")
+        raise ValueError("scores must not be NaN or plus infinity")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number of at least 1; got {k}")
     heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))
@@ -237,12 +193,12 @@ def best_arcs(
 
 
 ARC, RIGHT, LEFT = range(3)
-"""Kinds of spans: with an arc between the ends, its score not yet added; complete under the left, the right end."""
+"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end."""
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _largest_sum(x, y):
-    """Give the maximum of ``x[k] + y[k]``."""
+    """Return the maximum of ``x[k] + y[k]``."""
     largest = -np.inf
     for k in range(len(x)):
         largest = max(largest, x[k] + y[k])
@@ -251,7 +207,7 @@ def _largest_sum(x, y):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _where(x, y, total):
-    """Give the first k such that ``x[k] + y[k]`` is ``total``."""
+    """Return the first k such that ``x[k] + y[k]`` equals ``total``."""
     k = 0
     while x[k] + y[k] != total:
         k += 1
@@ -260,11 +216,11 @@ def _where(x, y, total):
 
 @njit(cache=True, nogil=True)
 def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
-    """Write the head of each word, from 0 for the root, in the tree of highest sum; gives the sum.
+    """Write the heads of the best projective tree; return its score, or minus infinity if no tree is allowed.
 
-    ``scores[h, m]`` is of the arc from word ``h`` to word ``m``. The heads are as they were if no tree is allowed.
-    ``turned`` has the columns of ``complete`` as rows, and ``stack`` the spans to read: the governing word, and the
-    other end. Where a span is cut is looked for again when it is read, which few are.
+    ``scores[h, m]`` is the score of the arc from ``h`` to ``m``. ``turned`` is the transpose of ``complete``, and
+    ``stack`` holds the spans (governing end, other end) to backtrace. Split points are recomputed for the few spans in
+    the tree.
     """
     size = len(scores)
     for i in range(size):
@@ -272,7 +228,7 @@ def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            last = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            last = 1 if i == 0 and single_root else j  # the root has a single dependent
             best = _largest_sum(complete[i, i:last], complete[j, i + 1 : last + 1])
             arc[i, j] = best + scores[i, j]
             arc[j, i] = best + scores[j, i] if i else -np.inf
@@ -304,7 +260,7 @@ def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
 
 @njit(cache=True, nogil=True)
 def _projective_trees(tables, single_root, heads, values):
-    """Write the tree of highest sum of each table of scores, as far as one is allowed, and its sum."""
+    """Write the best tree of each score table, if one is allowed, and its score."""
     size = tables.shape[1]
     complete, turned, arc = np.empty((3, size, size))
     stack = np.empty((2 * size + 2, 2), np.int64)
@@ -314,7 +270,7 @@ def _projective_trees(tables, single_root, heads, values):
 
 @njit(cache=True, nogil=True)
 def _add(pool, ranks, count, split, a, b, value):
-    """Add a candidate."""
+    """Append a candidate; return the number of candidates."""
     pool[count] = value
     ranks[count, 0], ranks[count, 1], ranks[count, 2] = split, a, b
     return count + 1
@@ -322,12 +278,12 @@ def _add(pool, ranks, count, split, a, b, value):
 
 @njit(cache=True, nogil=True)
 def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
-    """Fill a span with the best ``k`` ways to put two spans together, where the words to part them are low..high-1."""
+    """Write the ``k`` best ways to build a span from two spans that meet at one of the words low to high - 1."""
     count = 0
     for phase in range(k + 1):
         if phase == 0:
             first, last = low, high
-        else:  # take the best candidate, and propose its neighbours
+        else:  # take the best candidate and add its neighbours
             best = -1
             for c in range(count):
                 if pool[c] > -np.inf and (best < 0 or pool[c] > pool[best]):
@@ -363,20 +319,19 @@ def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
 
 @njit(cache=True, nogil=True)
 def _push(stack, depth, kind, i, j, rank):
-    """Put a span that is to be read on the stack; gives its new height."""
+    """Push a span to backtrace; return the stack size."""
     stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = kind, i, j, rank
     return depth + 1
 
 
 @njit(cache=True, nogil=True)
 def _eisner_kbest(scores, k, single_root):
-    """Give heads (trees, n), from 0 for the root, and scores of the best trees, best first.
+    """Return the heads (trees, n) and scores of the k best projective trees, best first.
 
-    ``scores[h, m]`` is of the arc from word ``h`` to word ``m``, from 1, and 0 the root; minus infinity forbids it. If
-    ``single_root``, one word depends on the root.
+    ``scores[h, m]`` is the score of the arc from ``h`` to ``m``; minus infinity forbids it.
     """
     size = len(scores)
-    values = np.empty((3, size, size, k))  # of a span its first counts are read
+    values = np.empty((3, size, size, k))  # only the first counts of a span are used
     back = np.empty((3, size, size, k, 3), np.int32)
     counts = np.zeros((3, size, size), np.int32)
     pool, ranks = np.empty(size + 2 * k + 2), np.empty((size + 2 * k + 2, 3), np.int32)
@@ -387,7 +342,7 @@ def _eisner_kbest(scores, k, single_root):
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            high = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            high = 1 if i == 0 and single_root else j  # the root has a single dependent
             _merge(ARC, i, j, i, high, k, scores, values, counts, back, pool, ranks)
             _merge(RIGHT, i, j, i + 1, j + 1, k, scores, values, counts, back, pool, ranks)
             if i > 0:
@@ -419,7 +374,7 @@ def _eisner_kbest(scores, k, single_root):
 
 @njit(cache=True, nogil=True)
 def _best_heads(values, active, above):
-    """Give each active node but the root its best head."""
+    """Write the best head of each active node except the root."""
     size = len(values)
     for m in range(1, size):
         if active[m]:
@@ -432,7 +387,7 @@ def _best_heads(values, active, above):
 
 @njit(cache=True, nogil=True)
 def _cycle(above, active, inside):
-    """Mark the nodes of a cycle; gives one of them, or 0 if there is none."""
+    """Mark the nodes of a cycle; return one of them, or 0 if there is none."""
     size = len(above)
     seen = np.zeros(size, np.int64)
     for start in range(1, size):
@@ -454,12 +409,12 @@ def _cycle(above, active, inside):
 
 @njit(cache=True, nogil=True)
 def _contract(values, active, above, inside, kept, ends):
-    """Put a cycle into one of its nodes; ``ends[h, m]`` are the words that the arc between two nodes joins."""
+    """Contract a cycle into its node ``kept``; ``ends[h, m]`` are the words joined by the arc between two nodes."""
     size = len(values)
     for node in range(size):
         if not active[node] or inside[node]:
             continue
-        into, out = -1, -1  # the best places to enter and to leave the cycle
+        into, out = -1, -1  # best nodes to enter and leave the cycle
         for v in range(size):
             if inside[v]:
                 gain = values[node, v] - values[above[v], v]
@@ -473,7 +428,7 @@ def _contract(values, active, above, inside, kept, ends):
         word, other = ends[out, node, 0], ends[out, node, 1]
         best = values[out, node]
         ends[kept, node, 0], ends[kept, node, 1] = word, other
-        # The gain is compared within the column of the cycle only, so the arcs that it keeps need not be added.
+        # Gains are only compared within the column of the cycle, so the constant score of its arcs is left out.
         values[node, kept], values[kept, node] = gain, best
     for v in range(size):
         if inside[v] and v != kept:
@@ -482,9 +437,9 @@ def _contract(values, active, above, inside, kept, ends):
 
 @njit(cache=True, nogil=True)
 def _spanning_tree(values, heads):
-    """Write the head of each word but the root 0 in the tree of highest sum.
+    """Write the head of each word, except the root 0, in the maximum spanning tree.
 
-    ``values[h, m]``, finite, is of the arc from ``h`` to ``m``, and is overwritten.
+    ``values[h, m]``, which must be finite, is the score of the arc from ``h`` to ``m`` and is overwritten.
     """
     size = len(values)
     active = np.ones(size, np.bool_)
@@ -493,10 +448,10 @@ def _spanning_tree(values, heads):
     for h in range(size):
         for m in range(size):
             ends[h, m, 0], ends[h, m, 1] = h, m
-    group = np.arange(size)  # the node that each word is part of
+    group = np.arange(size)  # node of each word
     steps = 0
-    groups = np.zeros((size, size), np.int64)  # as it was before each contraction
-    arcs = np.full((size, size, 2), -1, np.int32)  # of the cycle, into each of its nodes
+    groups = np.zeros((size, size), np.int64)  # before each contraction
+    arcs = np.full((size, size, 2), -1, np.int32)  # arcs of the cycle, into each of its nodes
     _best_heads(values, active, above)
     kept = _cycle(above, active, inside)
     while kept:

@@ -1,27 +1,21 @@
-"""Door to the loops that fill charts of context-free grammars and list the best derivations.
+"""Charts of weighted context-free grammars: sums, maxima and k best derivations of a sentence.
 
-Charts of weighted context-free grammars: sums, maxima and the k best of all derivations of a sentence.
+*Layout.* Cell ``j (j - 1) / 2 + i`` covers the words ``i`` to ``j - 1``. Each cell has two layers of symbols: the lower
+layer is built from a word or from two symbols of smaller cells, the upper one from the lower one by at most one unary
+rule. Binary rules take upper symbols, so a unary rule that stands for a chain of rules is used once, and no derivation
+counts twice. Symbols are grouped in blocks, one per coarse symbol: ``block[s]`` is the coarse symbol of ``s``, and
+``first[c]`` the first symbol of block ``c``. ``base[layer, cell, c]`` is the slot of the first symbol of block ``c``,
+or -1 where a coarser grammar has pruned it; without one each symbol is a block. Binary rules ``a -> b c`` are sorted by
+``b`` and start at ``starts[b]``; unary rules ``a -> b`` likewise.
 
-Cell ``j (j - 1) / 2 + i`` is of the words from ``i`` to ``j - 1``. It holds two layers of symbols: below, built of two
-symbols of smaller cells or of a word; above, reached from the lower layer by at most one unary rule. Binary rules take
-upper symbols, so a rule that stands for a chain of unary ones is used once, and no derivation counts twice.
+*k best.* Derivations are enumerated lazily from the root (Huang & Chiang 2005, algorithm 3). An *item* is a requested
+slot, with a linked list of candidates for its next derivation and its derivations so far, best first. A candidate is a
+rule, the end of its left child, and the ranks of the derivations of both children. The left rank grows only while the
+right one is zero, so each pair of ranks is proposed once.
 
-Symbols come in blocks, those of one coarse symbol in a row: ``block[s]`` is the coarse symbol and ``first[c]`` the
-first symbol of a block. ``base[layer, cell, c]`` is the slot of the first symbol of block ``c``, or -1 where a coarser
-grammar has excluded it; without one each symbol is a block of its own. Binary rules ``a -> b c`` are sorted by
-``b``, those of ``b`` from ``starts[b]`` on; unary rules ``a -> b`` likewise.
-
-The k best are enumerated lazily from the root (Huang & Chiang 2005, algorithm 3). An *item* is a slot that was asked
-for; it keeps the candidates for its next derivation in a linked list, and its derivations so far, best first. A
-candidate is a rule, where the words of its left child end, and the ranks of the derivations of both children. Of the
-ranks, the right one grows always and the left one only while the right is zero, so each pair is proposed once.
-
-Sums over all derivations of a sentence by a grammar of few symbols, as products of rows.
-
-Cells and layers are those of :mod:`polyadic.syntax.kernels.chart`. What the upper layer holds is stored twice,
-``left[i, s, j]`` and ``right[j, s, i]`` for the symbol ``s`` over the words from ``i`` to ``j - 1``: then the sum over
-all places where such a phrase may be cut into a ``b`` and a ``c`` is the inner product of two rows,
-``sum_k left[i, b, k] right[j, c, k]``, which all rules with these children share.
+*Sums for grammars of few symbols.* The upper layer is stored twice, as ``left[i, s, j]`` and ``right[j, s, i]`` for
+symbol ``s`` over the words ``i`` to ``j - 1``. The sum over all split points of a ``b`` and a ``c`` is then an inner
+product of two rows, ``sum_k left[i, b, k] right[j, c, k]``, which all rules with these children share.
 """
 
 from __future__ import annotations
@@ -39,13 +33,14 @@ if TYPE_CHECKING:
 
 
 class ChartRules(NamedTuple):
-    """Rules of a weighted grammar in the orders that the loops want; made by :func:`chart_rules`.
+    """Rules of a weighted grammar in the orders that the kernels need; made by :func:`chart_rules`.
 
     Attributes
     ----------
     binary, unary : ndarray of int32 of shape (rules, 3) and (rules, 2)
-        Parent and children of each rule, in the order of the weights, which is that of the (left) child.
+        Parent and children of each rule, sorted by the (left) child.
     binary_weights, unary_weights : ndarray of float64
+        Weights in the same order.
     """
 
     binary: NDArray[np.int32]
@@ -61,14 +56,14 @@ class ChartRules(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Slots of a chart and the value of each: see :func:`inside`.
+    """Slots of a chart and their values; see :func:`inside`.
 
     Attributes
     ----------
     length : int
-        Words of the sentence.
+        Number of words.
     base : ndarray of int64 of shape (2, cells, blocks)
-        For the lower and the upper layer the slot of the first symbol of each block in each cell, or -1.
+        Slot of the first symbol of each block in each cell of the lower and the upper layer, or -1.
     values : ndarray of float64 of shape (slots,)
     """
 
@@ -80,27 +75,22 @@ class Chart(NamedTuple):
 def chart_rules(
     binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
 ) -> ChartRules:
-    """Sort the rules of a grammar for the loops.
+    """Sort the rules of a grammar for the kernels.
 
     Parameters
     ----------
     binary : array of int of shape (rules, 3)
         Parent, left child, right child.
     unary : array of int of shape (rules, 2)
-        Parent and child; a rule may stand for a chain of rules, and no two are used in a row.
+        Parent and child. A rule may stand for a chain of rules; two are never applied in a row.
     weights : pair of arrays
-        Of the binary and of the unary rules: probabilities for sums, logarithms for maxima.
+        Weights of the binary and the unary rules: probabilities for sums, logarithms for maxima.
     block : array of int of shape (symbols,)
-        The coarse symbol of each, from 0 and not falling; ``arange(symbols)`` where there are none.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a symbol does not exist, or blocks are not in order.
+        Non-decreasing coarse symbols, from 0; ``arange(symbols)`` for none.
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
-        raise ValueError("blocks must rise from 0 in steps of at most 1")
+        raise ValueError("blocks must start at 0 and ascend in steps of at most 1")
     size = len(blocks)
     parts = []
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
@@ -108,7 +98,7 @@ def chart_rules(
         if values.shape != (len(rules),):
             raise ValueError(f"each rule needs a weight; got {len(rules)} rules and weights of shape {values.shape}")
         if len(rules) and not 0 <= rules.min() <= rules.max() < size:
-            raise ValueError(f"rules must be of symbols below {size}; got {rules.min()} to {rules.max()}")
+            raise ValueError(f"symbols of rules must be below {size}; got {rules.min()} to {rules.max()}")
         order = np.argsort(rules[:, 1], kind="stable")
         parts.append((np.ascontiguousarray(rules[order].T), frozen(values[order])))
     (b, bw), (u, uw) = parts
@@ -124,7 +114,7 @@ def chart_rules(
 
 
 def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, first: Any) -> tuple[Any, ...]:
-    """Gather binary rules whose symbols are of the same three blocks."""
+    """Group binary rules by the blocks of their symbols."""
     of = block[b]
     order = np.lexsort((b[0], b[2], b[1], of[0], of[2], of[1]))
     (parent, left, right), (above, one, other) = b[:, order], of[:, order]
@@ -135,7 +125,7 @@ def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, fi
 
 
 def _by_pair(b: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[Any, ...]:
-    """Gather binary rules with the same two children."""
+    """Group binary rules by their children."""
     order = np.lexsort((b[2], b[1]))
     children = b[1:, order].T
     starts = np.flatnonzero(np.diff(children, axis=0, prepend=-1).any(axis=1))
@@ -151,32 +141,24 @@ def inside(
     summed: bool,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Chart:
-    """Fill a chart: the sum over derivations of products of weights, or the maximum of sums of their logarithms.
+    """Fill a chart with sums over derivations of products of weights, or with maxima of sums of log-weights.
 
     Parameters
     ----------
     rules : ChartRules
     words, symbols, values : arrays of shape (N,)
-        Which symbols each word may have, and the weight of each: places of words from 0, rising, none left out.
+        Positions of words, from 0, ascending and without gaps; their possible symbols; and the weights of these.
     summed : bool
-        Whether weights are multiplied and derivations added, or weights added and the best derivation taken.
+        Whether to sum products over derivations, instead of maximizing sums.
     allowed : ndarray of bool of shape (2, cells, blocks), optional
-        Symbols of which blocks may stand in each cell, below and above its unary rules; all, if not given. The cell
-        of words from ``i`` to ``j - 1`` is ``j (j - 1) / 2 + i``.
-
-    Raises
-    ------
-    ValueError
-        If words are not as above, or shapes do not fit.
-    InputError
-        If the chart would not fit in memory.
+        Blocks allowed in each cell of the lower and the upper layer; all by default.
     """
     n, at, kinds, weights = _words(rules, words, symbols, values)
     cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
     if allowed is not None and allowed.shape != (2, cells, blocks):
         raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
     used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
-    # a value for each symbol of a cell, its number among those asked for, and, of one in ten, a place in a row
+    # per symbol of a cell: a value, an item index, and for one in ten an entry of a row
     _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
@@ -191,51 +173,34 @@ def inside(
 
 
 def _check_room(n: int, needed: float) -> None:
-    """Refuse a chart that would fill the memory."""
+    """Raise InputError if a chart would not fit in memory."""
     check_memory(needed, f"a chart of {n:,} words", "split the sentence")
 
 
 def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
-    """Give the number of words, and the arrays as a loop wants them; refuse what it would read beyond."""
+    """Validate words, symbols and weights; return the number of words and the arrays as the kernels take them."""
     at, kinds = frozen(np.asarray(words), np.int32), frozen(np.asarray(symbols), np.int32)
     weights = frozen(np.asarray(values), np.float64)
     n = int(at[-1]) + 1 if len(at) else 0
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
-        raise ValueError("words must rise from 0 in steps of at most 1")
+        raise ValueError("words must start at 0 and ascend in steps of at most 1")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError("each word needs symbols of the grammar, and a weight for each")
+        raise ValueError("each word needs symbols of the grammar, with one weight each")
     return n, at, kinds, weights
 
 
 def span_shares(
-    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, least: float = 0.0
+    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, min_share: float = 0.0
 ) -> NDArray[np.float64] | None:
-    """Give which share of the sum over all derivations goes through each symbol of each cell.
+    """Return the share of the sum over all derivations that passes through each symbol of each cell.
 
-    The same as inside values times those outside, of :func:`inside` and :func:`outside`, over that of the whole; for
-    grammars of few symbols, with each a block of its own, an order of magnitude faster.
-
-    Parameters
-    ----------
-    rules, words, symbols, values
-        As for :func:`inside`, with probabilities.
-    root : int
-    least : float
-        As for :func:`outside`.
-
-    Returns
-    -------
-    ndarray of shape (2, cells, symbols), or None
-        None if the words have no derivation from the root, or their sum is out of range.
-
-    Raises
-    ------
-    ValueError, InputError
-        As :func:`inside`.
+    It equals inside times outside values over the total, but is ten times faster for grammars of few symbols without
+    blocks. The result has shape (2, cells, symbols); it is None if the words have no derivation from ``root``, or the
+    total is out of range. Parameters are those of :func:`inside`, with probabilities, and of :func:`outside`.
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
-    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers for each symbol of each layer of a cell
+    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers per symbol, layer and cell
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary
@@ -246,7 +211,7 @@ def span_shares(
     if not 0 < total < np.inf:
         return None
     around, of_left, of_right = np.zeros_like(low), np.zeros_like(left), np.zeros_like(right)
-    _span_outside(n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right)
+    _span_outside(n, root, *how, low, left, right, left_ends, right_ends, min_share * total, around, of_left, of_right)
     j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     i = np.arange(len(j)) - j * (j - 1) // 2
     shares = np.stack([low * around, left[i, :, j] * (of_left[i, :, j] + of_right[j, :, i])])
@@ -254,11 +219,11 @@ def span_shares(
     return shares
 
 
-def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) -> NDArray[np.float64]:
-    """Give for each slot the sum of products of what surrounds it in derivations of all words from ``root``.
+def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> NDArray[np.float64]:
+    """Return the outside value of each slot: the sum of products of what surrounds it in derivations from ``root``.
 
-    Times the inside value it is the sum of all derivations that go through the slot. Slots of the lower layer through
-    which a smaller share than ``least`` goes are not gone below: what is in them lacks these derivations.
+    Times the inside value it is the sum over all derivations through the slot. Slots of the lower layer whose share of
+    the total is below ``min_share`` are not expanded, so the values below them lack these derivations.
     """
     n, base, values = filled
     result = np.zeros_like(values)
@@ -266,28 +231,28 @@ def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) 
         rows, size = rules.by_parent[0], len(rules.block)
         ends = np.tile(np.array([n + 1, 0], np.int32), (2, n + 1, size, 1))
         how = rows, rules.by_child[1], rules.block, rules.first, base, values
-        _chart_outside(n, root, *how, least * value_of(rules, filled, root), *ends, result)
+        _chart_outside(n, root, *how, min_share * value_of(rules, filled, root), *ends, result)
     return result
 
 
 def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
-    """Give the value of all words as the symbol ``root``: 0 or minus infinity if it has no derivation."""
+    """Return the value of the whole sentence as ``root``, which is 0 or minus infinity without a derivation."""
     start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
     return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
 
 
 class Derivations(NamedTuple):
-    """The best derivations of a sentence, which share their parts.
+    """Best derivations of a sentence, with shared parts.
 
     Attributes
     ----------
     table : ndarray of int32 of shape (derivations, 4)
-        Rule (of the binary ones, or beyond those of the unary ones; ``SAME`` from the upper to the lower layer,
-        ``WORD`` for a word), symbol, and the rows of the parts: -1 where there is none, the place of a word.
+        Rule (binary rules first, then unary ones; ``SAME`` from the lower to the upper layer, ``WORD`` for a word),
+        symbol, and rows of the parts: -1 for none, the position of a word.
     values : ndarray of float64
-        Sum of the weights of each.
+        Sum of the weights of each derivation.
     best : ndarray of int32
-        Rows of the derivations of the whole, best first.
+        Rows of the derivations of the whole sentence, best first.
     """
 
     table: NDArray[np.int32]
@@ -296,21 +261,7 @@ class Derivations(NamedTuple):
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
-    """List the ``k`` best derivations of all words from ``root``, fewer if there are not so many.
-
-    Parameters
-    ----------
-    rules : ChartRules
-        With logarithms as weights.
-    filled : Chart
-        Of maxima, of the same rules.
-    root : int
-    k : int
-
-    Raises
-    ------
-    ValueError
-        If ``k`` is not positive, or ``root`` has no derivation.
+    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima.
 
     References
     ----------
@@ -326,17 +277,17 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
 
 
 WORD, SAME = -1, -2
-"""In the place of a rule: a word, and a symbol of the upper layer that is the one of the lower."""
+"""Values in place of a rule: a word, and a symbol of the upper layer that is the same in the lower one."""
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 PLACE, BEGIN, END, ROOM = range(4)
-TOGETHER = 8
-"""Columns of a chart that are filled at a time."""
+COLUMNS_PER_TILE = 8
+"""Number of chart columns filled together."""
 
 
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
 def _sum_of_products(x, p, y, q, length):
-    """Add up ``x[p + k] y[q + k]``."""
+    """Return the sum of ``x[p + k] y[q + k]``."""
     total = 0.0
     for k in range(length):
         total += x[p + k] * y[q + k]
@@ -345,7 +296,7 @@ def _sum_of_products(x, p, y, q, length):
 
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})
 def _largest_sum(x, p, y, q, length):
-    """Give the maximum of ``x[p + k] + y[q + k]``; none of them is NaN."""
+    """Return the maximum of ``x[p + k] + y[q + k]``, none of which is NaN."""
     largest = -np.inf
     for k in range(length):
         largest = max(largest, x[p + k] + y[q + k])
@@ -354,7 +305,7 @@ def _largest_sum(x, p, y, q, length):
 
 @njit(cache=True, nogil=True)
 def _appended(row, j, value, none, pool, used):
-    """Write a value at ``j`` of a row; give it twice its room at the end of the pool if it has too little."""
+    """Write a value at ``j`` of a row; a row without room moves to the end of the pool with twice the room."""
     if row[END] == 0:
         row[BEGIN] = j
     length = j - row[BEGIN]
@@ -373,18 +324,17 @@ def _appended(row, j, value, none, pool, used):
 
 @njit(cache=True, nogil=True)
 def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block, first, base, values, summed):
-    """Fill ``values`` with the inside value of each slot: sums of products, or (not ``summed``) maxima of sums.
+    """Fill ``values`` with the inside value of each slot: sums of products, or maxima of sums if not ``summed``.
 
-    ``word_symbols`` and ``word_values`` list which symbols each word may have, those of word ``i`` from
-    ``word_starts[i]`` on; ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
-    symbols: (starts of the groups of each left block, right block, block of the parent, starts of the rules; of each
-    rule left child, right child, the place of the parent in its block, and weight). ``values`` holds 0, or minus
-    infinity.
+    ``word_symbols`` and ``word_values`` list the possible symbols of the words; those of word ``i`` start at
+    ``word_starts[i]``. ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
+    symbols: (starts of the groups of each left block, right block, parent block, starts of the rules; of each rule left
+    child, right child, offset of the parent in its block, weight). ``values`` holds 0 or minus infinity at first.
 
-    All places where the words of a cell may be cut are looked at together: what the upper layer holds for a symbol
-    over the words from ``i`` to each ``k`` is a row, from each ``k`` to ``j`` another, and a rule takes their product.
-    Rows are as long as from the first place with a value to the last. The others are held for a few ``j`` at a time,
-    which share what comes from far for an ``i``.
+    All split points of a cell are handled together: the upper values of a symbol over the words from ``i`` to each
+    ``k`` are one row, those from each ``k`` to ``j`` another, and a rule combines both. Rows extend from the first to
+    the last split point with a value. Right rows are kept for a few ``j`` at a time, which share the left rows of an
+    ``i``.
     """
     starts, right_block, parent_block, rules, left, right, parent, weight = groups
     u_start, u_parent, u_weight = unary
@@ -392,18 +342,18 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
     blocks, size = base.shape[2], len(block)
     rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
     pool, used = np.empty(1 << 14), 0
-    ending, ends = np.full((TOGETHER, size, n), none), np.zeros((TOGETHER, size, 2), np.int64)
-    right_lives = np.zeros((TOGETHER, blocks), np.bool_)
-    for tile in range((n - 1) // TOGETHER + 1):
+    ending, ends = np.full((COLUMNS_PER_TILE, size, n), none), np.zeros((COLUMNS_PER_TILE, size, 2), np.int64)
+    right_lives = np.zeros((COLUMNS_PER_TILE, blocks), np.bool_)
+    for tile in range((n - 1) // COLUMNS_PER_TILE + 1):
         right_lives[:] = False
-        for t in range(TOGETHER):
+        for t in range(COLUMNS_PER_TILE):
             for s in range(size):
                 for k in range(ends[t, s, 0], ends[t, s, 1]):
                     ending[t, s, k] = none
                 ends[t, s, 0] = ends[t, s, 1] = 0
-        for i in range(min(n, (tile + 1) * TOGETHER) - 1, -1, -1):
-            for t in range(TOGETHER):
-                j = tile * TOGETHER + t + 1
+        for i in range(min(n, (tile + 1) * COLUMNS_PER_TILE) - 1, -1, -1):
+            for t in range(COLUMNS_PER_TILE):
+                j = tile * COLUMNS_PER_TILE + t + 1
                 if j <= i or j > n:
                     continue
                 cell = j * (j - 1) // 2 + i
@@ -473,9 +423,9 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
 
 @njit(cache=True, nogil=True)
 def _ends(n, first, base, values, left, right):
-    """Note between which ends the phrases of each symbol that begin at a word lie, and those that end at one.
+    """Write the ranges of phrase ends by first word and symbol, and of phrase starts by end and symbol.
 
-    ``left[i, s]`` and ``right[j, s]`` are the first place and that behind the last, at first n + 1 and 0.
+    ``left[i, s]`` and ``right[j, s]`` are (first, last + 1), at first (n + 1, 0).
     """
     for j in range(1, n + 1):
         for i in range(j):
@@ -489,13 +439,13 @@ def _ends(n, first, base, values, left, right):
 
 
 @njit(cache=True, nogil=True)
-def _chart_outside(n, root, binary, unary, block, first, base, values, least, left_ends, right_ends, outside):
-    """Fill ``outside``, all zero, with the sum of products of what surrounds each slot in derivations from ``root``.
+def _chart_outside(n, root, binary, unary, block, first, base, values, threshold, left_ends, right_ends, outside):
+    """Fill ``outside``, all zero, with the outside value of each slot in derivations from ``root``.
 
-    ``values`` are the sums of :func:`chart_inside`; ``binary`` is (starts by parent, rules by parent, left, right,
-    weight), ``unary`` (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is
-    looked at where its parent is reached, by derivations whose sum is at least ``least`` and more than 0, and words are
-    cut where both children may have an end.
+    ``values`` are the inside sums; ``binary`` is (starts by parent, rules by parent, left, right, weight) and ``unary``
+    (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is applied where its
+    parent is reached by derivations whose sum is positive and at least ``threshold``, at split points where both
+    children may occur.
     """
     b_start, b_rule, b_left, b_right, b_weight = binary
     u_start, u_parent, u_weight = unary
@@ -518,7 +468,7 @@ def _chart_outside(n, root, binary, unary, block, first, base, values, least, le
                         if slot >= 0:
                             total += outside[slot + u_parent[r] - first[block[u_parent[r]]]] * u_weight[r]
                     outside[start + a - first[c]] = total
-                    if total == 0.0 or total * values[start + a - first[c]] < least:
+                    if total == 0.0 or total * values[start + a - first[c]] < threshold:
                         continue
                     for at in range(b_start[a], b_start[a + 1]):
                         r = b_rule[at]
@@ -535,14 +485,14 @@ def _chart_outside(n, root, binary, unary, block, first, base, values, least, le
 
 @njit(cache=True, nogil=True)
 def _slot(base, block, first, layer, i, j, s):
-    """Give the slot of a symbol in a cell, or -1."""
+    """Return the slot of a symbol in a cell, or -1."""
     start = base[layer, j * (j - 1) // 2 + i, block[s]]
     return start + s - first[block[s]] if start >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
 def _larger(array):
-    """Give a copy with room for twice as many rows."""
+    """Return a copy with room for twice as many rows."""
     wider = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
     wider[: len(array)] = array
     return wider
@@ -550,7 +500,7 @@ def _larger(array):
 
 @njit(cache=True, nogil=True)
 def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
-    """Give rules, splits and values of all ways to build an item of the best of its parts."""
+    """Return rules, split points and values of all ways to build an item from the best derivations of its parts."""
     p_start, p_rule, left, right, weight = binary
     u_start, u_rule, child, u_weight = unary
     rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
@@ -590,7 +540,7 @@ def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
 
 @njit(cache=True, nogil=True)
 def _children(item, candidate, binary, unary, ends):
-    """Write symbol, edges and layer of both children of a candidate; the symbol is -1 where there is no child."""
+    """Write symbol, start, end and layer of both children of a candidate; the symbol is -1 for a missing child."""
     rule, left, right, child = candidate[RULE], binary[2], binary[3], unary[2]
     for side in range(2):
         ends[side, SYMBOL], ends[side, LAYER] = -1, 0
@@ -607,14 +557,14 @@ def _children(item, candidate, binary, unary, ends):
 
 @njit(cache=True, nogil=True)
 def _own(ends, side, item_of, block, first, base):
-    """Give the item of a child: -1 where it was never asked for, -2 where there is no child."""
+    """Return the item of a child: -1 if it was never requested, -2 if there is no child."""
     symbol, i, j, layer = ends[side]
     return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
 
 
 @njit(cache=True, nogil=True)
 def _value(rule, binary, unary, left_value, right_value):
-    """Give the value of a derivation from those of its parts."""
+    """Return the value of a derivation from those of its parts."""
     if rule == SAME:
         return left_value
     count = len(binary[2])
@@ -623,7 +573,7 @@ def _value(rule, binary, unary, left_value, right_value):
 
 @njit(cache=True, nogil=True)
 def _begin(item, edges, k, pool, scores, used):
-    """Make the best edges of an item its first candidates; gives how much of the pool is in use."""
+    """Make the best edges of an item its first candidates; return the used size of the pool."""
     rules, splits, best = edges
     item[FIRST] = item[PENDING] = -1
     item[COUNT] = item[DONE] = 0
@@ -638,7 +588,7 @@ def _begin(item, edges, k, pool, scores, used):
 
 @njit(cache=True, nogil=True)
 def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, sums):
-    """Make a candidate of the derivation found last, with the next best part on one side."""
+    """Add a candidate: the last derivation with the next best part on one side; return the used size of the pool."""
     pool[used] = last
     pool[used, LEFT_RANK + side] += 1
     pool[used, NEXT] = item[FIRST]
@@ -651,7 +601,7 @@ def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, su
 
 @njit(cache=True, nogil=True)
 def _take(item, pool, scores, taken):
-    """Find the best candidate of an item, or -1; if ``taken``, strike it off the list."""
+    """Return the best candidate of an item, or -1; if ``taken``, remove it from the list."""
     best, before, previous, c = -1, -1, -1, item[FIRST]
     while c >= 0:
         if best < 0 or scores[c] > scores[best]:
@@ -667,18 +617,17 @@ def _take(item, pool, scores, taken):
 
 @njit(cache=True, nogil=True)
 def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
-    """Give the ``k`` best derivations of all words from ``root``, or as many as there are.
+    """Return up to ``k`` best derivations of the whole sentence from ``root``.
 
     ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
-    ``unary`` (starts by parent, rules by parent, child, weight). Returns a table of derivations (rule, or beyond the
-    binary ones a unary rule; symbol; rows of the left and right part, of a word its place and -1), their values, and
-    the rows of those of the root, best first.
+    ``unary`` (starts by parent, rules by parent, child, weight). The result is the table, values and best rows of
+    :class:`Derivations`.
     """
     item_of = np.full(len(values), -1, np.int32)
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
     table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
     pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
-    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, edges and layer of an item, and the rank that is wanted
+    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, ends and layer of an item, and the wanted rank
     stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
     ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1
     while depth:
@@ -691,7 +640,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
         symbol, i, j, layer, rank = stack[depth - 1]
         slot = _slot(base, block, first, layer, i, j, symbol)
         at = item_of[slot]
-        if at < 0:  # asked for the first time
+        if at < 0:  # first request
             at = item_of[slot] = in_items
             in_items += 1
             items[at, :4] = stack[depth - 1, :4]
@@ -709,16 +658,16 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
         _children(item, pool[best], binary, unary, ends)
         for side in range(2):
             own[side] = _own(ends, side, item_of, block, first, base)
-            asked = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
+            needed = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
             need = pool[best, LEFT_RANK + side] + (1 if pending else 0)
-            if asked and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
+            if needed and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
                 wanted = side
-        if wanted >= 0:  # first a part must have more derivations
+        if wanted >= 0:  # a part needs more derivations first
             stack[depth, :4] = ends[wanted]
             stack[depth, 4] = pool[best, LEFT_RANK + wanted] + (1 if pending else 0)
             depth += 1
             continue
-        if pending:  # the successors of the derivation found last become candidates
+        if pending:  # add the successors of the last derivation
             for side in range(2):
                 if own[side] < 0 or (side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0):
                     continue
@@ -743,19 +692,19 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""Fast-math flags: sums may be reordered, but infinities and NaN are kept."""
 
 
 @njit(cache=True, nogil=True)
 def _noted(ends, row, s, at):
-    """Widen the range in which a row has other than zeros."""
+    """Widen the range of nonzero entries of a row."""
     ends[row, s, 0] = min(ends[row, s, 0], at)
     ends[row, s, 1] = max(ends[row, s, 1], at + 1)
 
 
 @njit(cache=True, nogil=True)
 def _cuts(i, j, one, other):
-    """Give between which places words ``i`` to ``j - 1`` may be cut: where both rows have other than zeros."""
+    """Return the range of split points of words ``i`` to ``j - 1`` at which both rows are nonzero."""
     return np.uint64(max(i + 1, one[0], other[0])), np.uint64(max(0, min(j, one[1], other[1])))
 
 
@@ -763,9 +712,9 @@ def _cuts(i, j, one, other):
 def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, left, right, left_ends, right_ends):
     """Fill ``low`` (cells, S), ``left`` and ``right``, all zero, with the inside values of both layers.
 
-    ``words``, ``kinds``, ``weights`` list which symbols each word may have, sorted by word. ``pairs`` is (children of
-    each pair of them, starts of its rules among ``parent`` and ``weight``), ``unary`` (child, parent, weight). The
-    ends, of which the first are n + 1 and the second 0, are of what is not zero in each row.
+    ``words``, ``kinds`` and ``weights`` list the possible symbols of the words, sorted by word. ``pairs`` is (children
+    of each distinct pair, starts of its rules in ``parent`` and ``weight``), ``unary`` is (child, parent, weight). The
+    ends are the ranges of nonzero entries of the rows, at first (n + 1, 0).
     """
     children, starts = pairs
     at = 0
@@ -798,12 +747,13 @@ def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, le
 
 @njit(cache=True, nogil=True)
 def _span_outside(
-    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, least, low, of_left, of_right
+    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, threshold, low, of_left, of_right
 ):
-    """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the sums of products of what surrounds each symbol.
+    """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the outside values of each symbol.
 
-    That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; the rest is what :func:`span_inside` took and
-    filled, ``inner`` its lower layer. What would go with derivations whose sum is less than ``least`` is left at zero.
+    That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``. Other arguments are those of
+    :func:`_span_inside`; ``inner`` is its lower layer. Symbols in derivations whose sum is below ``threshold`` get
+    zero.
     """
     children, starts = pairs
     of_left[0, root, n] = 1.0
@@ -817,7 +767,7 @@ def _span_outside(
                 lower[unary[0][u]] += (of_left[i, above, j] + of_right[j, above, i]) * unary[2][u]
             reached = False
             for s in range(lower.shape[0]):
-                if lower[s] * inner[j * (j - 1) // 2 + i, s] < least:
+                if lower[s] * inner[j * (j - 1) // 2 + i, s] < threshold:
                     lower[s] = 0.0
                 reached |= lower[s] > 0.0
             if not reached:

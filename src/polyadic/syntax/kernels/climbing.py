@@ -1,18 +1,17 @@
-"""Doors to the loops that score trees by parts of several arcs, climb to better trees, and learn from two trees.
+"""Dependency trees scored by parts of several arcs: hashed features, hill climbing and updates.
 
-Dependency trees whose score has parts of several arcs: their hashed features, and the climb from tree to tree.
+A part is a tuple of positions ``(x, h, s, m)``: a word m with its head h, the inner neighbour s of m among the
+dependents of h on the same side, and x, which is the head of h or the inner neighbour of s. A missing neighbour is
+replaced by h. An end mark, at -1 or after the last word, follows the outermost dependent on each side and takes the
+place of m.
 
-A part is four places ``(x, h, s, m)``: a word m below its head h, the dependent s of h that is next to m on the way to
-h, and x, which is the head of h or the dependent before s. Where there is no such dependent the place is that of h.
-Behind the outermost dependent on each side stands an end mark, at -1 or after the last word: it too is an m.
+A tree is stored as heads, with the neighbours of each word among the dependents on its side (``inner``, ``outer``) and
+its nearest dependent on each side (``near``). To reattach a word, it is detached with its subtree, and the gain of each
+head is the score of the parts that the attachment would create. A gain depends only on the dependents of both words and
+on the head of the head, so it is cached until one of these changes.
 
-A tree is kept as heads with, for each word, its neighbours among the dependents on its side (``inner``, ``outer``) and
-its own nearest dependent on each side (``near``). A word is hung anew by taking it off with all that is below it, and
-asking for each head what the parts that this would make are worth. The answer hangs on the dependents of both and on
-the head of the head, so it is kept until one of these changes.
-
-Where ``_nrt`` is off, arrays are not counted, so none can be made: numba counts them again at each call that hands a
-tuple of them on, which took two thirds of the time of a climb.
+Kernels with ``_nrt=False`` do not count references to arrays and cannot allocate any: otherwise numba counts them again
+at each call that passes a tuple of arrays, which took two thirds of the time.
 """
 
 from __future__ import annotations
@@ -28,21 +27,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
-"""Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (dependent before s, h, s, m).
+"""Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (inner neighbour of s, h, s, m).
 
-Numbers of numpy, as that of the root: loops are compiled anew for each literal that they are handed."""
+They and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
+"""
 ROOT = np.int64(0)
 PLACES = 4094
-"""Words of a sentence, at most: the places of a part are the digits of a number."""
+"""Maximum number of words of a sentence: the positions of a part are digits of one number."""
 SLACK = 1e-6
-"""What a step must gain, at least, so that rounding does not keep the climb going."""
-PASSES = 1000
-"""Over the words, at most; a few suffice, unless scores are so large that rounding exceeds the slack."""
+"""Minimum gain of a step, so that rounding errors do not prolong the climb."""
+MAX_PASSES = 1000
+"""Maximum number of passes over the words; a few suffice unless scores are so large that rounding exceeds the slack."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(a, b):
-    """Scramble two numbers into one."""
+    """Hash two numbers into one."""
     key = (a ^ (a >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
     return key ^ (key >> np.uint64(32))
@@ -50,21 +50,21 @@ def _mixed(a, b):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _cells(features, mask, kind, x, h, s, m, cells):
-    """Write the cells of the features of a part; gives how many there are.
+    """Write the hashed features of a part; return their number.
 
-    ``features`` are what is told of each place, in rows: the left end, the root and the words, the right end, and no
-    dependent, where 0 is nothing; the templates, sorted by kind; and where each kind begins.
+    ``features`` holds the feature table (rows: left end, root, words, right end, no dependent; 0 is a missing feature),
+    the templates, sorted by kind, and the first template of each kind.
     """
-    told, templates, begins = features
+    table, templates, begins = features
     sides = (1 if h < m else 0) + (2 if x < h else 0) + (4 if x < m else 0)
-    none, count = len(told) - 1, 0
+    none, count = len(table) - 1, 0
     rows = (none if x == h else x + 1, h + 1, none if s == h else s + 1, m + 1)
     for k in range(begins[kind], begins[kind + 1]):
         key, known = np.uint64(k * 8 + sides + 1), True
         for place in range(4):
             column = templates[k, 1 + place]
             if column >= 0:
-                feature = told[rows[place], column]
+                feature = table[rows[place], column]
                 known = known and feature > 0
                 key = _mixed(key, feature)
         if known:
@@ -75,7 +75,7 @@ def _cells(features, mask, kind, x, h, s, m, cells):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _summed(model, kind, x, h, s, m):
-    """Give the score of a part: the weights of its features, added up."""
+    """Return the score of a part: the sum of the weights of its features."""
     features, weights, gamma, _, cells = model
     total = 0.0
     for k in range(_cells(features, np.uint64(len(weights) - 1), kind, x, h, s, m, cells)):
@@ -85,12 +85,12 @@ def _summed(model, kind, x, h, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _part(model, kind, x, h, s, m):
-    """Give the score of a part: looked up if it was asked for before, and not another since in the same place."""
-    _, _, _, asked, _ = model
+    """Return the score of a part, cached in a hash table in which later parts overwrite earlier ones."""
+    _, _, _, cache, _ = model
     digits = np.int64(PLACES + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
-    at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(asked) - 1)
-    one = asked[at]
+    at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(cache) - 1)
+    one = cache[at]
     if one.name != name:
         one.name, one.value = name, _summed(model, kind, x, h, s, m)
     return one.value
@@ -98,7 +98,7 @@ def _part(model, kind, x, h, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _chained(model, order, g, h, t, s, m):
-    """Give the score of the parts of m, a word or an end, beside its inner neighbours t and s; no g is -1."""
+    """Return the score of the sibling parts of m, a word or an end, with inner neighbours t and s; no g is -1."""
     total = _part(model, SIBLING, h, h, s, m)
     if order == 3:
         if s != h:
@@ -110,7 +110,7 @@ def _chained(model, order, g, h, t, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _neighbours(tree, h, m):
-    """Give the dependents of h next to m, or to where m would stand: the inner one or h, the outer one or the end."""
+    """Return the inner neighbour (or h) and outer neighbour (or end) that m has or would have below h."""
     _, _, outer, near = tree
     side = 1 if h < m else 0
     s, o = h, near[side, h]
@@ -120,8 +120,8 @@ def _neighbours(tree, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _worth(model, order, tree, scores, h, m):
-    """Give what is gained if m, which hangs nowhere, is hung below h with all that is below m."""
+def _attachment_gain(model, order, tree, scores, h, m):
+    """Return the gain of attaching m, which is detached, with its subtree to h."""
     heads, inner, outer, near = tree
     size = len(heads)
     g = heads[h]
@@ -149,8 +149,8 @@ def _worth(model, order, tree, scores, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _hang(tree, h, m):
-    """Hang m, which hangs nowhere, below h."""
+def _attach(tree, h, m):
+    """Attach m, which is detached, to h."""
     heads, inner, outer, near = tree
     side = 1 if h < m else 0
     s, o = _neighbours(tree, h, m)
@@ -164,8 +164,8 @@ def _hang(tree, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _take_off(tree, m):
-    """Let m hang nowhere."""
+def _detach(tree, m):
+    """Detach m."""
     heads, inner, outer, near = tree
     h, s, o = heads[m], inner[m], outer[m]
     if s == h:
@@ -178,11 +178,11 @@ def _take_off(tree, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _cover(heads, m, covered):
-    """Mark the words that an arc between each and m would cross another to reach."""
+def _mark_crossing(heads, m, covered):
+    """Mark the heads to which m cannot be attached without crossing an arc."""
     for k in range(len(covered)):
         covered[k] = 0
-    first, last = 0, len(heads) - 1  # between the ends of all arcs over m
+    first, last = 0, len(heads) - 1  # the range inside all arcs over m
     for k in range(1, len(heads)):
         a, b = min(k, heads[k]), max(k, heads[k])
         if a < 0:
@@ -200,10 +200,10 @@ def _cover(heads, m, covered):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _upwards(tree, order_of):
-    """Write the words such that each comes before its head."""
+    """Write the words so that each comes before its head."""
     _, _, outer, near = tree
     size = len(outer)
-    last, read = size - 1, size - 1  # filled from the end, and read from there
+    last, read = size - 1, size - 1  # a queue, filled and read backwards
     for side in range(2):
         o = near[side, 0]
         while 0 < o < size:
@@ -222,8 +222,8 @@ def _upwards(tree, order_of):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _below(heads, h, m):
-    """Tell whether h is m or below it."""
+def _is_descendant(heads, h, m):
+    """Return whether h is m or a descendant of m."""
     while h > 0:
         if h == m:
             return True
@@ -232,76 +232,78 @@ def _below(heads, h, m):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _forget(worths, v):
-    """Forget what it is worth to hang words below v, and v below others."""
-    for k in range(len(worths)):
-        worths[v, k] = worths[k, v] = np.nan
+def _invalidate(gains, v):
+    """Invalidate the cached gains of attaching words to v, and v to words."""
+    for k in range(len(gains)):
+        gains[v, k] = gains[k, v] = np.nan
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _move(tree, worths, m, h):
-    """Hang m below another head, and forget what is worth something else from now on."""
+def _move(tree, gains, m, h):
+    """Attach m to another head, and invalidate the cached gains that change."""
     was = tree[0][m]
     if was >= 0:
-        _take_off(tree, m)
-        _forget(worths, was)
-    _hang(tree, h, m)
-    _forget(worths, h)
-    _forget(worths, m)
+        _detach(tree, m)
+        _invalidate(gains, was)
+    _attach(tree, h, m)
+    _invalidate(gains, h)
+    _invalidate(gains, m)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_head(model, how, tree, scores, allowed, worths, covered, m):
-    """Hang m where it is worth most, if that is better than where it is; gives what was gained.
+def _best_head(model, how, tree, scores, allowed, gains, covered, m):
+    """Attach m to its best head if that improves the tree; return the gain.
 
-    If there is to be one word below the root, another becomes it only as the first is hung below that.
+    With a single root, another word becomes the root only if the old root is attached to it in the same step.
     """
     order, projective, one_root = how
     heads, _, _, near = tree
     was = heads[m]
     if was == 0 and one_root:
         return 0.0
-    _take_off(tree, m)
-    if np.isnan(worths[was, m]):
-        worths[was, m] = _worth(model, order, tree, scores, was, m)
-    now = worths[was, m]
+    _detach(tree, m)
+    if np.isnan(gains[was, m]):
+        gains[was, m] = _attachment_gain(model, order, tree, scores, was, m)
+    now = gains[was, m]
     best, at = now + SLACK, was
     if projective:
-        _cover(heads, m, covered)
+        _mark_crossing(heads, m, covered)
     for h in range(1 if one_root else 0, len(heads)):
-        if allowed[h, m] and h != was and not (worths[h, m] <= best or covered[h] or _below(heads, h, m)):
-            if np.isnan(worths[h, m]):
-                worths[h, m] = _worth(model, order, tree, scores, h, m)
-            if worths[h, m] > best:
-                best, at = worths[h, m], h
+        if allowed[h, m] and h != was and not (gains[h, m] <= best or covered[h] or _is_descendant(heads, h, m)):
+            if np.isnan(gains[h, m]):
+                gains[h, m] = _attachment_gain(model, order, tree, scores, h, m)
+            if gains[h, m] > best:
+                best, at = gains[h, m], h
     top = near[1, 0]
     if one_root and allowed[0, m] and allowed[m, top]:
-        _take_off(tree, top)
+        _detach(tree, top)
         free = True
         for h, k in ((0, m), (m, top)):
             if projective:
-                _cover(heads, k, covered)
+                _mark_crossing(heads, k, covered)
             free = free and not covered[h]
         if free:
-            value = _worth(model, order, tree, scores, ROOT, m) - _worth(model, order, tree, scores, ROOT, top)
-            _hang(tree, ROOT, m)
-            value += _worth(model, order, tree, scores, m, top)
-            _take_off(tree, m)
+            value = _attachment_gain(model, order, tree, scores, ROOT, m) - _attachment_gain(
+                model, order, tree, scores, ROOT, top
+            )
+            _attach(tree, ROOT, m)
+            value += _attachment_gain(model, order, tree, scores, m, top)
+            _detach(tree, m)
             if value > best:
                 best, at = value, 0
-        _hang(tree, ROOT, top)
-    _hang(tree, was, m)
+        _attach(tree, ROOT, top)
+    _attach(tree, was, m)
     if at == was:
         return 0.0
-    _move(tree, worths, m, at)
+    _move(tree, gains, m, at)
     if one_root and at == 0:
-        _move(tree, worths, top, m)
+        _move(tree, gains, top, m)
     return best - now
 
 
 @njit(cache=True, nogil=True)
 def _are_trees(trees):
-    """Tell whether from each word heads lead up to the root 0, in all of some trees."""
+    """Return whether in each row all words lead to the root 0."""
     seen = np.empty(trees.shape[1] + 1, np.int64)
     for heads in trees:
         seen[:] = 0
@@ -318,25 +320,25 @@ def _are_trees(trees):
 
 
 @njit(cache=True, nogil=True)
-def _unlinked(size):
-    """Give a tree none of whose words hangs anywhere yet."""
+def _detached_tree(size):
+    """Return a tree in which all words are detached."""
     links, near = np.full((3, size), -1), np.empty((2, size), np.int64)
     near[0], near[1] = -1, size
     return links[0], links[1], links[2], near
 
 
 @njit(cache=True, nogil=True)
-def _linked(heads):
-    """Give the tree of some heads."""
-    tree = _unlinked(len(heads) + 1)
+def _linked_tree(heads):
+    """Return the tree with the given heads."""
+    tree = _detached_tree(len(heads) + 1)
     for m in range(1, len(heads) + 1):
-        _hang(tree, heads[m - 1], m)
+        _attach(tree, heads[m - 1], m)
     return tree
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _list_parts(tree, order, parts):
-    """Write the parts (kind, x, h, s, m) of a tree; gives how many there are."""
+    """Write the parts (kind, x, h, s, m) of a tree; return their number."""
     above, _, outer, near = tree
     size, count = len(above), 0
     for h in range(size):
@@ -362,7 +364,7 @@ def _list_parts(tree, order, parts):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _score(model, order, tree, scores, parts):
-    """Give the score of a tree, all parts added; they are listed in ``parts``."""
+    """Return the score of a tree; its parts are written to ``parts``."""
     heads, total = tree[0], 0.0
     for m in range(1, len(scores)):
         total += scores[heads[m], m]
@@ -374,13 +376,13 @@ def _score(model, order, tree, scores, parts):
 
 @njit(cache=True, nogil=True)
 def _tree_score(model, order, scores, heads):
-    """Give the score of a tree."""
-    return _score(model, order, _linked(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
+    """Return the score of a tree."""
+    return _score(model, order, _linked_tree(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _first_like(trees, k):
-    """Give the first of some trees that is the same as one of them."""
+    """Return the index of the first tree that equals tree k."""
     for twin in range(k):
         m = 0
         while m < trees.shape[1] and trees[twin, m] == trees[k, m]:
@@ -391,70 +393,69 @@ def _first_like(trees, k):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _wake(still):
-    """Look at all words again."""
-    for m in range(len(still)):
-        still[m] = False
+def _mark_all(settled):
+    """Mark all words for another look."""
+    for m in range(len(settled)):
+        settled[m] = False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write(heads, tree):
-    """Write the heads of words."""
+def _copy_heads(heads, tree):
+    """Copy heads."""
     for m in range(len(heads)):
         heads[m] = tree[m]
 
 
 @njit(cache=True, nogil=True)
 def _climb(model, how, scores, allowed, trees, values):
-    """Climb from each tree to one that no new head of a single word makes better, in place, and write its score.
+    """Improve each tree in place until no change of a single head raises its score, and write the score.
 
-    ``how`` is (order, projective, one_root); ``allowed[h, m]`` are the arcs that may be made. Where a tree is a copy
-    of an earlier one there is no second climb. ``worths[h, m]`` is what :func:`_worth` gave, until h or m changes, from
-    one climb to the next too.
+    ``how`` is (order, projective, one_root), and ``allowed[h, m]`` marks the arcs that may be made. Duplicate trees are
+    climbed once. ``gains[h, m]`` caches :func:`_attachment_gain` until h or m changes, also across climbs.
     """
     size = len(scores)
-    tree, worths, covered = _unlinked(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
+    tree, gains, covered = _detached_tree(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
     parts = np.empty((4 * 3 * size, 5), np.int64)
-    starts, still = trees.copy(), np.zeros(size, np.bool_)
+    starts, settled = trees.copy(), np.zeros(size, np.bool_)
     words = np.empty(size - 1, np.int64)
     for k in range(len(trees)):
         twin = _first_like(starts, k)
         if twin < k:
-            _write(trees[k], trees[twin])
+            _copy_heads(trees[k], trees[twin])
             values[k] = values[twin]
             continue
         for m in range(1, size):
             if tree[0][m] != starts[k, m - 1]:
-                _move(tree, worths, m, starts[k, m - 1])
-                _wake(still)
+                _move(tree, gains, m, starts[k, m - 1])
+                _mark_all(settled)
         values[k] = _score(model, how[0], tree, scores, parts)
-        for _ in range(PASSES):
+        for _ in range(MAX_PASSES):
             gained = 0.0
             _upwards(tree, words)
             for m in words:
-                if not still[m]:
-                    gain = _best_head(model, how, tree, scores, allowed, worths, covered, m)
+                if not settled[m]:
+                    gain = _best_head(model, how, tree, scores, allowed, gains, covered, m)
                     if gain > 0:
                         gained += gain
-                        _wake(still)
+                        _mark_all(settled)
                     else:
-                        still[m] = True
+                        settled[m] = True
             values[k] += gained
             if gained <= 0:
                 break
-        _write(trees[k], tree[0][1:])
+        _copy_heads(trees[k], tree[0][1:])
 
 
 @njit(cache=True, nogil=True)
 def _tree_difference(features, order, heads, predicted, delta, cells, counts):
-    """Write the cells of two trees and by how much they differ there; gives how many there are, and the squares.
+    """Write the features of two trees and their count differences; return number and squared norm.
 
-    ``delta`` is zero before and after. A cell that is written twice has nothing the second time.
+    ``delta`` is zero before and after. Of repeated cells the first holds the difference, the others 0.
     """
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     parts = np.empty((4 * 3 * (len(heads) + 1), 5), np.int64)
     for heads_of, sign in ((heads, 1), (predicted, -1)):
-        for k in range(_list_parts(_linked(heads_of), order, parts)):
+        for k in range(_list_parts(_linked_tree(heads_of), order, parts)):
             kind, x, h, s, m = parts[k]
             more = _cells(features, mask, kind, x, h, s, m, cells[count:])
             for c in range(count, count + more):
@@ -469,32 +470,31 @@ def _tree_difference(features, order, heads, predicted, delta, cells, counts):
 
 @njit(cache=True, nogil=True)
 def _move_cells(cells, counts, step, clock, weights, sums):
-    """Add a step along the difference of two trees, and the step times ``clock`` to the sums."""
+    """Add a step along a feature difference to the weights, and ``clock`` times the step to the sums."""
     for c in range(len(cells)):
         weights[cells[c]] += step * counts[c]
         sums[cells[c]] += step * clock * counts[c]
 
 
-MOST_WORDS = PLACES
-"""Words of a sentence, at most."""
-CACHED = 1 << 16
-"""Scores of parts that are kept while a sentence is parsed, at most."""
+MAX_WORDS = PLACES
+"""Maximum number of words of a sentence."""
+CACHE_SIZE = 1 << 16
+"""Maximum number of cached part scores per sentence."""
 
 
 class TreeParts(NamedTuple):
-    """What parts of several arcs are scored with.
+    """Parameters of parts of several arcs.
 
     Attributes
     ----------
     order : int
-        1, 2 or 3: how many arcs a part has at most.
+        Maximum number of arcs in a part: 1, 2 or 3.
     templates : ndarray of int64 of shape (templates, 5)
-        Kind of the part, in ascending order, and the columns of the table that are joined: of x, h, s and m, or minus
-        one.
+        Kind of the part, ascending, and the joined columns of the features of x, h, s and m, or -1.
     weights : ndarray of float32 of shape (a power of two,)
-        Of hashed features.
+        Hashed weights.
     gamma : float
-        What sums of weights are multiplied by.
+        Factor of the sums of weights.
     """
 
     order: int
@@ -503,8 +503,8 @@ class TreeParts(NamedTuple):
     gamma: float
 
 
-class Difference(NamedTuple):
-    """Cells of features of two trees, by how much their counts differ, and the sum of squares of that."""
+class TreeDifference(NamedTuple):
+    """Hashed features of two trees, the differences of their counts, and the squared norm of these."""
 
     cells: NDArray[np.int64]
     counts: NDArray[np.float32]
@@ -514,16 +514,16 @@ class Difference(NamedTuple):
 def score_trees(
     table: NDArray[np.int32], scores: NDArray[np.float64], trees: NDArray[Any], parts: TreeParts
 ) -> NDArray[np.float64]:
-    r"""Give the scores of trees, arcs and parts added up.
+    r"""Return the scores of trees: the sum over arcs and parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
     Parameters
     ----------
     table : ndarray of int32 of shape (n + 1, columns)
-        Numbers of the features of the root and of each word; minus one where there is none.
+        Feature ids of the root and of each word; -1 for a missing feature.
     scores : ndarray of shape (n + 1, n + 1)
-        Of arcs.
+        Arc scores.
     trees : ndarray of int of shape (trees, n)
         Heads, 0 for the root.
     parts : TreeParts
@@ -542,29 +542,23 @@ def climb_trees(
     projective: bool,
     single_root: bool = True,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Climb from each tree to one that no new head of a single word makes better.
+    """Improve each tree by hill climbing until no change of a single head raises its score; return trees and scores.
 
-    Each pass asks for each word, from the leaves up, which head is best when all else stays, until a pass changes
-    nothing. If one word is to stay below the root, to put another there is one step with hanging the first below it.
+    Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
+    nothing. With a single root, making another word the root attaches the old root to it in the same step.
 
     Parameters
     ----------
     table, scores, parts
-        As in :func:`score_trees`.
+        See :func:`score_trees`.
     trees : ndarray of int of shape (trees, n)
-        Where to start, without crossing arcs if ``projective``.
+        Starts, projective if ``projective``.
     allowed : ndarray of bool of shape (n + 1, n + 1)
         Arcs from heads (rows) to words that may be made.
     projective : bool
-        Whether no arcs may come to cross.
+        Whether arcs must not cross.
     single_root : bool
-        Whether exactly one word depends on the root, in the trees to start from too.
-
-    Returns
-    -------
-    trees : ndarray of int32 of shape (trees, n)
-    values : ndarray of shape (trees,)
-        Their scores.
+        Whether exactly one word depends on the root, also in the starts.
 
     References
     ----------
@@ -572,9 +566,11 @@ def climb_trees(
     """
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
-        raise ValueError(f"allowed must be bool, as many as scores; got {allowed.dtype} of shape {allowed.shape}")
+        raise ValueError(
+            f"allowed must be boolean and shaped like scores; got {allowed.dtype} of shape {allowed.shape}"
+        )
     if single_root and not ((trees == 0).sum(axis=1) == 1).all():
-        raise ValueError("each tree must have one word below the root")
+        raise ValueError("each tree must have exactly one root")
     values = np.zeros(len(trees))
     how = (parts.order, bool(projective), bool(single_root))
     _climb(model, how, frozen(scores, np.float64), frozen(allowed), trees, values)
@@ -588,64 +584,58 @@ def difference_of_trees(
     heads: NDArray[Any],
     predicted: NDArray[Any],
     delta: NDArray[np.float32],
-) -> Difference:
-    """Give by how much the features of one tree exceed those of another.
+) -> TreeDifference:
+    """Return the feature counts of ``heads`` minus those of ``predicted``.
 
-    Parameters
-    ----------
-    table, parts
-        As in :func:`score_trees`.
-    heads, predicted : ndarray of int of shape (n,)
-    delta : ndarray of float32
-        Zeros, as many as weights; so they are afterwards.
+    ``delta`` is a zero array as long as the weights, and is zero again afterwards.
     """
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
-        raise ValueError(f"delta must be as long as the weights, {len(parts.weights)}; got {len(delta)}")
+        raise ValueError(f"delta must have the length of the weights, {len(parts.weights)}; got {len(delta)}")
     heads, predicted = pair.astype(np.int64)
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
     count, squares = _tree_difference(features, parts.order, heads, predicted, delta, cells, counts)
-    return Difference(cells[:count], counts[:count], float(squares))
+    return TreeDifference(cells[:count], counts[:count], float(squares))
 
 
 def move_weights(
-    parts: TreeParts, difference: Difference, *, step: float, clock: int, sums: NDArray[np.float64]
+    parts: TreeParts, difference: TreeDifference, *, step: float, clock: int, sums: NDArray[np.float64]
 ) -> None:
-    """Add a step along a difference to the weights, in place, and the step times ``clock`` to their sums."""
+    """Add a step along a feature difference to the weights, and ``clock`` times the step to their sums, in place."""
     if len(sums) != len(parts.weights):
-        raise ValueError("each weight needs a sum")
+        raise ValueError("sums must have the length of the weights")
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
 
 
 def _checked(
     table: NDArray[Any], scores: NDArray[Any], trees: NDArray[Any], parts: TreeParts
 ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Give what the loops take for the model, and a copy of the trees."""
+    """Validate the inputs; return the model as the kernels take it, and a copy of the trees."""
     size, trees = len(table), trees.astype(np.int64)
-    if table.ndim != 2 or not 2 <= size <= MOST_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
-        raise ValueError(f"table must be of int32 from -1, of 1 to {MOST_WORDS} words; got shape {table.shape}")
+    if table.ndim != 2 or not 2 <= size <= MAX_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
+        raise ValueError(f"table must be int32, at least -1, for 1 to {MAX_WORDS} words; got shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
-        raise ValueError(f"{size - 1} words do not go with scores {scores.shape} and trees {trees.shape}")
+        raise ValueError(f"scores and trees must be for {size - 1} words; got shapes {scores.shape} and {trees.shape}")
     if not _are_trees(trees):
-        raise ValueError(f"heads must form trees, from 0 to {size - 1}")
+        raise ValueError(f"heads must form trees and be from 0 to {size - 1}")
     order, templates, weights, gamma = parts
     if order not in {1, 2, 3}:
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
     width = table.shape[1]
     if templates.ndim != 2 or templates.shape[1] != 5 or not -1 <= templates.min() <= templates[:, 1:].max() < width:
-        raise ValueError(f"templates must be of columns of the table; got {templates.tolist()}")
+        raise ValueError(f"templates must name columns of the table; got {templates.tolist()}")
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
-        raise ValueError("templates must be of kinds from 0 to 3, and in that order")
+        raise ValueError("the kinds of templates must be from 0 to 3 and ascending")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be of float32, as many as a power of two; got {len(weights)}")
-    told = np.full((size + 3, width), 1, np.int32)  # an end mark on both sides of the words
-    told[1:-2] = np.where(table >= 0, table + 3, 0)
-    told[-1] = 2  # of no dependent
+        raise ValueError(f"weights must be float32 and their number a power of two; got {len(weights)}")
+    shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
+    shifted[1:-2] = np.where(table >= 0, table + 3, 0)
+    shifted[-1] = 2  # no dependent
     begins = np.searchsorted(templates[:, 0], np.arange(THREE + 2))
-    features = frozen(told), frozen(templates, np.int64), frozen(begins, np.int64)
-    slots = min(CACHED, 1 << (1024 * size).bit_length())
-    asked = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
-    held = features, frozen(weights), float(gamma), asked, np.empty(len(templates), np.int64)
+    features = frozen(shifted), frozen(templates, np.int64), frozen(begins, np.int64)
+    slots = min(CACHE_SIZE, 1 << (1024 * size).bit_length())
+    cache = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
+    held = features, frozen(weights), float(gamma), cache, np.empty(len(templates), np.int64)
     return held, trees

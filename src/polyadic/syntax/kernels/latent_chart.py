@@ -1,12 +1,10 @@
-"""Door to the loops that sum products of tensors over the derivations of a sentence, or over those of given trees.
+"""Sums of products of tensors over the derivations of a sentence, or over given trees.
 
-Derivations of sentences as edges, from parts to wholes, and sums over them of products of tensors.
-
-An edge (rule, parent, left, right) is a binary rule, a unary one (numbered after the binary ones, right -1), or none at
-all (rule -1) that takes a symbol of the lower layer of a cell to the upper one: see
-:mod:`polyadic.syntax.kernels.chart` for cells, layers and slots. Each node has a number of states, and the tensor
-of a rule, whose first axis is that of the parent, stands from ``starts[rule]`` on in one row of numbers. In trees,
-which have one edge for each node, that of a tag has no children at all (-1 both), and its tensor is a vector.
+An edge (rule, parent, left, right) is a binary rule, a unary rule (numbered after the binary ones, right -1), or the
+step of a symbol from the lower to the upper layer of a cell (rule -1); see :mod:`polyadic.syntax.kernels.chart` for
+cells, layers and slots. Each node has a number of states. The tensor of a rule, parent axis first, starts at
+``starts[rule]`` in one flat array. Given trees have one edge per node; that of a tag has no children (-1), and its
+tensor is a vector.
 """
 
 from __future__ import annotations
@@ -27,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class Forest(NamedTuple):
-    """Derivations of a sentence that share their parts; made by :func:`forest_of`.
+    """Derivations of a sentence with shared parts; made by :func:`forest_of`.
 
     Attributes
     ----------
     edges : ndarray of int32 of shape (edges, 4)
-        Rule, parent, and children, parts before wholes: a binary rule, or after those a unary one (last column -1); -1
-        for the step from the lower layer of a cell to the upper one.
+        Rule, parent and children, parts before wholes: binary rules, then unary ones (last column -1); rule -1 for the
+        step from the lower to the upper layer of a cell.
     layers, cells, symbols : ndarray of int of shape (nodes,)
-        Of each node, sorted.
+        Position of each node, sorted.
     """
 
     edges: NDArray[np.int32]
@@ -44,36 +42,36 @@ class Forest(NamedTuple):
     symbols: NDArray[np.int32]
 
     def node(self, layer: int, cell: int, symbol: int) -> int:
-        """Give the number of a node, or -1."""
+        """Return the index of a node, or -1."""
         found = np.flatnonzero((self.layers == layer) & (self.cells == cell) & (self.symbols == symbol))
         return int(found[0]) if len(found) else -1
 
 
 class Tensors(NamedTuple):
-    """Tensors of rules in one row of numbers; made by :func:`in_a_row`.
+    """Tensors of rules in one flat array; made by :func:`in_a_row`.
 
     Attributes
     ----------
     numbers : ndarray of float64
     starts : ndarray of int64 of shape (rules,)
-        Where the tensor of each rule begins.
+        First entry of each tensor.
     """
 
     numbers: NDArray[np.float64]
     starts: NDArray[np.int64]
 
 
-class Sums(NamedTuple):
-    """What :func:`latent_sums` finds.
+class LatentSums(NamedTuple):
+    """Result of :func:`latent_sums`.
 
     Attributes
     ----------
     total : float
-        Of all derivations.
+        Sum over all derivations.
     nodes : ndarray of shape (nodes,)
-        Of the derivations that go through each node.
+        Sum over the derivations through each node.
     through : ndarray of shape (edges,)
-        Of the derivations that go through each edge of one child; 0 for others.
+        Sum over the derivations through each unary edge; 0 for other edges.
     """
 
     total: float
@@ -82,24 +80,10 @@ class Sums(NamedTuple):
 
 
 def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Forest:
-    """Gather the derivations of a chart that use some of its slots alone.
-
-    Parameters
-    ----------
-    rules : ChartRules
-    filled : Chart
-        Of these rules.
-    kept : ndarray of bool of shape (slots,)
-        Which may be used.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
-    """
+    """Return the derivations of a chart that use only the slots marked in ``kept``."""
     n, base, values = filled
     if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
-        raise ValueError(f"a chart of these rules is needed, and a truth value for each of its {len(values)} slots")
+        raise ValueError(f"the chart must belong to the rules, and kept must have shape ({len(values)},)")
     slots = np.flatnonzero(kept)
     entries = np.flatnonzero(base >= 0)
     starts = base.ravel()[entries]
@@ -109,7 +93,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
     numbers = np.full(len(values), -1, np.int32)
     numbers[slots] = np.arange(len(slots))
     of_cells = np.searchsorted(layers * base.shape[1] + cells, np.arange(2 * base.shape[1] + 1))
-    # each layer with the end of its last cell
+    # per layer, with the end of its last cell
     ends = np.stack([of_cells[: base.shape[1] + 1], of_cells[base.shape[1] :]])
     (b_start, b_right, b_parent, _), (u_start, u_parent, _) = rules.by_child
     binary, unary = (b_start, b_right, b_parent), (u_start, u_parent)
@@ -122,7 +106,7 @@ def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Fore
 
 
 def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
-    """Put the tensors of rules, in the order of the rules, into one row of numbers."""
+    """Concatenate the tensors of rules, in the order of the rules."""
     sizes = [tensor.size for tensor in tensors]
     numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
     return Tensors(numbers, np.cumsum([0, *sizes])[:-1])
@@ -136,28 +120,23 @@ def latent_sums(
     *,
     root: int,
     first: NDArray[np.float64],
-) -> Sums:
-    """Sum products of tensors over all derivations, and over those through each node and each edge of one child.
+) -> LatentSums:
+    """Sum products of tensors over all derivations, and over those through each node and each unary edge.
 
     Parameters
     ----------
     edges : ndarray of int32 of shape (edges, 4)
         See :class:`Forest`.
     tensors : Tensors
-        One for each rule: parent first.
+        One tensor per rule, parent axis first.
     sizes : ndarray of int of shape (nodes,)
-        States of each node.
+        Number of states of each node.
     words : ndarray of shape (nodes, m)
-        Vectors of the words' tags, zero elsewhere.
+        Vectors of the tags of words, zero elsewhere.
     root : int
-        Node of the whole.
+        Node of the whole sentence.
     first : ndarray
-        What the vector of the root is multiplied with.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
+        Weights of the states of the root.
     """
     states = _checked(edges, tensors, sizes)
     if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
@@ -166,42 +145,39 @@ def latent_sums(
     _latent_inside(edges, *tensors, states, values)
     around[root, : len(first)] = first
     _latent_outside(edges, *tensors, states, values, around, through)
-    return Sums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
+    return LatentSums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
 
 
 def tree_sums(
     edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Sum products of tensors over the states of given trees: the steps of EM.
+    """Sum products of tensors over the states of given trees, as EM needs them.
 
     Parameters
     ----------
     edges : ndarray of int32 of shape (nodes, 4)
-        One for each node: rule, node, children; -1 in the place of those that there are not.
+        Rule, node and children, one row per node; -1 for a missing child.
     tensors : Tensors
-        Probabilities, parent first; of words vectors.
+        Probabilities, parent axis first; vectors for words.
     sizes : ndarray of int of shape (nodes,)
-        States of each node; of roots 1.
+        Number of states of each node, 1 for roots.
     roots : ndarray of int
-        The nodes that are no children.
+        Nodes that are no children.
 
     Returns
     -------
     float
-        Logarithm of the probability of all trees.
+        Log-probability of all trees.
     counts : ndarray of float64
-        How often each number of the tensors is expected to be used.
+        Expected counts of the tensor entries.
     inner, outer : ndarray of shape (nodes, m)
-        Inside and outside values of the states of each node, each row with the sum 1.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a root has several states.
+        Inside and outside values of the states of each node; each row sums to 1.
     """
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
-        raise ValueError(f"trees have an edge for each node, and roots of one state; got {len(edges)}, {len(sizes)}")
+        raise ValueError(
+            f"trees need one edge per node and roots of one state; got {len(edges)} edges, {len(sizes)} nodes"
+        )
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
     counts = np.zeros(len(tensors.numbers))
@@ -211,19 +187,9 @@ def tree_sums(
 
 
 def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Give for each node the edge below it on the way to the largest sum of gains; -1 for words, or if there is none.
+    """Return for each node the edge below it with the largest sum of gains; -1 for words and underivable nodes.
 
-    Parameters
-    ----------
-    edges : ndarray of int32 of shape (edges, 4)
-    gains : ndarray of shape (edges,)
-    words : ndarray of shape (nodes,)
-        Gains of the tags of words, minus infinity for other nodes.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
+    ``gains`` has one value per edge; ``words`` holds the gains of the tags of words and minus infinity for other nodes.
     """
     _check(edges, len(words))
     if gains.shape != (len(edges),):
@@ -237,30 +203,30 @@ def _check(edges: NDArray[np.int32], nodes: int) -> None:
     if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
         raise ValueError(f"edges must be int32 of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
     if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
-        raise ValueError(f"edges must be between {nodes} nodes")
+        raise ValueError(f"edges must join nodes from 0 to {nodes - 1}")
 
 
 def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Give the states of nodes as loops want them; refuse tensors that are read beyond their end."""
+    """Validate edges and tensors; return the number of states as the kernels take them."""
     _check(edges, len(sizes))
     states = frozen(sizes, np.int64)
     rules = edges[edges[:, 0] >= 0]
     if len(rules):
         if rules[:, 0].max() >= len(tensors.starts):
-            raise ValueError(f"edges must be by {len(tensors.starts)} rules")
+            raise ValueError(f"rules of edges must be below {len(tensors.starts)}")
         children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
         room = np.diff(tensors.starts, append=len(tensors.numbers))
         if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
-            raise ValueError("a tensor must have as many numbers as its parent and its children have states")
+            raise ValueError("the size of a tensor must be the product of the states of its parent and children")
     same = edges[edges[:, 0] < 0]
     if (states[same[:, 1]] != states[same[:, 2]]).any():
-        raise ValueError("the two layers of a symbol must have the same states")
+        raise ValueError("both layers of a symbol must have the same number of states")
     return states
 
 
 @njit(cache=True, nogil=True)
 def _added(edges, count, rule, parent, left, right):
-    """Write an edge, if there is room, and give the number of the next."""
+    """Write an edge if there is room; return the index of the next."""
     if count < len(edges):
         edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = rule, parent, left, right
     return count + 1
@@ -268,18 +234,18 @@ def _added(edges, count, rule, parent, left, right):
 
 @njit(cache=True, nogil=True)
 def _node(numbers, base, block, first, layer, cell, symbol):
-    """Give the node of a symbol, or -1."""
+    """Return the node of a symbol, or -1."""
     start = base[layer, cell, block[symbol]]
     return numbers[start + symbol - first[block[symbol]]] if start >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
 def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
-    """Fill ``edges`` and give how many there are, which may be more than there is room for.
+    """Fill ``edges``; return their number, which may exceed the room.
 
-    ``numbers`` has the node of each slot, or -1; ``symbols`` the symbol of each node, and those of a layer of a cell
-    stand from ``cells[layer, cell]`` to ``cells[layer, cell + 1]``. ``binary`` is (starts, right, parent) by left
-    child, ``unary`` (starts, parent) by child.
+    ``numbers`` holds the node of each slot, or -1; ``symbols`` the symbol of each node; the nodes of a layer of a cell
+    are ``cells[layer, cell]`` to ``cells[layer, cell + 1] - 1``. ``binary`` is (starts, right, parent) by left child,
+    ``unary`` (starts, parent) by child.
     """
     b_start, b_right, b_parent = binary
     u_start, u_parent = unary
@@ -316,7 +282,7 @@ def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary,
 
 @njit(cache=True, nogil=True)
 def _latent_inside(edges, tensors, starts, sizes, values):
-    """Add to ``values``, which hold those of words, the sums of what is below each node."""
+    """Add the inside values of all nodes to ``values``, which holds those of words."""
     for e in range(len(edges)):
         r, p, x, y = edges[e]
         if r < 0:
@@ -341,9 +307,9 @@ def _latent_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _latent_outside(edges, tensors, starts, sizes, values, around, through):
-    """Add to ``around``, which holds that of the root, the sums of what is around each node.
+    """Add the outside values of all nodes to ``around``, which holds that of the root.
 
-    ``through``, all zero, becomes the sum of what goes through each edge of one child.
+    ``through``, all zero, is filled with the sum over derivations through each unary edge.
     """
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
@@ -370,7 +336,7 @@ def _latent_outside(edges, tensors, starts, sizes, values, around, through):
 
 @njit(cache=True, nogil=True)
 def _scaled(row, size):
-    """Divide the first numbers of a row by their sum, which is given."""
+    """Divide the first ``size`` entries of a row by their sum; return the sum."""
     total = 0.0
     for a in range(size):
         total += row[a]
@@ -382,10 +348,9 @@ def _scaled(row, size):
 
 @njit(cache=True, nogil=True)
 def _tree_inside(edges, tensors, starts, sizes, values):
-    """Fill ``values``, all zero, with the inside values of the nodes of trees, each row of sum 1.
+    """Fill ``values``, all zero, with inside values scaled to sum 1; return the log-probability of all trees.
 
-    There is one edge for each node, children before parents. Gives the sum of the logarithms of what rows were divided
-    by: that of all trees whose root has one state.
+    There is one edge per node, children before parents, and each root has one state.
     """
     log = 0.0
     for e in range(len(edges)):
@@ -401,10 +366,10 @@ def _tree_inside(edges, tensors, starts, sizes, values):
 
 @njit(cache=True, nogil=True)
 def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
-    """Add to ``counts`` how often each cell of each tensor is expected to be used in trees.
+    """Add the expected counts of the tensor entries to ``counts``.
 
-    ``values`` are those of :func:`tree_inside`; ``around`` has ones for the roots and is otherwise zero, and becomes
-    the outside values, each row of sum 1.
+    ``values`` are those of :func:`_tree_inside`; ``around`` is 1 for the roots and zero elsewhere, and is filled with
+    the outside values, scaled to sum 1.
     """
     for e in range(len(edges) - 1, -1, -1):
         r, p, x, y = edges[e]
@@ -434,7 +399,7 @@ def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
 
 @njit(cache=True, nogil=True)
 def _best_edges(edges, gains, values, best):
-    """Fill ``values``, minus infinity but for words, with the largest sums of gains, ``best`` with edges."""
+    """Fill ``values``, minus infinity except for words, with the largest sums of gains, and ``best`` with the edges."""
     for e in range(len(edges)):
         p, x, y = edges[e, 1], edges[e, 2], edges[e, 3]
         value = gains[e] + values[x] + (values[y] if y >= 0 else 0.0)

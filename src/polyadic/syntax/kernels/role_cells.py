@@ -1,7 +1,4 @@
-"""The door to the loop that scores roles by hashed features.
-
-Scores of roles from a vector of weights in which each feature has a weight per role, side by side.
-"""
+"""Role scores from hashed features; each feature has adjacent weights, one shared by all roles and one per role."""
 
 from __future__ import annotations
 
@@ -17,40 +14,23 @@ if TYPE_CHECKING:
 
 
 def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: int) -> NDArray[np.float64]:
-    r"""Give the score of each role for each row of features.
+    r"""Return the score of each role for each row of features.
 
     .. math:: S_{ir} = \sum_k \theta_{c_{ik}} + \theta_{c_{ik} + 1 + r}
 
-    Parameters
-    ----------
-    cells : ndarray of int32 of shape (n, features)
-        Where the weights of each feature begin: that of any role, then one per role. Minus one is no feature.
-    theta : ndarray of float32
-    roles : int
-
-    Raises
-    ------
-    ValueError
-        If a weight lies outside.
+    ``cells`` of shape (n, features) holds the index of the first weight of each feature, or -1 for a missing feature.
     """
     if cells.ndim != 2 or cells.dtype != np.int32:
         raise ValueError(f"cells must be a matrix of int32; got {cells.dtype} of shape {cells.shape}")
     if cells.size and not -1 <= cells.min() <= cells.max() < len(theta) - roles:
-        raise ValueError(f"cells must lie from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
+        raise ValueError(f"cells must be from -1 to {len(theta) - roles - 1}; got {cells.min()} to {cells.max()}")
     scores = np.zeros((len(cells), roles))
     _cell_scores(frozen(cells), frozen(theta, np.float32), scores)
     return scores
 
 
 def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, bits: int) -> NDArray[np.int32]:
-    """Give a cell for each triple of numbers of features, below two to the power of ``bits``; -1 where one is missing.
-
-    Parameters
-    ----------
-    features : three ndarrays of int of shapes that go together
-        Numbers of features, minus one for none.
-    bits : int
-        At most 30.
+    """Return a hash below two to the power of ``bits`` for each triple of feature ids, -1 where one is missing.
 
     Examples
     --------
@@ -65,7 +45,7 @@ def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, b
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64 bits (the finalizer of splitmix64, Steele et al. 2014)."""
+    """Mix 64 bits (the finalizer of splitmix64, Steele et al. 2014)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -73,7 +53,7 @@ def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @njit(cache=True, nogil=True)
 def _cell_scores(cells, theta, scores):
-    """Add to ``scores[i, r]`` the weights ``c`` and ``c + 1 + r`` of each cell ``c`` of row ``i``; below 0 is none."""
+    """Add the weights ``c`` and ``c + 1 + r`` of each cell ``c >= 0`` of row ``i`` to ``scores[i, r]``."""
     for i in range(cells.shape[0]):
         shared = 0.0
         for k in range(cells.shape[1]):
