@@ -26,7 +26,7 @@ from experiments.experiment import run_suite
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.cli import faults
 from polyadic.core.files import plain
-from polyadic.core.stage_cache import RefusedError, Store
+from polyadic.core.stage_cache import RefusedError, StageCache
 from polyadic.datasets import Review
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
@@ -482,14 +482,14 @@ def test_stages_are_remade_only_where_they_differ(tmp_path):
     def keep(store, **made_of):
         return store.keep("a", made_of, make, target=tmp_path / "a.txt")
 
-    store = Store(tmp_path, steps=Told())
+    store = StageCache(tmp_path, steps=Told())
     first = keep(store, rank=3)
     assert (first["size"], first["odd"]) == (4, None)
     assert keep(store, rank=3) == first
     with pytest.raises(RefusedError, match="rank 3 instead of 4"):
         keep(store, rank=4)
     assert len(calls) == 1
-    keep(Store(tmp_path, steps=Told(), force=True), rank=4)
+    keep(StageCache(tmp_path, steps=Told(), force=True), rank=4)
     (tmp_path / "a.txt").unlink()
     keep(store, rank=4)
     assert len(calls) == 3
@@ -500,7 +500,7 @@ def test_stages_are_remade_only_where_they_differ(tmp_path):
 
 def test_an_interrupted_stage_is_not_kept(tmp_path):
     """A fit keeps what it reached when Ctrl-C comes, and a stage that holds such a fit is done again."""
-    store, calls = Store(tmp_path, steps=Told()), []
+    store, calls = StageCache(tmp_path, steps=Told()), []
 
     def make():
         calls.append(1)

@@ -64,7 +64,7 @@ def train(
 ) -> None:
     """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
     from polyadic.core.files import check_replaceable
-    from polyadic.core.selection import BUDGET, chosen
+    from polyadic.core.selection import BUDGET, select
     from polyadic.core.serialization import KIND
     from polyadic.sequences.hidden_markov import HiddenMarkov
     from polyadic.sequences.strings import read_strings
@@ -81,7 +81,7 @@ def train(
     first = given if init == "random" else {"states": max(1, min(HiddenMarkov.states, symbols)), **given}
     model = HiddenMarkov(**first, init=init, max_iter=steps, seed=seed)
     if choose and len(data) >= FEWEST:
-        model = chosen(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
+        model = select(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
     else:
         model.fit(data)
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}

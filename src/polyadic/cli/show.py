@@ -208,12 +208,12 @@ def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as
 
 def chosen(model: Any, *, as_json: bool) -> dict[str, Any]:
     """Tell in a line which settings were chosen for a model, and give the same for JSON; nothing if none were."""
-    choice = getattr(model, "choice_", None)
+    choice = getattr(model, "selection_", None)
     if choice is None:
         return {}
     if not as_json:
         typer.echo(str(choice))
-    return {"choice": choice.facts()}
+    return {"choice": choice.summary()}
 
 
 def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: Command = ()) -> None:

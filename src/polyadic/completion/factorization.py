@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.errors import InputError
-from polyadic.core.executor import team
+from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
 from polyadic.core.explanation import Parts, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.sgd import Steps, descend_cells
 
@@ -187,11 +187,11 @@ class MatrixFactorization(Transformer):
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Judge ridge, ridge of the biases, and rank by a tenth of the cells."""
         known = cells_of(X)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
-        return Search(
+        return SearchSpace(
             values=VALUES,
             fit=lambda model: model.fit(cells),
             last=lambda model: model.fit(X),
@@ -258,11 +258,11 @@ class MatrixFactorization(Transformer):
         return Block(cells.starts, cells.columns, (c, cells.values))
 
     def _blocks(self, cells: Cells) -> RowBlocks:
-        return RowBlocks(self._rows(cells), cells.shape[1], team(self._threads))
+        return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the rows and their biases."""
-        return blocks.each(_solved_rows, V, given=np.diag(self._ridges()))
+        return blocks.map(_solved_rows, V, given=np.diag(self._ridges()))
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.completion.recommending import Recommending, search_listed
 from polyadic.completion.updating import SWEEPS, updates
-from polyadic.core.executor import team
+from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
 from polyadic.core.explanation import Parts, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import Cells
-    from polyadic.core.selection import Search
+    from polyadic.core.selection import SearchSpace
 
 VALUES = {
     "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
@@ -196,7 +196,7 @@ class ImplicitFactorization(Transformer, Recommending):
         parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
         return Parts(np.zeros(len(j)), cells.columns, parts)
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
         return search_listed(positive_cells(X), VALUES, seed=seed)
 
@@ -227,10 +227,10 @@ class ImplicitFactorization(Transformer, Recommending):
 
     def _blocks(self, cells: Cells, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
-        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
+        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], get_executor(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
+        return blocks.map(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
     def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices

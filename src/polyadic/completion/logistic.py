@@ -19,7 +19,7 @@ from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import descend_labels
@@ -131,7 +131,7 @@ class LogisticFactorization(Recommending):
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Judge ridge and rank by a tenth of the cells: by their log loss, or how early they are recommended, by row.
 
         The latter if zeros are drawn: what is held out are true things then, and what is drawn beside them is unknown.
@@ -145,7 +145,7 @@ class LogisticFactorization(Recommending):
             m = Recommending.predict(model, out.rows, out.columns)
             return Logistic().value(out.values, m)
 
-        return Search(
+        return SearchSpace(
             values=VALUES,
             fit=lambda model: model.fit(cells),
             last=lambda model: model.fit(known),

@@ -15,7 +15,7 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps, descend_pairs
 
 if TYPE_CHECKING:
-    from polyadic.core.selection import Search
+    from polyadic.core.selection import SearchSpace
 
 VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
 """What cells held out choose from."""
@@ -114,6 +114,6 @@ class PairwiseRanking(Recommending):
         self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Judge ridge and rank by a tenth of the cells: how early they are recommended, by row."""
         return search_listed(positive_cells(X), VALUES, seed=seed)

@@ -12,7 +12,7 @@ from polyadic.completion.cells import cells_of, pairs, split_cells
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.kernels import best_of_rows
 from polyadic.core.model import Model, learned
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Recommending(Model):
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
 
-def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
     """Judge settings by a tenth of the listed cells: how early those above 0 are recommended, by row."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
@@ -105,7 +105,7 @@ def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: i
         named = model.recommend(rows, FIRST, without=cells).columns
         return 1 - recommendation(named, out.rows, out.columns).ndcg
 
-    return Search(
+    return SearchSpace(
         values=values,
         fit=lambda model: model.fit(cells),
         last=lambda model: model.fit(listed),

@@ -26,7 +26,7 @@ from polyadic.completion.trace_norm import TraceNormCompletion
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.model import Amount, Model, Natural, Seed, Threads, Within
-from polyadic.core.selection import BUDGET, Choice, chosen
+from polyadic.core.selection import BUDGET, Selection, select
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 
@@ -74,7 +74,7 @@ class TableCompletion(Model):
         each row and column.
     rank, ridge, alpha : int, and float, optional
         Of the model of the method, if it has them; of ``trace-norm`` the ridge is the penalty. By default cells held
-        out choose them: :func:`~polyadic.core.selection.chosen`,
+        out choose them: :func:`~polyadic.core.selection.select`,
         :func:`~polyadic.completion.penalty_path.choose_penalty`.
     choose : bool
         Whether they do; if not, and for less than 100 cells, the defaults of the model stand.
@@ -104,7 +104,7 @@ class TableCompletion(Model):
         Whether it has values, or only what is listed.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
-    choice_ : Choice or None
+    selection_ : Selection or None
         What cells held out have chosen, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
         Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
@@ -177,7 +177,7 @@ class TableCompletion(Model):
             by_time = times if self.hold_out_by == "time" else None
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
         self.model_ = self._fitted(known)
-        self.choice_: Choice | None = getattr(self.model_, "choice_", None)
+        self.selection_: Selection | None = getattr(self.model_, "selection_", None)
         self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
         self.updated_: dict[str, Any] = {}
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
@@ -498,7 +498,7 @@ class TableCompletion(Model):
                 model.set_params(penalty=choose_penalty(model, known).best)
             return model.fit(known)
         given = [name for name in TAKEN if getattr(self, name) is not None]
-        return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
+        return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: Cells, test: Cells) -> None:
         """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""

@@ -15,7 +15,7 @@ import numpy as np
 from polyadic.core import kernels, resources
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.executor import Sum, team
+from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
 from polyadic.core.kernels.common import PARTS, thick_parts
 from polyadic.core.losses import Loss, Squared
@@ -156,7 +156,7 @@ class Objective:
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
-        self._team = team(self.threads)
+        self._executor = get_executor(self.threads)
         self._held: Any = None
         self._compiled = compiled
         self._within = within
@@ -179,7 +179,7 @@ class Objective:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
         seen = seen_by(self.terms, factors)
         if self._held is None:
-            self._held = self._team.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
+            self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
         done = 0
 
         def told() -> None:
@@ -189,7 +189,7 @@ class Objective:
                 self._within(done / len(self._pieces))
 
         work = Evaluation(compiled=self._compiled)
-        value, listed = self._team.total(work, self._held, list(factors), told=told)
+        value, listed = self._executor.reduce(work, self._held, list(factors), callback=told)
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for gradient, part in zip(gradients, listed, strict=True):
             if part is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class QueryGroups:
     """Groups of candidates: the n-best lists of a parser, the documents of a query, the classes of a text.
 
     Parameters
@@ -35,7 +35,7 @@ class Groups:
 
     Examples
     --------
-    >>> groups = Groups.of([[1, 0], [0, 1], [1, 1]], costs=[0.5, 0.0, 0.2], group=["a", "a", "b"])
+    >>> groups = QueryGroups.of([[1, 0], [0, 1], [1, 1]], costs=[0.5, 0.0, 0.2], group=["a", "a", "b"])
     >>> len(groups), groups.oracle.tolist(), groups.choice([0.9, 0.1, 0.3]).tolist()
     (2, [1, 2], [0, 2])
     >>> round(groups.cost(groups.choice([0.9, 0.1, 0.3])), 2)
@@ -48,7 +48,7 @@ class Groups:
 
     def __post_init__(self) -> None:
         if getattr(self.features, "format", None) != "csr":
-            raise InputError("features must be a csr_array; Groups.of makes one")
+            raise InputError("features must be a csr_array; QueryGroups.of makes one")
         n = self.features.shape[0]
         if self.costs.shape != (n,):
             raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
@@ -62,7 +62,7 @@ class Groups:
             raise InputError("a feature is not finite")
 
     @classmethod
-    def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> Groups:
+    def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> QueryGroups:
         """Make groups of candidates of which each names its own; those of a group must stand together.
 
         Raises
@@ -88,7 +88,7 @@ class Groups:
         """How many groups there are, for those who divide arrays, as scikit-learn does."""
         return (len(self),)
 
-    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> Groups:
+    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
         """Give some groups in a row, or those of some numbers, as :meth:`only`.
 
         Raises
@@ -107,9 +107,9 @@ class Groups:
         if step != 1 or last <= first:
             raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
         rows = slice(int(self.starts[first]), int(self.starts[last]))
-        return Groups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
+        return QueryGroups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
 
-    def only(self, groups: ArrayLike) -> Groups:
+    def only(self, groups: ArrayLike) -> QueryGroups:
         """Give the groups of these numbers, in this order.
 
         Raises
@@ -123,7 +123,7 @@ class Groups:
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
-        return Groups(self.features[rows], self.costs[rows], starts)
+        return QueryGroups(self.features[rows], self.costs[rows], starts)
 
     @property
     def oracle(self) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 r"""Settings that the data choose: a walk over a few values, judged by what is held out.
 
-A model says how by its method ``search``, which takes the data and a seed and gives a :class:`Search`: which settings
-matter, their values from the simple to the rich, what it learns from, and what it loses on each unit that is held out,
+A model says how by its method ``search``, which takes the data and a seed and gives a :class:`SearchSpace`: which
+settings matter, their values from the simple to the rich, what it learns from, and what it loses on each unit that is held out,
 be it a rating, a user, a fact, a string or a document. The walk begins at the settings of the model and goes along one
 setting after another for as long as the mean loss falls, to larger models for as long as it falls by a thousandth; when
 no step from where it stands lowers it, it ends. Then, of all that was tried, the smallest model is taken whose
@@ -47,7 +47,7 @@ BUDGET = 600.0
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchSpace:
     """Which settings of a model are to be chosen by some data, and how they are judged.
 
     Attributes
@@ -100,7 +100,7 @@ class Trial:
 
 
 @dataclass
-class Choice:
+class Selection:
     """What was chosen, and all that was tried.
 
     Attributes
@@ -127,7 +127,7 @@ class Choice:
     complete: bool
     seconds: list[float] = field(default_factory=list, metadata={"kept": False})
 
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Tell the same to programs."""
         facts = {"settings": self.settings, "measure": self.measure, "figure": self.trials[self.best].figure}
         facts |= {"default": self.trials[0].figure, "held_out": self.number, "units": self.units}
@@ -146,10 +146,10 @@ class Choice:
         )
 
 
-def chosen(
+def select(
     model: M, X: Any, *, keep: Collection[str] = (), budget: float | None = None, seed: int | None = 0, **parts: Any
 ) -> M:
-    """Fit a model with the settings that its data choose; ``choice_`` of what is given back tells of them.
+    """Fit a model with the settings that its data choose; ``selection_`` of what is given back tells of them.
 
     Ctrl-C keeps the best so far, which knows nothing of what was held out: ``interrupted_`` tells of it.
 
@@ -178,8 +178,8 @@ def chosen(
     >>> from polyadic import MatrixFactorization
     >>> rng = np.random.default_rng(0)
     >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20)) + 0.1 * rng.standard_normal((30, 20))
-    >>> model = chosen(MatrixFactorization(seed=0), x)
-    >>> model.rank < 10, len(model.choice_.trials) > 1
+    >>> model = select(MatrixFactorization(seed=0), x)
+    >>> model.rank < 10, len(model.selection_.trials) > 1
     (True, True)
     """
     model.check()
@@ -208,7 +208,7 @@ class _Trials:
     A place is that of each setting among its values.
     """
 
-    def __init__(self, model: Any, task: Search, values: Mapping[str, Sequence[Any]], ends: float) -> None:
+    def __init__(self, model: Any, task: SearchSpace, values: Mapping[str, Sequence[Any]], ends: float) -> None:
         self.model, self.task, self.values, self.ends = model, task, values, ends
         self.made: list[Trial] = []
         self.seconds: list[float] = []
@@ -304,7 +304,7 @@ class _Trials:
             raise KeyboardInterrupt
         if interrupted:
             fitted.interrupted_ = True
-        fitted.choice_ = choice
+        fitted.selection_ = choice
         return fitted
 
     def refuse(self, number: int, error: InputError) -> None:
@@ -332,7 +332,7 @@ class _Trials:
         excess = self.losses[at] - self.losses[best]
         return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
-    def choice(self, *, complete: bool) -> tuple[Choice, Any]:
+    def choice(self, *, complete: bool) -> tuple[Selection, Any]:
         """Take the smallest model that cannot be told from the best, and of those the one of least loss."""
         names = [*self.values]
         alike = self.alike()
@@ -342,7 +342,7 @@ class _Trials:
         best = [*self.losses].index(alike[0])
         settings, task = self.made[best].settings, self.task
         facts = task.measure, task.units, len(self.losses[alike[0]])
-        return Choice(settings, self.made, best, *facts, complete, self.seconds), self.fitted.get(alike[0])
+        return Selection(settings, self.made, best, *facts, complete, self.seconds), self.fitted.get(alike[0])
 
 
 def held_out_share(number: int) -> float:

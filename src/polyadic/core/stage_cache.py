@@ -25,7 +25,7 @@ class RefusedError(InputError):
     """A stage is there and was made of something else, or cannot be read."""
 
 
-class Store:
+class StageCache:
     """Keeps the stages of a run.
 
     A stage ``a/b`` is what it wrote, and the file ``a/b.json``, which says what it was made of and, in the end, what

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.core.query_groups import Groups
+    from polyadic.core.query_groups import QueryGroups
     from polyadic.ranking.kernels import CandidateLists
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
@@ -72,13 +72,13 @@ class Learner(Protocol):
 
 
 def passive_aggressive(
-    blocks: Iterable[Groups], learner: Learner, *, rng: np.random.Generator | None = None
+    blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
     """Learn from lists, epoch by epoch, until one passes without a step.
 
     Parameters
     ----------
-    blocks : iterable of Groups
+    blocks : iterable of QueryGroups
         Gone through once in each epoch; only one is held at a time. One of them must have a list.
     learner : Learner
     rng : numpy.random.Generator, optional

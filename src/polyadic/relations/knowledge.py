@@ -39,7 +39,7 @@ from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
 from polyadic.core.resources import MOST_THREADS, cores
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
@@ -310,7 +310,7 @@ class KnowledgeTensor(LinkPredictor):
         seed: int | None = 0,
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
-    ) -> Search:
+    ) -> SearchSpace:
         """Judge the penalty, its strength and the rank by facts to predict: by the logarithm of their ranks.
 
         They are those given for that, as for :meth:`fit`, or a tenth of the facts, of entities and relations that have
@@ -330,7 +330,7 @@ class KnowledgeTensor(LinkPredictor):
             ranks = model.evaluate(judged, known=known)
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
-        return Search(
+        return SearchSpace(
             values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),

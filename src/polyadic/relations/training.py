@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.core.selection import BUDGET, chosen
+from polyadic.core.selection import BUDGET, select
 from polyadic.relations.facts import Facts, read_facts
 from polyadic.relations.horn_rules import HornRules
 from polyadic.relations.knowledge import Form, KnowledgeTensor
@@ -70,7 +70,7 @@ def train_facts(
         Predicates without facts, which rules conclude.
     choose : bool
         Of triples, from 100 on: whether strength and rank that are not given are chosen by the facts of ``validation``,
-        or by some held out (:func:`~polyadic.core.selection.chosen`); if not, the model has the defaults.
+        or by some held out (:func:`~polyadic.core.selection.select`); if not, the model has the defaults.
     budget : float, optional
         Seconds after which nothing more is tried.
     **options
@@ -127,7 +127,7 @@ def _of_triples(
     model = KnowledgeTensor(form=FORMS[method], **options)
     if budget is False or len(facts) < FEWEST:
         return model.fit(facts, validation=held_out, known=true)
-    return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
+    return select(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:

@@ -16,7 +16,7 @@ import numpy as np
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import check_whole, damage_told, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.core.progress import tracked
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.syntax.rerank_features import SCORE, Feature
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Ranked(NamedTuple):
 
     Attributes
     ----------
-    groups : Groups
+    groups : QueryGroups
         With 1 - F of each candidate as its cost; of dependencies, the share of words with a wrong head.
     counts : ndarray of int64 of shape (candidates, 5), of dependencies (candidates, 2)
         ``bracket_score(counts[choice])`` of :mod:`polyadic.metrics.brackets` gives the figures of a corpus for whatever
         is chosen; of dependencies they are words with the right head, and words.
     """
 
-    groups: Groups
+    groups: QueryGroups
     counts: NDArray[np.int64]
 
     @property
@@ -62,7 +62,7 @@ class Ranked(NamedTuple):
 
         every = (self, *others)
         sizes = np.concatenate([np.diff(each.groups.starts) for each in every])
-        groups = Groups(
+        groups = QueryGroups(
             vstack([each.groups.features for each in every], format="csr"),
             np.concatenate([each.groups.costs for each in every]),
             np.r_[0, np.cumsum(sizes)],
@@ -161,7 +161,7 @@ def narrowed(
     kept[0] = True
     columns = np.flatnonzero(kept)
     parts = [
-        Ranked(Groups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
+        Ranked(QueryGroups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
         for part in (training, *others)
     ]
     return parts, [names[at] for at in columns.tolist()]
@@ -216,7 +216,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
             raise InputError("names, counts and features do not fit")
-        return Ranked(Groups(features, arrays["costs"], arrays["starts"]), counts), names
+        return Ranked(QueryGroups(features, arrays["costs"], arrays["starts"]), counts), names
 
 
 Cells = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
@@ -259,4 +259,4 @@ def _ranked(lists: Sequence[Listed], cells: Sequence[Cells], width: int) -> Rank
     columns, values = (np.concatenate([cell[part] for cell in cells]) for part in (1, 2))
     features: csr_array = csr_array((values, (rows, columns)), shape=(int(starts[-1]), width))
     costs = np.concatenate([listed.costs for listed in lists])
-    return Ranked(Groups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))
+    return Ranked(QueryGroups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))

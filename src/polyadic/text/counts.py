@@ -30,8 +30,8 @@ from polyadic.core import resources
 from polyadic.core.arrays import ArrayWriter, open_array, save_array, write_header
 from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.executor import WAITING, Shared, team
-from polyadic.core.executor.spill import Left, Spool
+from polyadic.core.executor import WAITING, Shared, get_executor
+from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.text import kernels
@@ -255,7 +255,7 @@ def count(
         raise InputError("the plan is of another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
-            spool = Spool(draft / "parts")
+            spool = SpillFile(draft / "parts")
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
@@ -290,8 +290,8 @@ def _threads(threads: int | None) -> int:
 
 
 def _count_part(
-    arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int, int]
-) -> tuple[Left, NDArray[np.int64]]:
+    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
+) -> tuple[Spilled, NDArray[np.int64]]:
     """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
     first, last, most = part
     words, counts, marginals = kernels.count_tuples(index, first, last, most=most, **arguments)
@@ -317,10 +317,10 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
     looking = partial(_work, order, repeats=settings["repeats"])
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
-    looked = [*team(threads).in_order(looking, blocks(length, -(-length // LOOKS)), shared=index)]
+    looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // LOOKS)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
-    ranges = _cut(work, held, entry, threads, memory, size=PART * team(threads).grain)
+    ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
     return Plan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
 
 
@@ -365,16 +365,16 @@ def _cut(
 
 
 def _counted(
-    plan: Plan, order: int, min_count: int, spool: Spool, threads: int
-) -> tuple[list[Left], NDArray[np.int64]]:
+    plan: Plan, order: int, min_count: int, spool: SpillFile, threads: int
+) -> tuple[list[Spilled], NDArray[np.int64]]:
     """Count part after part; give where their tuples are, and the marginals."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
-    workers = team(threads)
+    workers = get_executor(threads)
     with bar(f"counting {order}-tuples", total=len(plan.parts)) as advance:
         try:
-            for left, more in workers.in_order(partial(_count_part, how, spool), plan.parts, shared=plan.indexed):
+            for left, more in workers.imap(partial(_count_part, how, spool), plan.parts, shared=plan.indexed):
                 lefts.append(spool.take(left))
                 marginals += more
                 advance()
@@ -383,7 +383,7 @@ def _counted(
     return lefts, marginals
 
 
-def _write_tuples(spool: Spool, parts: list[Left], order: int, draft: Path) -> int:
+def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
     """Write the columns of all parts, each behind that of the part before; give how many tuples there are."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
     kind = np.dtype(parts[0].kinds[0][0])

@@ -22,7 +22,7 @@ from polyadic.core.files import made_folder, plain
 from polyadic.core.progress import sweeps, untold
 from polyadic.core.serialization import load
 from polyadic.core.settings import check_settings
-from polyadic.core.stage_cache import Store
+from polyadic.core.stage_cache import StageCache
 from polyadic.core.version import __version__
 from polyadic.embedding import Embedding, read_vectors
 from polyadic.text.contexts import contexts
@@ -186,7 +186,7 @@ class Plan:
 class Making:
     """How what comes before the vectors is made: told of, and kept where there is a store."""
 
-    store: Store | None
+    store: StageCache | None
     steps: Steps
 
     def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
@@ -233,12 +233,12 @@ def _opened(source: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[Store | None]:
+def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[StageCache | None]:
     if keep is None:
         yield None
         return
     with made_folder(Path(keep)):
-        yield Store(Path(keep), steps=steps, force=overwrite)
+        yield StageCache(Path(keep), steps=steps, force=overwrite)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 r"""Who works on parts: threads and processes of this machine, or the workers of a Dask cluster, with the same bits.
 
-A few verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
+A few verbs suffice. ``imap`` gives the results of a pure function of one item after another, whoever is free taking
 the next. ``hold`` puts parts where they stay. ``each`` gives what a pure function makes of every part held and of what
 is sent to all; ``total`` adds it along a fixed tree,
 
@@ -110,7 +110,7 @@ class Shared:
         return self.make(*self.parts)
 
 
-class Workers(ABC):
+class Executor(ABC):
     """Those who work.
 
     Attributes
@@ -128,14 +128,12 @@ class Workers(ABC):
     def copies(self) -> int:
         """How many copies of what all need are sent one after another until all have it: two for each level of a tree.
 
-        (:meth:`each` and :meth:`total` pass them on along it.)
+        (:meth:`map` and :meth:`reduce` pass them on along it.)
         """
         return 2 * self.size.bit_length()
 
     @abstractmethod
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
         """Give ``work(item)``, or ``work(shared value, item)``, of each item, in their order; a few are made ahead."""
 
     def sees(self, files: Sequence[str]) -> bool:
@@ -148,25 +146,30 @@ class Workers(ABC):
 
     @abstractmethod
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Put parts where they stay, for :meth:`total`; ``cost`` says what one takes beside another."""
+        """Put parts where they stay, for :meth:`reduce`; ``cost`` says what one takes beside another."""
 
     @abstractmethod
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
         """Give ``work(part, given, own of the part, threads)`` of all parts held."""
 
     @abstractmethod
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Any,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """Add ``work(part, given, threads)`` of all parts held; ``told`` is called after each, or at the end."""
+        """Add ``work(part, given, threads)`` of all parts held; ``callback`` is called after each, or at the end."""
 
 
-_CLUSTER: ContextVar[Workers | None] = ContextVar("cluster", default=None)
+_CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
 
 
-def cluster() -> Workers | None:
+def cluster() -> Executor | None:
     """Give the cluster that work goes to (:func:`polyadic.core.executor.dask.working_on`); None for this machine."""
     return _CLUSTER.get()
 
@@ -184,12 +187,12 @@ def spans(starts: NDArray[Any], number: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
 
 
-def team(threads: int) -> Workers:
+def get_executor(threads: int) -> Executor:
     """Give the cluster that work goes to, or so many threads of this process."""
-    return cluster() or Threads(threads)
+    return cluster() or ThreadExecutor(threads)
 
 
-class Threads(Workers):
+class ThreadExecutor(Executor):
     """Threads of this process, which share all there is."""
 
     size = 1
@@ -197,10 +200,8 @@ class Threads(Workers):
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`Workers`."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`Executor`."""
         given = () if shared is None else (shared.value,)
         pool = ThreadPoolExecutor(self.threads)
         waiting: deque[Any] = deque()
@@ -215,7 +216,7 @@ class Threads(Workers):
             pool.shutdown(cancel_futures=True)
 
     def forget(self, shared: Shared) -> None:
-        """See :class:`Workers`."""
+        """See :class:`Executor`."""
         shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Sequence[Any]:
@@ -223,28 +224,33 @@ class Threads(Workers):
         del cost
         return parts
 
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`Workers`; one after another, each in all threads."""
+        """See :class:`Executor`; one after another, each in all threads."""
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Any,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`Workers`; several parts at a time, of one thread each where there are as many as threads."""
+        """See :class:`Executor`; several parts at a time, of one thread each where there are as many as threads."""
         tree, inside = Tree(), max(1, self.threads // len(held))
 
         def take(leaf: Sum) -> None:
             tree.add(leaf)
-            told()
+            callback()
 
         in_turns(lambda k: work(held[k], given, inside), take, len(held), self.threads)
         return tree.total()
 
 
-class Processes(Threads):
+class ProcessExecutor(ThreadExecutor):
     """Processes of this machine for what python computes, in order; threads for the rest."""
 
     def __init__(self, processes: int | None) -> None:
@@ -252,10 +258,8 @@ class Processes(Threads):
 
         super().__init__(processes or cpu_count())
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`Workers`; functions of any kind, lambdas too."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`Executor`; functions of any kind, lambdas too."""
         # A pool of our own rather than joblib.Parallel, which would draw from the items in a thread of its own (some
         # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs
         # no __main__ guard.

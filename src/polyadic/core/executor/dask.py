@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.executor import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added, spans
+from polyadic.core.executor import _CLUSTER, WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
 from polyadic.core.resources import interrupts_held
 from polyadic.core.urls import states_of
 
@@ -47,7 +47,7 @@ HELD = 0.6
 
 
 @contextmanager
-def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskWorkers]:
+def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
     """Let a Dask cluster do what is begun in the body: encoding text, counting, objectives of listed entries.
 
     Parameters
@@ -93,19 +93,19 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
                 client = stack.enter_context(Client(address, timeout=10))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"there is no scheduler at {where}: {error}") from None
-        team = DaskWorkers(client)
-        token = _CLUSTER.set(team)
+        executor = DaskExecutor(client)
+        token = _CLUSTER.set(executor)
         try:
-            yield team
+            yield executor
         finally:
             _CLUSTER.reset(token)
 
 
-class LostError(Exception):
+class WorkerLostError(Exception):
     """A worker went away while something was sent to it or waited for."""
 
 
-def persistently(work: Callable[[], Any]) -> Any:
+def with_retries(work: Callable[[], Any]) -> Any:
     """Do some work again if a worker is lost over it.
 
     Raises
@@ -116,7 +116,7 @@ def persistently(work: Callable[[], Any]) -> Any:
     for left in reversed(range(TRIES)):
         try:
             return work()
-        except LostError as error:
+        except WorkerLostError as error:
             if not left:
                 cause = error.__cause__
                 raise InputError(f"workers were lost {TRIES} times over one piece of work: {cause}") from error
@@ -142,7 +142,7 @@ class Held(NamedTuple):
     costs: NDArray[np.float64]
 
 
-class DaskWorkers(Workers):
+class DaskExecutor(Executor):
     """The workers of a cluster, as its client knows them.
 
     Attributes
@@ -160,10 +160,8 @@ class DaskWorkers(Workers):
         self._sent: dict[str, Any] = {}
         self._check()
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`~polyadic.core.executor.Workers`; what is shared is made once on each worker."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`~polyadic.core.executor.Executor`; what is shared is made once on each worker."""
         self.used = True
         ahead = WAITING * max(sum(self._threads().values()), 1) + WAITING
         sending = _Sending(self, work, shared)
@@ -179,12 +177,12 @@ class DaskWorkers(Workers):
             self.client.cancel([future for _, future in waiting])
 
     def sees(self, files: Sequence[str]) -> bool:
-        """See :class:`~polyadic.core.executor.Workers`: by size and time of change."""
+        """See :class:`~polyadic.core.executor.Executor`: by size and time of change."""
         here = _stamp(files)
         return here is not None and all(there == here for there in self.client.run(_stamp, files).values())
 
     def forget(self, shared: Shared) -> None:
-        """See :class:`~polyadic.core.executor.Workers`."""
+        """See :class:`~polyadic.core.executor.Executor`."""
         self._sent.pop(shared.key, None)
         self.client.run(_forget, shared.key, on_error="ignore")  # some may be gone
 
@@ -215,10 +213,10 @@ class DaskWorkers(Workers):
         """How many workers there are now."""
         return len(self.workers())
 
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`~polyadic.core.executor.Workers`; what a lost worker held is put on others."""
+        """See :class:`~polyadic.core.executor.Executor`; what a lost worker held is put on others."""
         owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
@@ -233,13 +231,18 @@ class DaskWorkers(Workers):
 
         return self._again(held, made)
 
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Held,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`~polyadic.core.executor.Workers`; if a worker is lost meanwhile, its parts go to others."""
+        """See :class:`~polyadic.core.executor.Executor`; if a worker is lost meanwhile, its parts go to others."""
         total: Sum = self._again(held, lambda: self._total(work, held, given))
         for _ in held.parts:
-            told()
+            callback()
         return total
 
     def _again(self, held: Held, make: Callable[[], Any]) -> Any:
@@ -249,20 +252,20 @@ class DaskWorkers(Workers):
             self._repair(held)
             return make()
 
-        return persistently(attempt)
+        return with_retries(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
         """Send a value to a worker, not through the scheduler; others that need it take it from there.
 
         Raises
         ------
-        LostError
+        WorkerLostError
             If the worker goes away meanwhile.
         """
         try:
             return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
         except (OSError, TimeoutError, KeyError, ValueError) as error:
-            raise LostError from error
+            raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
         """Give what a shared value is made of, which is sent if it is nowhere."""
@@ -276,7 +279,7 @@ class DaskWorkers(Workers):
 
         Raises
         ------
-        LostError
+        WorkerLostError
             If a worker takes what it needs along.
         InputError
             If it has ended several workers.
@@ -288,7 +291,7 @@ class DaskWorkers(Workers):
         try:
             return self.client.gather(future, direct=True)  # not through the scheduler
         except CancelledError as error:
-            raise LostError from error
+            raise WorkerLostError from error
         except KilledWorker as error:
             raise InputError(
                 f"one piece of work has ended several workers, perhaps for want of memory: {error}"
@@ -372,28 +375,28 @@ class DaskWorkers(Workers):
 class _Sending:
     """What is sent with each item, and sent again if it was lost."""
 
-    def __init__(self, team: DaskWorkers, work: Callable[..., Any], shared: Shared | None) -> None:
-        self._team, self._work, self._shared = team, work, shared
+    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None) -> None:
+        self._executor, self._work, self._shared = executor, work, shared
 
     def send(self, item: Any) -> Any:
         """Let some worker do an item."""
-        return persistently(lambda: self._sent(item))
+        return with_retries(lambda: self._sent(item))
 
     def _sent(self, item: Any) -> Any:
-        client, shared = self._team.client, self._shared
-        sent = self._team.put(item) if _size(item) else item
+        client, shared = self._executor.client, self._shared
+        sent = self._executor.put(item) if _size(item) else item
         if shared is None:
             return client.submit(self._work, sent, pure=False)
         return client.submit(
-            _with_made, self._work, shared.make, shared.key, self._team.parts_of(shared), sent, pure=False
+            _with_made, self._work, shared.make, shared.key, self._executor.parts_of(shared), sent, pure=False
         )
 
     def result(self, item: Any, future: Any) -> Any:
         """Wait for it; send it again if a worker took it, or what it needs, along."""
         try:
-            return self._team.take(future)
-        except LostError:
-            return persistently(lambda: self._team.take(self._sent(item)))
+            return self._executor.take(future)
+        except WorkerLostError:
+            return with_retries(lambda: self._executor.take(self._sent(item)))
 
 
 def half(n: int) -> int:
@@ -429,7 +432,9 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
     """Add what parts in a row give."""
-    return Threads(threads).total(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
+    return ThreadExecutor(threads).reduce(
+        work, parts, [_own(factor) for factor in given] if type(given) is list else given
+    )
 
 
 def _as_it_is(value: Any) -> Any:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.core.executor import Workers
-
 
 class Block(NamedTuple):
     """Some rows.
@@ -46,22 +44,22 @@ class RowBlocks:
         All of them.
     columns : int
         How many there are.
-    team : Workers
+    executor : Executor
         One block for all threads of this machine, one for each worker of a cluster.
     """
 
-    def __init__(self, rows: Block, columns: int, team: Workers) -> None:
-        self._spans, self._team = spans(rows.starts, team.size), team
+    def __init__(self, rows: Block, columns: int, executor: Executor) -> None:
+        self._spans, self._executor = spans(rows.starts, executor.size), executor
         blocks = [_block(rows, span) for span in self._spans]
         self._needed: list[NDArray[Any]] | None = None
         if len(blocks) > 1:
             needed, renamed = zip(*(np.unique(block.columns, return_inverse=True) for block in blocks), strict=True)
-            if sum(map(len, needed)) <= team.copies * columns:
+            if sum(map(len, needed)) <= executor.copies * columns:
                 self._needed = list(needed)
                 blocks = [b._replace(columns=at.astype(b.columns.dtype)) for b, at in zip(blocks, renamed, strict=True)]
-        self._held = team.hold(blocks)
+        self._held = executor.hold(blocks)
 
-    def each(
+    def map(
         self,
         work: Callable[..., NDArray[Any]],
         V: NDArray[Any],
@@ -72,10 +70,10 @@ class RowBlocks:
         """Give the rows that ``work(block, rows of V, given, rows before, threads)`` makes, block after block."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
-            parts = self._team.each(partial(_with_all, work), self._held, (V, given), own)
+            parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)
         else:
             own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
-            parts = self._team.each(partial(_with_its_own, work), self._held, given, own)
+            parts = self._executor.map(partial(_with_its_own, work), self._held, given, own)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

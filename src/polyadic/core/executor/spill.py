@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Left(NamedTuple):
+class Spilled(NamedTuple):
     """Arrays in a file of a spool, one behind the other.
 
     Attributes
@@ -36,7 +36,7 @@ class Left(NamedTuple):
     sent: tuple[NDArray[Any], ...] | None = None
 
 
-class Spool:
+class SpillFile:
     """A folder for results, which goes with the work that makes them.
 
     Whether a worker sees this folder, and not another one of its name, it tells by a file with a name drawn at random.
@@ -50,7 +50,7 @@ class Spool:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> spool = Spool(pathlib.Path(tempfile.mkdtemp()) / "parts")
+    >>> spool = SpillFile(pathlib.Path(tempfile.mkdtemp()) / "parts")
     >>> left = spool.take(spool.leave([np.arange(3), np.eye(2)]))
     >>> [array.tolist() for array in spool.read(left)]
     [[0, 1, 2], [[1.0, 0.0], [0.0, 1.0]]]
@@ -61,10 +61,10 @@ class Spool:
         self._folder.mkdir()
         (self._folder / self._sign).touch()
 
-    def leave(self, arrays: Sequence[NDArray[Any]]) -> Left:
+    def leave(self, arrays: Sequence[NDArray[Any]]) -> Spilled:
         """Write arrays into the folder, or, where it is not seen or cannot be written, give them along."""
         kinds = tuple((array.dtype.str, array.shape) for array in arrays)
-        left = Left(secrets.token_hex(16), kinds)
+        left = Spilled(secrets.token_hex(16), kinds)
         try:
             if (self._folder / self._sign).exists():
                 self._write(left, arrays)
@@ -74,7 +74,7 @@ class Spool:
                 (self._folder / left.name).unlink(missing_ok=True)
         return left._replace(sent=tuple(arrays))
 
-    def take(self, left: Left) -> Left:
+    def take(self, left: Spilled) -> Spilled:
         """Write what was sent; refuse what was not left whole.
 
         Raises
@@ -89,7 +89,7 @@ class Spool:
             raise InputError(f"{path}, which a worker has written, is not there as a whole; is the disk full?")
         return left._replace(sent=None)
 
-    def read(self, left: Left) -> list[NDArray[Any]]:
+    def read(self, left: Spilled) -> list[NDArray[Any]]:
         """Map arrays into memory."""
         path, offset, arrays = self._folder / left.name, 0, []
         for kind in left.kinds:
@@ -103,7 +103,7 @@ class Spool:
         """Delete the folder."""
         shutil.rmtree(self._folder)
 
-    def _write(self, left: Left, arrays: Sequence[NDArray[Any]]) -> None:
+    def _write(self, left: Spilled, arrays: Sequence[NDArray[Any]]) -> None:
         with (self._folder / left.name).open("xb") as file:
             for array in arrays:
                 for row in [array] if array.flags.c_contiguous else array:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg.distributed import spread
+from polyadic.core.linalg.distributed import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
             raise InputError(f"S + L M' needs shapes that fit; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
-        self.S, self.L, self.M = spread(S), L.astype(S.dtype), M.astype(S.dtype)
+        self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.S @ X + self.L @ (self.M.T @ X))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.linalg.distributed import spread
+from polyadic.core.linalg.distributed import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,7 @@ def truncated_eigh(
         raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
-    operator = spread(operator)
+    operator = distribute(operator)
     if n <= 4 * rank + 5 * BLOCK:
         w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
     else:
@@ -256,7 +256,7 @@ def truncated_svd(
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
-    operator = spread(operator)
+    operator = distribute(operator)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
     V: NDArray[Any]
