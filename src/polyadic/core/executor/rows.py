@@ -1,4 +1,4 @@
-"""Rows of a sparse table in blocks that stay with whoever works on them; rows depend on no other, nor on the blocks."""
+"""Row-wise operations on a sparse table, in blocks that stay on their workers. Results do not depend on the blocks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polyadic.core.executor import Executor
+
 
 class Block(NamedTuple):
-    """Some rows.
+    """Rows of a sparse table in CSR form.
 
     Attributes
     ----------
@@ -24,7 +26,7 @@ class Block(NamedTuple):
         Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
     columns : ndarray of shape (entries,)
     listed : tuple of ndarrays of shape (entries,)
-        What is known of each entry.
+        Values of each entry.
     """
 
     starts: NDArray[Any]
@@ -33,17 +35,17 @@ class Block(NamedTuple):
 
 
 class RowBlocks:
-    """Rows cut into as many blocks as there are to hold them, each with about as many entries.
+    """Rows cut into one block per worker, with about as many entries each.
 
-    What is multiplied with, or solved against, has a row for each column. Each block gets those that its own columns
-    need, unless they are so many that one copy for all, which goes from worker to worker, is there sooner.
+    The right factor has a row for each column of the table. Each block receives the rows that its columns need, or all
+    of them where one broadcast copy is cheaper.
 
     Parameters
     ----------
     rows : Block
-        All of them.
+        All rows.
     columns : int
-        How many there are.
+        Number of columns.
     executor : Executor
         One block for all threads of this machine, one for each worker of a cluster.
     """
@@ -67,7 +69,7 @@ class RowBlocks:
         given: Any = None,
         before: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Give the rows that ``work(block, rows of V, given, rows before, threads)`` makes, block after block."""
+        """Return the rows of ``work(block, rows of V, given, rows before, threads)``, concatenated over blocks."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
             parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)

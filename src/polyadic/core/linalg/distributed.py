@@ -1,4 +1,4 @@
-"""A sparse matrix as products with it, by threads of this machine or workers of a cluster that hold its rows."""
+"""Products with a sparse matrix whose rows are distributed over threads or the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from polyadic.core.executor.rows import Block, RowBlocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polyadic.core.executor import Executor
+
 
 def distribute(A: Any) -> Any:
-    """Give a sparse matrix to those who multiply by it; anything else stays as it is."""
+    """Distribute the rows of a sparse matrix; return anything else unchanged."""
     return DistributedMatrix(A, get_executor(resources.cores())) if issparse(A) else A
 
 
 class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Rows of a sparse matrix, in as many blocks as there are workers, of as many entries each.
+    """A sparse matrix in row blocks with similar numbers of entries, one per worker.
 
-    Products have the same bits whoever makes them: rows do not depend on one another. The transposed matrix is spread
-    too when it is first asked for.
+    Products do not depend on the blocks, as rows are independent. The transpose is distributed on first use.
 
     Parameters
     ----------
     A : sparse array of shape (m, n)
-        Floats of 4 or 8 bytes.
+        Float32 or float64.
     executor : Executor
     """
 
@@ -56,7 +57,7 @@ class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
 
 def _product(block: Block, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
-    """Multiply rows by a block of vectors."""
+    """Multiply a block of rows by a matrix."""
     del given, before
     (values,) = block.listed
     return kernels.sparse_product(block.starts, block.columns, values, X, threads=threads)
