@@ -274,7 +274,7 @@ def test_a_killed_run_goes_on(place, copied):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--rank", "9"), "models/random was made with rank 8 instead of 9; name another folder"),
+        (("--rank", "9"), "models/random was made with rank 8 instead of 9; choose another folder"),
         (("--seed", "1"), "split was made with seed 0 instead of 1"),
         (("--min-count", "6"), "corpus was made with min_count 5 instead of 6"),
         (("--share", "0.2"), "split was made with share 0.1 instead of 0.2"),

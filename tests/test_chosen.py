@@ -100,7 +100,7 @@ def test_what_is_kept_is_not_tried():
     assert model.weight == 4.0
     plain = select(Bowl(7), (3, 4.0, 0.0, journal), keep=["size", "weight"])
     assert (plain.size, hasattr(plain, "selection_")) == (7, False)
-    with pytest.raises(InputError, match="rank is no setting of Bowl"):
+    with pytest.raises(InputError, match="rank is not a setting of Bowl"):
         select(Bowl(), (3, 4.0, 0.0, []), keep=["rank"])
     with pytest.raises(InputError, match="budget"):
         select(Bowl(), (3, 4.0, 0.0, []), budget=-1)

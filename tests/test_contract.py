@@ -444,11 +444,11 @@ def test_scikit_learn_has_nothing_to_object(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("os:system", "is nothing of this library"),
-        ("polyadic.core.serialization:importlib", "is nothing of this library"),
-        ("polyadic.__main__:main", "is nothing of this library"),
-        ("polyadic.words.symmetric:Gone", "is not in this polyadic"),
-        ("polyadic.nowhere:Gone", "is not in this polyadic"),
+        ("os:system", "is not defined in this library"),
+        ("polyadic.core.serialization:importlib", "is not defined in this library"),
+        ("polyadic.__main__:main", "is not defined in this library"),
+        ("polyadic.words.symmetric:Gone", "is not in this version of polyadic"),
+        ("polyadic.nowhere:Gone", "is not in this version of polyadic"),
     ],
 )
 def test_folders_name_this_library_only(name, message):

@@ -321,7 +321,7 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
 def test_the_folder_one_stands_in_is_not_replaced(tmp_path, monkeypatch):
     """A folder that is the working directory is refused before the work."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="is the folder you stand in"):
+    with pytest.raises(InputError, match="is or contains the current folder"):
         make_folder(".")
     assert content(tmp_path) == {}
 
@@ -493,7 +493,7 @@ def test_memory_is_held():
         assert resources.free_memory() <= 2**34
         with pytest.raises(InputError, match=r"a lot needs .* lower it"):
             resources.check_memory(2.0**34, "a lot", "lower it")
-    with pytest.raises(InputError, match="memory must be 256 MiB at least"), resources.memory_below(2**20):
+    with pytest.raises(InputError, match="memory must be at least 256 MiB"), resources.memory_below(2**20):
         pass
     with resources.memory_below(2**20, enforced=False):
         assert resources.free_memory() == 0

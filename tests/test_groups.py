@@ -47,7 +47,7 @@ def test_faults_are_named(costs, group, fault):
 
 def test_other_faults():
     """So are features and scores that are not finite, and an empty part."""
-    with pytest.raises(InputError, match="a feature is not finite"):
+    with pytest.raises(InputError, match="features must be finite"):
         QueryGroups.of([[np.inf]], costs=[0], group=[0])
     groups = QueryGroups.of(np.eye(2), costs=[0, 1], group=[0, 0])
     with pytest.raises(InputError, match="one finite score"):

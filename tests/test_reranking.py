@@ -260,7 +260,7 @@ def test_groups_are_of_one_form(lists):
         assert np.array_equal(again.features.toarray(), X.toarray())
     with pytest.raises(InputError, match="from 0 to 299; got -1"):
         lists[0].only([3, -1])
-    with pytest.raises(InputError, match="slice of groups"):
+    with pytest.raises(InputError, match="indexed by a slice"):
         lists[0][0]
 
 

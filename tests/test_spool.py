@@ -58,5 +58,5 @@ def test_what_is_not_there_is_told(damage, tmp_path):
     spool = SpillFile(tmp_path / "parts")
     left = spool.leave(ARRAYS)
     damage(tmp_path / "parts" / left.name)
-    with pytest.raises(InputError, match="which a worker has written, is not there as a whole"):
+    with pytest.raises(InputError, match="written by a worker, is missing or incomplete"):
         spool.take(left)

@@ -1,4 +1,4 @@
-"""What this library raises when the input, not the library, is at fault, and the checks that raise it."""
+"""Exceptions and warnings for invalid input, and the checks that raise them."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ if TYPE_CHECKING:
 
 
 SAID = 300
-"""Characters of what an error of another package says that are passed on."""
+"""Maximum length of an error message of another package that is passed on."""
 
 
 class InputError(ValueError):
-    """Input that cannot be used; the message is one sentence that names the fault and what to do.
+    """Invalid input. The message names the problem and what to do about it.
 
-    The command line prints the message alone. Anything else that reaches it is a fault of ours and keeps its traceback.
+    The command line prints only the message; other exceptions are bugs of the library and keep their traceback.
     """
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is not installed; the message names the ``pip install`` that helps."""
+    """An optional dependency is not installed; the message names the ``pip install`` command."""
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         self._arguments = (module, extra, purpose)
         super().__init__(f'{purpose} needs {module}: pip install "polyadic[{extra}]"', name=module)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        """Travel between processes."""
+        """Support pickling."""
         return MissingExtraError, self._arguments
 
 
 class SkippedFilesWarning(UserWarning):
-    """Files that cannot be read were left out."""
+    """Unreadable files were skipped."""
 
 
 class SeenFactsWarning(UserWarning):
-    """Facts to predict are among those that were learned."""
+    """Some facts to predict were part of the training data."""
 
 
 def said(error: BaseException) -> str:
-    r"""Give what an error of another package says, on one line and not too long.
+    r"""Return the message of another package's exception on one line, shortened.
 
     Examples
     --------
@@ -53,12 +53,7 @@ def said(error: BaseException) -> str:
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int within ``[low, high]``, or say what is allowed and what came.
-
-    Raises
-    ------
-    InputError
-        If ``value`` is no whole number or lies outside.
+    """Return ``value`` as an int from ``low`` to ``high``, or raise InputError.
 
     Examples
     --------
@@ -74,12 +69,7 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
 
 
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:
-    """Return ``value`` as a finite float of at least ``low`` (greater than ``low`` if ``above``).
-
-    Raises
-    ------
-    InputError
-        If ``value`` is no finite number or too small.
+    """Return ``value`` as a finite float of at least ``low`` (more, if ``above``), or raise InputError.
 
     Examples
     --------
@@ -100,12 +90,7 @@ def check_number(name: str, value: object, *, low: float = 0.0, above: bool = Fa
 
 
 def check_choice(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return ``value`` if it is one of ``allowed``.
-
-    Raises
-    ------
-    InputError
-        Otherwise; the message lists what is allowed.
+    """Return ``value`` if it is one of ``allowed``, or raise InputError.
 
     Examples
     --------
