@@ -136,7 +136,7 @@ def test_faults(store, web, monkeypatch):
         "memory://a.txt": "no file memory://a.txt",
         "memory://*.txt": r"no file memory://\*.txt",
         "no-such://a.txt": "cannot read no-such://a.txt: Protocol not known: no-such",
-        "zip://a.txt::memory://a.zip": "names a file within another",
+        "zip://a.txt::memory://a.zip": "names a file within an archive",
     }.items():
         with pytest.raises(InputError, match=why):
             [*read(url)]

@@ -1,7 +1,4 @@
-"""Door to the loop that multiplies by a sparse matrix.
-
-A sparse matrix, row by row, times a block of vectors.
-"""
+"""Product of a sparse matrix (CSR) with dense columns."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PARTS = 8
-"""Parts of the rows for each thread, so that threads end together."""
+"""Parts of the rows for each thread, for load balance."""
 WORTH = 1 << 20
 """Multiplications that are worth a thread."""
 
@@ -24,23 +21,23 @@ WORTH = 1 << 20
 def sparse_product(
     starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
 ) -> NDArray[Any]:
-    """Multiply a matrix in compressed sparse rows by dense columns; rows have the same bits however many threads.
+    """Multiply a CSR matrix by dense columns; results do not depend on the number of threads.
 
     Parameters
     ----------
     starts : ndarray of shape (n + 1,)
         Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
     columns : ndarray of shape (entries,)
-        Of each entry; rows of ``X``, which is not checked, as it would take a tenth of the time.
+        Columns, which are rows of ``X``. Not checked, as that would take a tenth of the time.
     values : ndarray of shape (entries,)
-        Floats of 4 or 8 bytes.
+        Float32 or float64.
     X : ndarray of shape (m, R)
     threads : int
 
     Returns
     -------
     ndarray of shape (n, R)
-        In the precision of the more precise of the two.
+        In the higher precision of the two.
     """
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]
@@ -50,14 +47,14 @@ def sparse_product(
     Y = np.empty((n, X.shape[1]), kind)
     parts = min(PARTS * threads, 1 + work // WORTH)
     shares = np.linspace(0, len(values), parts + 1)[1:-1]
-    bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # as many entries in each
+    bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # equal numbers of entries
     in_threads(lambda k: _sparse_product(*rows, bounds[k], bounds[k + 1], Y), parts, threads)
     return Y
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _sparse_product(starts, columns, values, X, first, last, Y):
-    """Write rows ``first``..``last`` - 1 of the product; four entries at a time: sums are loaded less."""
+    """Write rows ``first``..``last`` - 1 of the product, four entries at a time to save loads."""
     R = X.shape[1]
     for i in range(first, last):
         y = Y[i]

@@ -1,7 +1,4 @@
-"""Doors to the loops of plain stochastic gradient descent, over cells and over pairs of cells.
-
-Stochastic gradient descent in its plainest form: one cell, or one pair of cells, after another.
-"""
+"""Plain stochastic gradient descent over cells or pairs of cells."""
 
 from __future__ import annotations
 
@@ -19,12 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUPS = 8
-"""Of rows and of columns, so that as many blocks are worked on together; 16 at most, as a byte numbers blocks."""
+"""Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
 MANY, WIDE = 1 << 14, 32
-"""Listed cells, and rows and columns of a group, from which on groups cost nothing by themselves."""
+"""Listed cells, and rows and columns of a group, from which groups cost nothing by themselves."""
 WORTH_A_THREAD = 1 << 24
-"""Numbers that an epoch reads, below which threads cost more than they gain: they are started for each set of blocks,
-and wait for one another."""
+"""Numbers read by an epoch below which threads do not pay: they are started for each set of blocks."""
 
 
 def sgd_cells(
@@ -37,7 +33,7 @@ def sgd_cells(
     step: float,
     ridges: NDArray[Any],
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each cell in turn, down :math:`\tfrac12 (x - m)^2` and the penalties.
+    r"""Update ``U`` and ``V`` by a gradient step for each cell, on :math:`\tfrac12 (x - m)^2` and the penalties.
 
     Parameters
     ----------
@@ -46,12 +42,7 @@ def sgd_cells(
         Factors, the bias in the last column.
     step : float
     ridges : ndarray of shape (R + 1,)
-        Strength of the penalty of each column, due at each cell of a row.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a cell is outside.
+        Penalty of each column, due at each cell of a row.
     """
     _check([(rows, U), (columns, V)], len(values))
     if ridges.shape != (U.shape[1],):
@@ -72,28 +63,23 @@ def sgd_pairs(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each of some triples, up :math:`\log \sigma(u_i \cdot (v_j - v_k))`.
+    r"""Update ``U`` and ``V`` by a gradient step for sampled triples, on :math:`-\log \sigma(u_i \cdot (v_j - v_k))`.
 
-    Each listed cell :math:`(i, j)` is taken once, in random order, with columns :math:`k` that its row does not list.
-    Rows and columns are cut into random groups, anew each time, and :math:`k` is one of the group of :math:`j`: so
-    blocks that share neither a row nor a column are worked on by threads together, with the same bits for any number of
-    them, and any two columns are as likely to meet as before (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
+    Each listed cell :math:`(i, j)` is visited once, in random order, with columns :math:`k` that its row does not list.
+    Rows and columns are divided into random groups each time, and :math:`k` is from the group of :math:`j`: so threads
+    process blocks that share neither a row nor a column, with the same result for any number of threads, and any two
+    columns are equally likely to meet (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
 
     Parameters
     ----------
     rows, columns : ndarray of shape (n,)
-        What is listed; rows rise, and columns in each.
+        Listed cells in ascending order by row, then column.
     U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
     negatives : int
-        Triples of a listed cell.
+        Triples per listed cell.
     step, ridge : float
     rng : numpy.random.Generator
     threads : int
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a row or a column is outside, or they do not rise.
     """
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
@@ -120,36 +106,31 @@ def sgd_labels(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each listed cell, and zeros drawn, down :math:`\log(1 + e^m) - x m`.
+    r"""Update ``U`` and ``V`` by a gradient step for each listed cell and drawn zeros, on :math:`\log(1 + e^m) - x m`.
 
-    Cells are taken as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. A row moves by
-    :math:`\eta / \sqrt{s}` of its gradient, where :math:`s` adds up the mean squares of its gradients (Duchi, Hazan,
+    Cells are visited as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. The step of a row is
+    :math:`\eta / \sqrt{s}` times its gradient, where :math:`s` sums the mean squares of its gradients (Duchi, Hazan,
     Singer 2011, with one number for a row).
 
     Parameters
     ----------
     rows, columns : ndarray of shape (n,)
-        What is listed; rows rise, and columns in each.
+        Listed cells in ascending order by row, then column.
     labels : ndarray of shape (n,)
         Zeros and ones.
     U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
     sums : two float64 ndarray of shape (rows,) and (columns,)
-        :math:`s`, which is changed.
+        :math:`s`; updated.
     negatives : float
-        Zeros drawn for each listed cell; on average, if it is no whole number.
+        Mean number of zeros drawn for each listed cell.
     beside : bool
-        Whether of the same row.
+        Whether to draw them from the same row.
     step : float
         :math:`\eta`.
     ridges : two float64 ndarray of shape (rows,) and (columns,)
-        Strength of the penalty at each cell.
+        Penalty at each cell.
     rng : numpy.random.Generator
     threads : int
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a row or a column is outside, or they do not rise.
     """
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
@@ -168,7 +149,7 @@ def sgd_labels(
 
 
 class _Listed(NamedTuple):
-    """Cells that rise by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
+    """Cells sorted by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -177,7 +158,7 @@ class _Listed(NamedTuple):
 
 
 def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
-    """Take listed cells that may be drawn beside."""
+    """Check and index sorted cells."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
         raise ValueError("cells must rise by row, then by column, each listed once")
@@ -190,7 +171,7 @@ def _worthy(threads: int, numbers: float) -> int:
 
 
 class Block(NamedTuple):
-    """Listed cells in random order, the groups of rows and columns in which they are, and a random number."""
+    """Listed cells in random order, their groups of rows and columns, and a random seed."""
 
     cells: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -199,13 +180,13 @@ class Block(NamedTuple):
 
 
 def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
-    """Work on all listed cells, on blocks that share neither a row nor a column together."""
+    """Process all listed cells, in parallel over blocks that share neither a row nor a column."""
     for blocks in _strata(listed, rng):
-        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023  they end before the next are there
+        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
 
 def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
-    """Give blocks that share neither a row nor a column, and others, until all cells were given."""
+    """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
     rows, columns, _, shape = listed
     groups = GROUPS if len(rows) >= MANY and min(shape) >= WIDE * GROUPS else 1
     members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
@@ -228,21 +209,7 @@ def absent_columns(
 ) -> NDArray[np.int64]:
     """Draw for each of ``rows`` a column that it does not list, uniformly; -1 where it lists all.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``.
-    columns : ndarray of shape (entries,)
-        Rising in each row.
-    rows : ndarray of int
-    number : int
-        How many columns there are.
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    ValueError
-        If rows or columns are outside.
+    Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``, ascending, of ``number`` columns.
     """
     n = len(starts) - 1
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
@@ -254,7 +221,7 @@ def absent_columns(
 
 
 def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
-    """Refuse what a loop would read or write beyond."""
+    """Check indices and factors, as kernels do not check bounds."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
@@ -264,18 +231,18 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 TINY = 1e-8
-"""Square of a gradient before any."""
+"""Initial sum of squared gradients."""
 TRIES = 20
-"""Draws until all that are not listed are looked for: a row may list nearly all."""
+"""Draws before all unlisted columns are enumerated: a row may list nearly all."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Step down ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of cell after cell; biases stand last in a row.
+    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell.
 
-    Both rows move by what they were before the cell. ``ridges`` has one number for each column of ``U``.
+    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for each column of ``U``.
     """
     rank = U.shape[1] - 1
     for e in range(len(values)):
@@ -294,7 +261,7 @@ def _sgd_cells(rows, columns, values, step, ridges, U, V):
 
 @njit(cache=True, nogil=True, inline="always")
 def _random(state):
-    """Give the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
+    """Return the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -303,7 +270,7 @@ def _random(state):
 
 @njit(cache=True, nogil=True, inline="always")
 def _lists(starts, columns, i, k):
-    """Tell whether row ``i`` lists column ``k``."""
+    """Return whether row ``i`` lists column ``k``."""
     low, size = starts[i], starts[i + 1] - starts[i]
     while size > 0:
         half = size >> 1
@@ -339,9 +306,9 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Step down ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for some columns ``k`` beside each cell ``i, j``.
+    """Take gradient steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for sampled ``k`` of each cell.
 
-    Those are drawn from ``members`` that row ``i`` does not list.
+    Columns ``k`` are drawn from those of ``members`` that row ``i`` does not list.
     """
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
@@ -363,7 +330,7 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _label(U, V, sums, squares, ridges, step, x, i, j):
-    """Step down ``log(1 + exp(m)) - x m`` of a cell and its penalties; a row's step falls with its gradients so far."""
+    """Take an Adagrad step on ``log(1 + exp(m)) - x m`` of a cell and its penalties."""
     u, v, R = U[i], V[j], U.shape[1]
     m = uu = vv = U.dtype.type(0)
     for r in range(R):
@@ -384,10 +351,10 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Step down the logistic loss and the penalties of one listed cell after another, each with zeros drawn beside it.
+    """Take a step for each listed cell, and for zeros drawn beside it.
 
-    Those are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``.
-    ``sums`` are, for each row of ``U`` and of ``V``, the mean squares of its gradients.
+    These are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``. ``sums``
+    are, for each row of ``U`` and of ``V``, the summed mean squares of its gradients.
     """
     for e in range(len(rows)):
         i = rows[e]
@@ -404,9 +371,9 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Replace each draw below the columns that row ``rows_e`` does not list by that column; -1 if it lists all.
+    """Map uniform numbers ``drawn`` to the columns that each row does not list, without rejection; -1 if it lists all.
 
-    ``drawn`` are uniform numbers from 0 to 1, ``columns`` of a row rise. So draws are exact without rejection.
+    The ``columns`` of a row are ascending.
     """
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
@@ -416,7 +383,7 @@ def _absent_columns(starts, columns, rows, number, drawn):
             absent[e] = -1
             continue
         k = min(int(drawn[e] * free), free - 1)
-        # the k-th column that is not listed: k more than the listed columns before it
+        # the k-th unlisted column is k plus the number of listed columns before it
         low, high = first, last
         while low < high:
             middle = (low + high) // 2

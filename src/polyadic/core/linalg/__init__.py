@@ -1,4 +1,4 @@
-"""Dense linear algebra on top of sparse operators."""
+"""Truncated decompositions and low-rank operators of sparse matrices."""
 
 from polyadic.core.linalg.sparse import SparsePlusLowRank, symmetric_matrix
 from polyadic.core.linalg.spectral import Spectral, shrunk, shrunk_symmetric, top_pair

@@ -1,4 +1,4 @@
-"""Matrices that are never made dense: symmetric ones listed once, and sparse ones plus a product of two thin ones."""
+"""Sparse matrices: symmetric ones stored once, and the sum of a sparse and a low-rank matrix."""
 
 from __future__ import annotations
 
@@ -15,19 +15,14 @@ if TYPE_CHECKING:
 
 
 class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
-    r"""The matrix :math:`S + L M^\top` as products with it, such as a sparse table less what its margins expect.
+    r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
 
     Parameters
     ----------
     S : sparse array or ndarray of shape (m, n)
-        Floats of 4 or 8 bytes.
+        Float32 or float64.
     L : ndarray of shape (m, k)
     M : ndarray of shape (n, k)
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit.
 
     Examples
     --------
@@ -55,20 +50,20 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
     _adjoint = _transpose
 
     def toarray(self) -> NDArray[Any]:
-        """Give all cells."""
+        """Return the dense matrix."""
         return np.asarray(self @ np.eye(self.shape[1], dtype=self.dtype))
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Give a symmetric :class:`scipy.sparse.csr_array` of which each pair (i, j) is listed once.
+    """Return a symmetric :class:`scipy.sparse.csr_array` from pairs (i, j) that are listed once.
 
     Parameters
     ----------
     indices : ndarray of shape (n, 2)
     values : ndarray of shape (n,)
-        Float32 stays, other types become float64.
+        Float32 is kept, other types become float64.
     size : int
-        Of both sides.
+        Length of both sides.
 
     Examples
     --------

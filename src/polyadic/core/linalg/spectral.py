@@ -1,4 +1,4 @@
-"""Matrices of low rank by their singular vectors, and the step that makes them: singular values are shrunk."""
+"""Low-rank matrices by their singular vectors, and soft-thresholding of singular values."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DENSE = 200
-"""Up to this smaller side a matrix is decomposed whole: of 200 x 400 in 10 ms, as long as a few products in parts."""
+"""Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""
 LARGEST = 4000
-"""Beyond this smaller side no matrix is decomposed whole: it would take minutes."""
+"""Smaller side beyond which no matrix is decomposed densely: it would take minutes."""
 BEYOND = 8
-"""Directions tried beyond those known: chance ones at the start, and those next in line later."""
+"""Additional directions: random ones at the start, later the next singular vectors."""
 SETTLED = 0.1
-"""Residual, as a share of its eigenvalue, at which one below the threshold is believed to be the largest of those."""
+"""Relative residual at which an eigenvalue below the threshold is accepted as the largest of those."""
 NEAR = 1e-8
-"""Squared distance, as a share of the squares, from which on their difference has half of the digits; else it is taken
-in a common basis."""
+"""Relative squared distance below which cancellation would lose half of the digits, so that a common basis is used."""
 PASSES = 100
-"""Times that the basis is extended, at most; from the last iterate it takes two to five."""
+"""Maximum number of extensions of the basis; from the last iterate it takes two to five."""
 
 
 class Spectral(NamedTuple):
-    r"""A matrix :math:`U \mathrm{diag}(s) V^\top` of low rank.
+    r"""A low-rank matrix :math:`U \mathrm{diag}(s) V^\top`.
 
     Attributes
     ----------
     U : ndarray of shape (m, r)
-        With orthonormal columns, as ``V``.
+        Orthonormal columns.
     s : ndarray of shape (r,)
-        Positive, falling.
+        Positive singular values in descending order.
     V : ndarray of shape (n, r)
+        Orthonormal columns.
 
     Examples
     --------
@@ -55,31 +55,31 @@ class Spectral(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """The number of singular values."""
+        """Number of singular values."""
         return len(self.s)
 
     @property
     def norm(self) -> float:
-        """The trace norm, the sum of the singular values."""
+        """Trace norm: the sum of the singular values."""
         return float(self.s.sum())
 
     @property
     def transposed(self) -> Spectral:
-        """The same of the transposed matrix."""
+        """The transposed matrix."""
         return Spectral(self.V, self.s, self.U)
 
     def toarray(self) -> Array:
-        """Give all cells."""
+        """Return the dense matrix."""
         return np.asarray((self.U * self.s) @ self.V.T)
 
 
 def zero(rows: int, columns: int) -> Spectral:
-    """Give the matrix of zeros, of rank 0."""
+    """Return the zero matrix, of rank 0."""
     return Spectral(np.zeros((rows, 0)), np.zeros(0), np.zeros((columns, 0)))
 
 
 def distance(A: Spectral, B: Spectral) -> float:
-    """Give the Frobenius norm of the difference of two matrices.
+    """Return the Frobenius norm of the difference of two matrices.
 
     Examples
     --------
@@ -97,19 +97,19 @@ def distance(A: Spectral, B: Spectral) -> float:
 
 
 def combined(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
-    """Give a sparse or dense matrix plus multiples of matrices of low rank, as products with it."""
+    """Return a sparse or dense matrix plus multiples of low-rank matrices, as an operator."""
     L = [a * M.U * M.s for a, M in parts]
     return SparsePlusLowRank(S, np.hstack(L), np.hstack([M.V for _, M in parts]))
 
 
 def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
-    r"""Take a threshold from all singular values, and leave out those below it.
+    r"""Soft-threshold the singular values of a matrix.
 
     .. math:: \arg\min_M \tfrac12 \|M - A\|_F^2 + \theta \|M\|_*
 
-    Singular vectors are found from those of a matrix nearby, such as the last iterate, by products with :math:`A`
-    alone; a basis of them is extended by their residuals (block Lanczos, if none has settled) until all above the
-    threshold are known and one below.
+    Singular vectors are found from those of a nearby matrix, such as the last iterate, by products with :math:`A`: the
+    basis is extended by residuals (block Lanczos, if none has converged) until all singular values above the threshold
+    and one below are known.
 
     Parameters
     ----------
@@ -118,26 +118,26 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     threshold : float
         :math:`\theta`.
     near : Spectral
-        Where to begin; :func:`zero` if nothing is known.
+        Starting point; :func:`zero` if none is known.
     tol : float
-        Residuals :math:`\|A^\top u - s v\|` are at most this, or what the precision allows. A matrix of which a side is
-        short, or most singular values are wanted, is decomposed whole.
+        Largest residual :math:`\|A^\top u - s v\|`, unless limited by precision. A matrix with a short side is
+        decomposed densely, as is one that needs most of its singular values.
     seed : int
-        Of the chance directions.
+        Seed of the random directions.
 
     Raises
     ------
     InputError
-        If most singular values of a matrix of more than ``LARGEST`` rows and columns lie above the threshold.
-
-    References
-    ----------
-    Cai, Candes, Shen (2010), A singular value thresholding algorithm for matrix completion, theorem 2.1.
+        If most singular values of a matrix of more than ``LARGEST`` rows and columns are above the threshold.
 
     Examples
     --------
     >>> shrunk(np.diag([3.0, 1.0, 2.0]), 1.5, near=zero(3, 3), tol=1e-9).toarray().round(6).tolist()
     [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.5]]
+
+    References
+    ----------
+    Cai, Candes, Shen (2010), A singular value thresholding algorithm for matrix completion, theorem 2.1.
     """
     check_number("threshold", threshold)
     if operator.shape[0] < operator.shape[1]:  # the basis has the smaller side
@@ -155,12 +155,9 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
 
 
 def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
-    """Do what :func:`shrunk` does of a symmetric matrix, by its eigenvalues: columns of U are those of V, or negative.
+    """Soft-threshold the eigenvalues of a symmetric matrix (not checked); columns of U are plus or minus those of V.
 
-    Parameters
-    ----------
-    operator, threshold, near, tol, seed
-        As of :func:`shrunk`; that the matrix is symmetric is not checked.
+    Parameters are those of :func:`shrunk`.
 
     Examples
     --------
@@ -181,25 +178,25 @@ def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: fl
 
 
 def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0) -> tuple[Spectral, float]:
-    r"""Give the largest singular value with its vectors, and a bound above it.
+    r"""Return the largest singular value with its vectors, and an upper bound of it.
 
     Parameters
     ----------
     operator : ndarray, sparse array or LinearOperator of shape (m, n)
         :math:`A`.
     near : ndarray of shape (n, k), optional
-        Directions to begin with.
+        Starting directions.
     tol : float
-        The residual :math:`\|A^\top u - s v\|` relative to s.
+        Residual :math:`\|A^\top u - s v\|` relative to s.
     seed : int
-        Of the chance directions.
+        Seed of the random directions.
 
     Returns
     -------
     Spectral
-        Of rank 1.
+        Matrix of rank 1.
     float
-        The value plus what the residual leaves open.
+        Singular value plus the residual.
 
     Examples
     --------
@@ -228,14 +225,14 @@ def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, see
 def _leading(
     A: Any, threshold: float | None, start: Array, *, tol: float, seed: int, roots: bool
 ) -> tuple[Array, Array] | None:
-    """Eigenvalues beyond a threshold in magnitude, and vectors; the largest alone if there is none.
+    """Eigenvalues above a threshold in magnitude, with vectors; the largest alone if there is none.
 
-    With ``roots`` their square roots are meant, for which ``tol`` then holds. None if most of them would be needed.
+    With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
     n, rng = A.shape[0], np.random.default_rng(seed)
     Q = _orthonormal(np.hstack([start, rng.standard_normal((n, BEYOND))]), None)
     AQ = finite(np.asarray(A @ Q))
-    whole = -1  # how many were inside when all others were far below the threshold
+    whole = -1  # number inside when all others were far below the threshold
     for passes in range(PASSES + 1):
         H = Q.T @ AQ
         with one_thread():
@@ -248,7 +245,7 @@ def _leading(
         residuals = np.linalg.norm(R, axis=0)
         allowed = _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
         unsure = residuals > allowed
-        unsure[inside:] = residuals[inside:] > SETTLED * np.abs(w[inside:sought])  # they need not be known well
+        unsure[inside:] = residuals[inside:] > SETTLED * np.abs(w[inside:sought])  # a rough estimate suffices for these
         needed = inside + (threshold is not None)
         far = np.abs(w[inside:sought]) + residuals[inside:]
         closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED * threshold).all())
@@ -258,10 +255,10 @@ def _leading(
             return None
         if passes == PASSES:
             break
-        if Q.shape[1] + sought > max(4 * sought, 60):  # begin again with the best
+        if Q.shape[1] + sought > max(4 * sought, 60):  # restart
             keep = min(2 * sought, len(w))
             Q, AQ = Q @ Z[:, :keep], AQ @ Z[:, :keep]
-        whole = inside if closed else whole  # then only chance directions can tell whether there are more
+        whole = inside if closed else whole  # then only random directions can find more
         new = np.zeros((n, 0)) if closed else R[:, unsure]
         if sought < needed or closed:
             new = np.hstack([new, rng.standard_normal((n, sought))])
@@ -272,25 +269,25 @@ def _leading(
 
 
 def _allowed(w: Array, tol: float, n: int, *, relative: bool, roots: bool) -> Array:
-    """Residuals of eigenvalues that are small enough."""
+    """Residuals at which eigenvalues have converged."""
     scale = np.abs(w) if relative else np.sqrt(np.abs(w)) if roots else np.ones(len(w))
     attainable = 4 * np.finfo(float).eps * np.sqrt(n) * np.abs(w[0])
     return np.maximum(tol * scale, attainable)
 
 
 def _orthonormal(X: Array, Q: Array | None) -> Array:
-    """Give a basis of what the columns of X add to the span of Q."""
+    """Return an orthonormal basis of the columns of X, orthogonal to Q."""
     X = X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
     for _ in range(2):
         if Q is not None:
             X = X - Q @ (Q.T @ X)
         X, size = np.linalg.qr(X)
-        X = X[:, np.abs(np.diag(size)) > 1e-10]  # the rest is rounding errors
+        X = X[:, np.abs(np.diag(size)) > 1e-10]  # drop rounding errors
     return X
 
 
 def _whole(operator: Any) -> Array:
-    """Give all cells, by products with the unit matrix of the smaller side: the larger may be long."""
+    """Return the dense matrix, by products with the identity of the smaller side."""
     if operator.shape[0] < operator.shape[1]:
         return _whole(operator.T).T
     return np.asarray(operator @ np.eye(operator.shape[1]), float)
