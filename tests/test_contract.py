@@ -257,7 +257,7 @@ def test_another_seed_other_bits(name, known):
 @pytest.mark.parametrize("name", sorted(name for name in TABLE if hasattr(TABLE[name].make(), "threads")))
 def test_the_same_bits_with_any_number_of_threads(name, monkeypatch):
     """Parts of sums and their order do not hang on the threads, nor on which of them ends first."""
-    rules = {"core.kernels.common.FEWEST": 1, "core.kernels.common.THIN": 0, "core.objective.LEAST": 1}
+    rules = {"core.kernels.common.MIN_ROWS": 1, "core.kernels.common.MIN_PER_ROW": 0, "core.objective.MIN_PIECE": 1}
     for rule, all_parts in rules.items():
         monkeypatch.setattr(f"polyadic.{rule}", all_parts)  # or what is small would be one part
     with warnings.catch_warnings():

@@ -20,7 +20,7 @@ from polyadic.core.losses import Huber, Logistic, Poisson, Squared
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.run import NotConvergedWarning, run
-from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
 from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem
 from strategies import tries
 
@@ -244,7 +244,7 @@ def test_sparse_and_dense_cells_are_one(monkeypatch):
     at = np.sort(rng.choice(144, 70, replace=False))
     found = []
     for crowded in (0.0, 2.0):
-        monkeypatch.setattr("polyadic.core.solvers.trace_norm.CROWDED", crowded)
+        monkeypatch.setattr("polyadic.core.solvers.trace_norm.DENSE_SHARE", crowded)
         pattern = Pattern(at // 12, at % 12, (12, 12))
         y = rng.standard_normal(70) if not found else found[0][1]
         spread = pattern.spread(y)
@@ -566,7 +566,7 @@ def test_fitted_offsets_are_part_of_a_convex_function(seed):
     slope = (f.value(m + 1e-4 * d) - f.value(m - 1e-4 * d)) / 2e-4
     assert slope == pytest.approx(y @ d, abs=1e-5)
     assert f.value(m) + f.conjugate(y) == pytest.approx(m @ y, abs=1e-6)
-    both = Parts([(np.arange(30), f), (np.arange(30, 40), CellLosses(d[:10], Squared(), np.full(10, 3.0)))])
+    both = SeparableSum([(np.arange(30), f), (np.arange(30, 40), CellLosses(d[:10], Squared(), np.full(10, 3.0)))])
     z = np.concatenate([m, d[10:20]])
     assert both.value(z) + both.conjugate(both.gradient(z)) == pytest.approx(z @ both.gradient(z), abs=1e-6)
     assert both.curvature == 3.0

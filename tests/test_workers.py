@@ -161,7 +161,7 @@ def test_no_more_parts_than_can_be_added(monkeypatch):
     shares = []
     f = Objective([Term(some_entries(), CP(), Squared(), (0, 0, 0))], [L2()], threads=2, within=shares.append)
     f.value([np.ones((50, 2))])
-    assert len(f._pieces) <= 2 * objectives.PIECES
+    assert len(f._pieces) <= 2 * objectives.MAX_PIECES
     assert shares[-1] == 1.0
     assert shares == sorted(shares)
 

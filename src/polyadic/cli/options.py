@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from polyadic.core.errors import InputError
-from polyadic.core.resources import MOST_THREADS
+from polyadic.core.resources import MAX_THREADS
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -190,7 +190,7 @@ File = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
 ]
-Threads = Annotated[int | None, typer.Option(min=1, max=MOST_THREADS, help="Threads to use.", show_default="all cores")]
+Threads = Annotated[int | None, typer.Option(min=1, max=MAX_THREADS, help="Threads to use.", show_default="all cores")]
 Choose = Annotated[
     bool, typer.Option("--choose/--no-choose", help="Let what is held out choose the settings that are not given.")
 ]
@@ -309,7 +309,7 @@ Scheduler = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST_THREADS, help="Without one: so many processes here.", rich_help_panel=CLUSTER),
+    typer.Option(min=1, max=MAX_THREADS, help="Without one: so many processes here.", rich_help_panel=CLUSTER),
 ]
 MemoryOfAll = Annotated[
     Any,

@@ -23,7 +23,7 @@ import numpy as np
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.linalg.spectral import LARGEST, Spectral
+from polyadic.core.linalg.spectral import MAX_DENSE, Spectral
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -201,10 +201,10 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
 
 def refuse_large(shape: tuple[int, ...]) -> None:
     """Refuse to keep and decompose a matrix that is too large."""
-    if min(shape) > LARGEST:
+    if min(shape) > MAX_DENSE:
         raise InputError(
             f"all cells of a matrix of {shape[0]:,} x {shape[1]:,} would be kept and decomposed in each sweep; take"
-            f" another method where both sides are beyond {LARGEST:,}"
+            f" another method where both sides are beyond {MAX_DENSE:,}"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "take another method")

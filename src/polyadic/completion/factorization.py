@@ -17,7 +17,7 @@ from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.errors import InputError
 from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Parts, parts_of_row
+from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
@@ -216,7 +216,7 @@ class MatrixFactorization(Transformer):
     def _n_features_out(self) -> int:
         return self.rank + 1
 
-    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Take the values of a row in some columns apart, by its cells.
 
         The base is the mean and the bias of the column. They add up to what the factors of ``transform(X)`` predict.
@@ -238,7 +238,7 @@ class MatrixFactorization(Transformer):
         j = columns_of_row(cells, columns, len(V))
         entries, against = _equations(self._rows(cells.less(self.mean_)), V)
         parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
-        return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
+        return Contributions(self.mean_ + self.column_biases_[j], cells.columns, parts)
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         """Factors with their biases in the last column."""

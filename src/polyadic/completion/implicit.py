@@ -13,7 +13,7 @@ from polyadic.completion.recommending import Recommending, search_listed
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Parts, parts_of_row
+from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads, Transformer
 from polyadic.core.solvers.run import Sweep, run
@@ -173,7 +173,7 @@ class ImplicitFactorization(Transformer, Recommending):
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
-    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Take the values of a row in some columns apart, by its cells.
 
         They add up to the products of ``transform(X)``; those of :meth:`predict` differ a little where conjugate
@@ -194,7 +194,7 @@ class ImplicitFactorization(Transformer, Recommending):
         cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
         j = columns_of_row(cells, columns, len(V))
         parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
-        return Parts(np.zeros(len(j)), cells.columns, parts)
+        return Contributions(np.zeros(len(j)), cells.columns, parts)
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""

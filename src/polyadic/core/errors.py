@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-SAID = 300
+MAX_LENGTH = 300
 """Maximum length of an error message of another package that is passed on."""
 
 
@@ -49,7 +49,7 @@ def said(error: BaseException) -> str:
     >>> said(ValueError("no table\nsee below"))
     'no table see below'
     """
-    return " ".join(str(error).split())[:SAID] or type(error).__name__
+    return " ".join(str(error).split())[:MAX_LENGTH] or type(error).__name__
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

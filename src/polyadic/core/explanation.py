@@ -40,7 +40,7 @@ BYTES = 256
 """Approximate size of a set of features and its contribution."""
 
 
-class Parts(NamedTuple):
+class Contributions(NamedTuple):
     """Contributions to several values of one row.
 
     Attributes

@@ -374,7 +374,7 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 
 META = "meta.json"
-DIGESTING = 4
+HASH_THREADS = 4
 """Files hashed at a time."""
 
 
@@ -420,7 +420,7 @@ def _digests(folder: Path, but: Collection[str] = ()) -> dict[str, str]:
 
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
     names = [name for name in names if name not in (META, *but)]
-    with ThreadPoolExecutor(DIGESTING) as pool:
+    with ThreadPoolExecutor(HASH_THREADS) as pool:
         return dict(zip(names, pool.map(lambda name: _digest(folder / name), names), strict=True))
 
 

@@ -55,7 +55,7 @@ __all__ = [
     "learned",
 ]
 
-Threads = Annotated[int, Within(1, resources.MOST_THREADS)] | None
+Threads = Annotated[int, Within(1, resources.MAX_THREADS)] | None
 """Number of threads; all cores by default."""
 Callback = Callable[[Result], None] | None
 """Function called with the result so far after each iteration. It belongs to one fit and is not saved.

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
-LOADING = 3.0
+LOADING_SECONDS = 3.0
 """Seconds that loading compiled kernels may take."""
 BATCH = 4096
 """Entries whose predictions are held at once for forms other than CP."""
-PIECE = 1 << 21
-"""Maximum number of entries of a piece, unless there are ``PIECES``: a fifth of a second at rank 300."""
-LEAST = 1 << 14
+MAX_PIECE = 1 << 21
+"""Maximum number of entries of a piece, unless there are ``MAX_PIECES``: a fifth of a second at rank 300."""
+MIN_PIECE = 1 << 14
 """Minimum number of entries of a piece: a millisecond."""
-PIECES = 64
+MAX_PIECES = 64
 """Maximum number of pieces of a term: each has its own gradient, and as many workers can share them."""
 
 
@@ -148,7 +148,7 @@ class Objective:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
         self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
         )
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
@@ -172,7 +172,7 @@ class Objective:
             start = time.perf_counter()
             self.value_and_gradient(factors)
             took = time.perf_counter() - start
-            if took > LOADING:
+            if took > LOADING_SECONDS:
                 break
         return took
 
@@ -404,8 +404,8 @@ def parts_of(term: Term, number: int = 0) -> list[Part]:
 
 def pieces_of(n: int, rows: int) -> int:
     """Return the number of pieces for ``n`` entries and a gradient of ``rows`` rows, whatever the executor."""
-    most = max(PARTS, min(PIECES, -(-n // PIECE)))
-    return thick_parts(n, rows, most=max(1, min(most, n // LEAST)))
+    most = max(PARTS, min(MAX_PIECES, -(-n // MAX_PIECE)))
+    return thick_parts(n, rows, most=max(1, min(most, n // MIN_PIECE)))
 
 
 def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:

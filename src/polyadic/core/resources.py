@@ -23,7 +23,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 """Maximum number of threads: each needs memory for a stack."""
 SYSTEM = Path("/")
 GROUPS = {
@@ -44,9 +44,9 @@ def free_memory() -> int | None:
     return min([*free, *left, *(left for _, left in _groups())], default=None)
 
 
-FOR_US = 0.9
+MEMORY_SHARE = 0.9
 """Share of the free memory to use; the rest is left to other processes."""
-LEAST = 256 << 20
+MIN_MEMORY = 256 << 20
 """Bytes that the program and its libraries need at start."""
 
 
@@ -57,11 +57,11 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
     Exceeding it raises MemoryError. Linux enforces the limit on all writable memory; elsewhere, and unless
     ``enforced``, only :func:`check_memory` respects it. A limit below what the program itself needs is an InputError.
     """
-    if bound is not None and bound < LEAST and enforced:
-        raise InputError(f"memory must be at least {LEAST >> 20} MiB, which the program itself needs")
+    if bound is not None and bound < MIN_MEMORY and enforced:
+        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, which the program itself needs")
     most = bound
     if bound is None and (free := free_memory()) is not None:
-        most = int(FOR_US * (free + _installed("SwapFree"))) + LEAST
+        most = int(MEMORY_SHARE * (free + _installed("SwapFree"))) + MIN_MEMORY
     before = _BOUND.set(bound)
     try:
         if not enforced or most is None or sys.platform != "linux":

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Model)
 
-GAIN = 1e-3
+MIN_GAIN = 1e-3
 """Relative reduction of the loss required of a larger model: without it, noise led ratings to rank 160."""
-HELD_OUT, ENOUGH = 0.1, 100_000
+HELD_OUT, MAX_HELD_OUT = 0.1, 100_000
 """Share of the units that is held out, and their maximum number: more would not improve the selection, and use memory.
 """
 BUDGET = 600.0
@@ -255,7 +255,7 @@ class _Trials:
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
         """Return the best point along one setting: first upwards, then downwards, while the loss falls.
 
-        A larger model must lower the loss by ``GAIN``. An infinite loss does not end the search in its direction.
+        A larger model must lower the loss by ``MIN_GAIN``. An infinite loss does not end the search in its direction.
         """
         length, size = len([*self.values.values()][axis]), [*self.values][axis] == self.task.size
         ends = []
@@ -263,7 +263,7 @@ class _Trials:
             best = at
             for place in places:
                 reached = (*at[:axis], place, *at[axis + 1 :])
-                least = self.loss(best) * (1 - GAIN if size and place > at[axis] else 1)
+                least = self.loss(best) * (1 - MIN_GAIN if size and place > at[axis] else 1)
                 if self.loss(reached) < least:
                     best = reached
                 elif math.isfinite(least):
@@ -368,7 +368,7 @@ def held_out_share(number: int) -> float:
     >>> held_out_share(5000), held_out_share(2_000_000)
     (0.1, 0.05)
     """
-    return min(HELD_OUT, ENOUGH / number)
+    return min(HELD_OUT, MAX_HELD_OUT / number)
 
 
 def _joined(row: Sequence[Any], value: Any) -> list[Any]:

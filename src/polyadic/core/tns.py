@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16
 """Lines read or written at once."""
-LARGEST = 1 << 53
+MAX_INDEX = 1 << 53
 """Largest index: lines are held as floats."""
 
 
@@ -92,8 +92,8 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
         for number, line in enumerate(file, 1):
             if line.startswith("#"):
                 if header := HEADER.match(line):
-                    if max(map(len, lengths := header[2].split()), default=0) > len(str(LARGEST)):
-                        raise InputError(f"{path}:{number}: the length of a mode must be at most {LARGEST:,}")
+                    if max(map(len, lengths := header[2].split()), default=0) > len(str(MAX_INDEX)):
+                        raise InputError(f"{path}:{number}: the length of a mode must be at most {MAX_INDEX:,}")
                     symmetric, shape = header[1] == "symmetric", tuple(map(int, lengths))
                 continue
             if fields := line.split():
@@ -123,6 +123,6 @@ def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
         raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r:.80}")
-    if max(indices) > LARGEST:
-        raise InputError(f"{path}:{number}: an index must be at most {LARGEST:,}; got {' '.join(fields)[:60]!r}")
+    if max(indices) > MAX_INDEX:
+        raise InputError(f"{path}:{number}: an index must be at most {MAX_INDEX:,}; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

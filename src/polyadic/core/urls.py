@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 CHANGES = ("ETag", "etag", "mtime", "Last-Modified", "LastModified", "last_modified", "updated", "created")
 """Keys by which stores report a version or modification time."""
-TOGETHER = 8
+MAX_RANGES = 8
 """Byte ranges of a file requested at once, about as many as by a browser."""
-SILENT = 60
+TIMEOUT = 60
 """Seconds after which a silent server is given up."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -143,8 +143,8 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         with open_url(path, first) as part:  # raises if the store does not support ranges
             yield part.read()
     store, name = _located(path)
-    for k in range(1, len(spans), TOGETHER):
-        starts, stops = zip(*spans[k : k + TOGETHER], strict=True)
+    for k in range(1, len(spans), MAX_RANGES):
+        starts, stops = zip(*spans[k : k + MAX_RANGES], strict=True)
         with _told(path):
             parts = store.cat_ranges([name] * len(starts), starts, stops, on_error="raise")
         yield from parts
@@ -214,7 +214,7 @@ def _located(url: str) -> tuple[Any, str]:
         except ImportError:
             raise MissingExtraError("aiohttp", "remote", f"reading {url}") from None
         # no total timeout: a file is read only as fast as it is processed
-        settings["client_kwargs"] = {"timeout": ClientTimeout(total=None, sock_connect=SILENT, sock_read=SILENT)}
+        settings["client_kwargs"] = {"timeout": ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=TIMEOUT)}
     try:
         with _told(url):
             store, name = url_to_fs(url, **settings)

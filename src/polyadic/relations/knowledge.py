@@ -38,7 +38,7 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
-from polyadic.core.resources import MOST_THREADS, cores
+from polyadic.core.resources import MAX_THREADS, cores
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
@@ -642,7 +642,7 @@ def descend_triples(
         If a number of the plan, or ``threads``, is out of range.
     """
     plan.check()
-    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
+    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
     descent = _Descent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))

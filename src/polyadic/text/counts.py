@@ -30,7 +30,7 @@ from polyadic.core import resources
 from polyadic.core.arrays import ArrayWriter, open_array, save_array, write_header
 from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.executor import WAITING, Shared, get_executor
+from polyadic.core.executor import MAX_WAITING, Shared, get_executor
 from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
@@ -286,7 +286,7 @@ def plan(
 
 
 def _threads(threads: int | None) -> int:
-    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
 
 
 def _count_part(
@@ -342,9 +342,9 @@ def _cut(
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
-    share = (budget - held) / (threads + WAITING)
+    share = (budget - held) / (threads + MAX_WAITING)
     if share < keys + entry * largest:
-        need = held + (threads + WAITING) * (keys + entry * largest)
+        need = held + (threads + MAX_WAITING) * (keys + entry * largest)
         raise InputError(
             f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
             " order, the width or the threads"
@@ -359,7 +359,7 @@ def _cut(
             total = 0.0
         total += tuples
     bounds.append(len(work))
-    most = held + (threads + WAITING) * (keys + entry * min(max(size, largest), everything))
+    most = held + (threads + MAX_WAITING) * (keys + entry * min(max(size, largest), everything))
     parts = [(first, last, int(work[first:last].sum())) for first, last in pairwise(bounds)]
     return everything, most, everything * entry, parts
 

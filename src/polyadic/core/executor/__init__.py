@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WAITING = 2
+MAX_WAITING = 2
 """Finished results that may wait for their turn, beside those being computed."""
 
 
@@ -197,7 +197,7 @@ class ThreadExecutor(Executor):
         try:
             for item in items:
                 waiting.append(pool.submit(work, *given, item))
-                if len(waiting) == self.threads + WAITING:
+                if len(waiting) == self.threads + MAX_WAITING:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -262,7 +262,7 @@ class ProcessExecutor(ThreadExecutor):
             for item in items:
                 with interrupts_held():
                     waiting.append(pool.submit(work, *given, item))
-                if len(waiting) > WAITING * self.threads:
+                if len(waiting) > MAX_WAITING * self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.executor import _CLUSTER, WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
+from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
 from polyadic.core.resources import interrupts_held
 from polyadic.core.urls import states_of
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TRIES = 4
+MAX_ATTEMPTS = 4
 """Attempts at a sum, or at sending an item, when workers are lost."""
-JOINING = 30.0
+JOIN_TIMEOUT = 30.0
 """Seconds to wait for a worker if there is none."""
-OURS: dict[str, object] = {
+LOCAL_SETTINGS: dict[str, object] = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.deploy.lost-worker-timeout": "1 day",
 }
@@ -43,7 +43,7 @@ OURS: dict[str, object] = {
 faults, which makes counting a sixth slower; and it gives up a worker fifteen seconds after a lost connection, although
 the worker may have reconnected.
 """
-HELD = 0.6
+MEMORY_SHARE = 0.6
 """Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
 
 
@@ -75,7 +75,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     with ExitStack() as stack:
         client = where
         if workers is not None:
-            stack.enter_context(dask.config.set(OURS))
+            stack.enter_context(dask.config.set(LOCAL_SETTINGS))
             with interrupts_held():
                 cluster = stack.enter_context(
                     LocalCluster(
@@ -107,14 +107,14 @@ class WorkerLostError(Exception):
 
 
 def with_retries(work: Callable[[], Any]) -> Any:
-    """Repeat work when a worker is lost, at most ``TRIES`` times; then raise InputError."""
-    for left in reversed(range(TRIES)):
+    """Repeat work when a worker is lost, at most ``MAX_ATTEMPTS`` times; then raise InputError."""
+    for left in reversed(range(MAX_ATTEMPTS)):
         try:
             return work()
         except WorkerLostError as error:
             if not left:
                 cause = error.__cause__
-                raise InputError(f"workers were lost {TRIES} times during one task: {cause}") from error
+                raise InputError(f"workers were lost {MAX_ATTEMPTS} times during one task: {cause}") from error
     raise AssertionError  # the last attempt returns or raises
 
 
@@ -158,7 +158,7 @@ class DaskExecutor(Executor):
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
         """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
         self.used = True
-        ahead = WAITING * max(sum(self._threads().values()), 1) + WAITING
+        ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
         sending = _Sending(self, work, shared)
         waiting: deque[tuple[Any, Any]] = deque()
         try:
@@ -193,7 +193,7 @@ class DaskExecutor(Executor):
         limits = {address: worker["memory_limit"] for address, worker in self.workers().items()}
         for owner in dict.fromkeys(owners):
             size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
-            if limits.get(owner) and size > HELD * limits[owner]:
+            if limits.get(owner) and size > MEMORY_SHARE * limits[owner]:
                 raise InputError(
                     f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
                     " or workers with more memory"
@@ -330,9 +330,9 @@ class DaskExecutor(Executor):
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             try:
-                self.client.wait_for_workers(1, timeout=JOINING)
+                self.client.wait_for_workers(1, timeout=JOIN_TIMEOUT)
             except TimeoutError:
-                raise InputError(f"no worker has joined the scheduler in {JOINING:.0f} s") from None
+                raise InputError(f"no worker has joined the scheduler in {JOIN_TIMEOUT:.0f} s") from None
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return workers
 

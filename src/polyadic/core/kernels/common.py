@@ -17,11 +17,11 @@ LINE = 64
 """Bytes of a cache line."""
 PARTS = 16
 """Number of parts of a sum, whatever the number of threads."""
-THIN = 24
+MIN_PER_ROW = 24
 """Minimum number of entries of a part per row of its sum, so that adding the parts takes about a tenth of the time."""
-FEWEST = 32
+MIN_ROWS = 32
 """Rows that are worth a call."""
-PART = 1 << 22
+MAX_PART = 1 << 22
 """Maximum number of entries whose gradients are added in the precision of the factors."""
 
 
@@ -76,7 +76,7 @@ def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any
 
 def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: int = PARTS) -> list[Any]:
     """Run ``work(first, last)`` over spans of ``n`` rows; return the results in order."""
-    bounds = np.linspace(0, n, max(1, min(parts, n // FEWEST)) + 1).astype(int).tolist()
+    bounds = np.linspace(0, n, max(1, min(parts, n // MIN_ROWS)) + 1).astype(int).tolist()
     return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1, threads)
 
 
@@ -105,12 +105,12 @@ def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
     """Return the number of parts of ``n`` entries whose sums have ``rows`` rows, so that adding them is cheap."""
-    return max(1, min(most, n // max(THIN * rows, 1)))
+    return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
     """Return the number of parts of ``n`` entries, so that the sum of each keeps its precision."""
-    return max(1, -(-n // PART))
+    return max(1, -(-n // MAX_PART))
 
 
 def sum_of_parts(

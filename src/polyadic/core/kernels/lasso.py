@@ -158,9 +158,9 @@ def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
     return left
 
 
-MOST, SINGULAR = 64, 1e-9
+MAX_SOLVED, MIN_PIVOT = 64, 1e-9
 """Maximum number of activations solved jointly, and relative pivot below which one is linearly dependent."""
-AMONG = 10
+INNER_PASSES = 10
 """Passes over the non-zero activations between two over all."""
 
 
@@ -222,7 +222,7 @@ def _solve(g, w, c, l1, at, number, R, x):
         rest = g[i, i]
         for t in range(used):
             rest -= R[used, t] * R[used, t]
-        if rest <= SINGULAR * g[i, i]:
+        if rest <= MIN_PIVOT * g[i, i]:
             continue
         R[used, used] = np.sqrt(rest)
         at[0, used], at[1, used] = i, p
@@ -264,7 +264,7 @@ def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
     everything, active = np.empty((2, L * n), np.int32), np.empty((2, L * n), np.int32)
     for a in range(L * n):
         everything[0, a], everything[1, a] = a // n, a % n
-    R, x = np.empty((MOST, MOST)), np.empty(MOST)
+    R, x = np.empty((MAX_SOLVED, MAX_SOLVED)), np.empty(MAX_SOLVED)
     for s in range(first, last):
         w, g = W[s], G[which[s]]
         for p in range(n + m - 1):
@@ -279,9 +279,9 @@ def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
             number, largest, moved, same = _descend(g, w, c, l1[s], everything, L * n, active)
             if moved <= tol * largest:
                 break
-            for _ in range(AMONG):
+            for _ in range(INNER_PASSES):
                 if same:
                     break
                 number, _, _, same = _descend(g, w, c, l1[s], active, number, active)
-            if same and number <= MOST:
+            if same and number <= MAX_SOLVED:
                 _solve(g, w, c, l1[s], active, number, R, x)

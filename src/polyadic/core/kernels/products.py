@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PARTS = 8
 """Parts of the rows for each thread, for load balance."""
-WORTH = 1 << 20
+MIN_WORK = 1 << 20
 """Multiplications that are worth a thread."""
 
 
@@ -45,7 +45,7 @@ def sparse_product(
         raise ValueError(f"an entry has a column and a value; got {len(columns)}, {len(values)} of {starts[-1]}")
     rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]
     Y = np.empty((n, X.shape[1]), kind)
-    parts = min(PARTS * threads, 1 + work // WORTH)
+    parts = min(PARTS * threads, 1 + work // MIN_WORK)
     shares = np.linspace(0, len(values), parts + 1)[1:-1]
     bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # equal numbers of entries
     in_threads(lambda k: _sparse_product(*rows, bounds[k], bounds[k + 1], Y), parts, threads)

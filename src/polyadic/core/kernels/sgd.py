@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 GROUPS = 8
 """Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
-MANY, WIDE = 1 << 14, 32
+MIN_CELLS, MIN_WIDTH = 1 << 14, 32
 """Listed cells, and rows and columns of a group, from which groups cost nothing by themselves."""
-WORTH_A_THREAD = 1 << 24
+MIN_WORK = 1 << 24
 """Numbers read by an epoch below which threads do not pay: they are started for each set of blocks."""
 
 
@@ -167,7 +167,7 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
 
 
 def _worthy(threads: int, numbers: float) -> int:
-    return threads if numbers >= WORTH_A_THREAD else 1
+    return threads if numbers >= MIN_WORK else 1
 
 
 class Block(NamedTuple):
@@ -188,7 +188,7 @@ def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Ge
 def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
     """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
     rows, columns, _, shape = listed
-    groups = GROUPS if len(rows) >= MANY and min(shape) >= WIDE * GROUPS else 1
+    groups = GROUPS if len(rows) >= MIN_CELLS and min(shape) >= MIN_WIDTH * GROUPS else 1
     members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
     of_rows, of_columns = (np.empty(size, np.int64) for size in shape)
     for k, (some_rows, some_columns) in enumerate(zip(*members, strict=True)):
@@ -234,7 +234,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 TINY = 1e-8
 """Initial sum of squared gradients."""
-TRIES = 20
+MAX_DRAWS = 20
 """Draws before all unlisted columns are enumerated: a row may list nearly all."""
 
 
@@ -242,7 +242,8 @@ TRIES = 20
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
     """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell.
 
-    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for each column of ``U``.
+    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for
+    each column of ``U``.
     """
     rank = U.shape[1] - 1
     for e in range(len(values)):
@@ -285,7 +286,7 @@ def _lists(starts, columns, i, k):
 @njit(cache=True, nogil=True, inline="always")
 def _absent(starts, columns, i, members, state):
     """Draw one of ``members`` that row ``i`` does not list, uniformly; -1 if it lists all."""
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
         if not _lists(starts, columns, i, k):

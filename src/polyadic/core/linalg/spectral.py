@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-DENSE = 200
+DENSE_SIZE = 200
 """Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""
-LARGEST = 4000
+MAX_DENSE = 4000
 """Smaller side beyond which no matrix is decomposed densely: it would take minutes."""
-BEYOND = 8
+EXTRA = 8
 """Additional directions: random ones at the start, later the next singular vectors."""
-SETTLED = 0.1
+SETTLED_SHARE = 0.1
 """Relative residual at which an eigenvalue below the threshold is accepted as the largest of those."""
 NEAR = 1e-8
 """Relative squared distance below which cancellation would lose half of the digits, so that a common basis is used."""
-PASSES = 100
+MAX_EXTENSIONS = 100
 """Maximum number of extensions of the basis; from the last iterate it takes two to five."""
 
 
@@ -128,7 +128,7 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     Raises
     ------
     InputError
-        If most singular values of a matrix of more than ``LARGEST`` rows and columns are above the threshold.
+        If most singular values of a matrix of more than ``MAX_DENSE`` rows and columns are above the threshold.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     if operator.shape[0] < operator.shape[1]:  # the basis has the smaller side
         return shrunk(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
     n = operator.shape[1]
-    pairs = None if n <= DENSE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
+    pairs = None if n <= DENSE_SIZE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
     if pairs is None:
         _check_size(n)
         U, s, Vt = np.linalg.svd(finite(_whole(operator)), full_matrices=False)
@@ -167,7 +167,7 @@ def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: fl
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
-    pairs = None if n <= DENSE else _leading(operator, threshold, near.V, tol=tol, seed=seed, roots=False)
+    pairs = None if n <= DENSE_SIZE else _leading(operator, threshold, near.V, tol=tol, seed=seed, roots=False)
     if pairs is None:
         _check_size(n)
         pairs = np.linalg.eigh(finite(_whole(operator)))
@@ -205,7 +205,7 @@ def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, see
     ([3.0], [[1.0], [0.0], [0.0]])
     """
     n, s = operator.shape[1], 0.0
-    if min(operator.shape) <= DENSE:
+    if min(operator.shape) <= DENSE_SIZE:
         U, values, Vt = np.linalg.svd(finite(_whole(operator)), full_matrices=False)
         pair, bound = Spectral(U[:, :1], values[:1], Vt[:1].T), float(values[0])
     else:
@@ -230,30 +230,30 @@ def _leading(
     With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
     n, rng = A.shape[0], np.random.default_rng(seed)
-    Q = _orthonormal(np.hstack([start, rng.standard_normal((n, BEYOND))]), None)
+    Q = _orthonormal(np.hstack([start, rng.standard_normal((n, EXTRA))]), None)
     AQ = finite(np.asarray(A @ Q))
     whole = -1  # number inside when all others were far below the threshold
-    for passes in range(PASSES + 1):
+    for passes in range(MAX_EXTENSIONS + 1):
         H = Q.T @ AQ
         with one_thread():
             w, Z = np.linalg.eigh((H + H.T) / 2)
         falling = np.argsort(-np.abs(w), kind="stable")
         w, Z = w[falling], Z[:, falling]
         inside = 1 if threshold is None else int((np.abs(w) > threshold).sum())
-        sought = min(inside + BEYOND, len(w))
+        sought = min(inside + EXTRA, len(w))
         R = AQ @ Z[:, :sought] - (Q @ Z[:, :sought]) * w[:sought]
         residuals = np.linalg.norm(R, axis=0)
         allowed = _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
         unsure = residuals > allowed
-        unsure[inside:] = residuals[inside:] > SETTLED * np.abs(w[inside:sought])  # a rough estimate suffices for these
+        unsure[inside:] = residuals[inside:] > SETTLED_SHARE * np.abs(w[inside:sought])  # roughly
         needed = inside + (threshold is not None)
         far = np.abs(w[inside:sought]) + residuals[inside:]
-        closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED * threshold).all())
+        closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED_SHARE * threshold).all())
         if sought >= needed and (not unsure[:needed].any() or (closed and whole == inside)):
             return w[:inside], Q @ Z[:, :inside]
         if 2 * sought > n:
             return None
-        if passes == PASSES:
+        if passes == MAX_EXTENSIONS:
             break
         if Q.shape[1] + sought > max(4 * sought, 60):  # restart
             keep = min(2 * sought, len(w))
@@ -264,7 +264,9 @@ def _leading(
             new = np.hstack([new, rng.standard_normal((n, sought))])
         new = _orthonormal(new, Q)
         Q, AQ = np.hstack([Q, new]), np.hstack([AQ, finite(np.asarray(A @ new))])
-    warnings.warn(f"singular vectors are known to {residuals.max():.1g}, not to {tol:.1g}", stacklevel=3)
+    warnings.warn(
+        f"singular vectors have residuals of {residuals.max():.1g}, above the tolerance {tol:.1g}", stacklevel=3
+    )
     return w[:inside], Q @ Z[:, :inside]
 
 
@@ -294,7 +296,7 @@ def _whole(operator: Any) -> Array:
 
 
 def _check_size(n: int) -> None:
-    if n > LARGEST:
+    if n > MAX_DENSE:
         raise InputError(
             f"most singular values of a matrix of {n:,} rows and columns would be needed; raise the penalty"
         )

@@ -28,12 +28,12 @@ which it needs no third.
 CLEAR = 0.1
 """Remaining share of rows after the first projection above which they need no second one."""
 
-FIRST, FURTHER, LONGEST = 4, 1.08, 6
+FIRST_CHECK, CHECK_FACTOR, MAX_BASIS = 4, 1.08, 6
 """Vectors in the basis per eigenvalue when residuals are first checked, factor until the next check, and maximum. Word
 matrices took 4.5 to 5.
 """
 
-FILLINGS = 30
+MAX_RESTARTS = 30
 """Maximum number of restarts."""
 
 
@@ -88,7 +88,7 @@ def truncated_eigh(
         w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
     else:
         w, V = _lanczos(
-            operator, rank, min(LONGEST * rank + 4 * BLOCK, n - BLOCK), tol=tol, rng=np.random.default_rng(seed)
+            operator, rank, min(MAX_BASIS * rank + 4 * BLOCK, n - BLOCK), tol=tol, rng=np.random.default_rng(seed)
         )
     V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(rank)])
     return w, V
@@ -103,9 +103,9 @@ def _lanczos(
     T = np.zeros((size, size))  # Q A Q' below the diagonal
     Q[:BLOCK] = np.linalg.qr(rng.standard_normal((n, BLOCK)).astype(kind))[0].T
     filled = 0
-    fillings, looked = 0, FIRST * rank / FURTHER
+    fillings, looked = 0, FIRST_CHECK * rank / CHECK_FACTOR
     while True:
-        while filled + BLOCK <= size and filled < FURTHER * looked:
+        while filled + BLOCK <= size and filled < CHECK_FACTOR * looked:
             new = slice(filled, filled + BLOCK)
             Y = np.asarray(operator @ np.ascontiguousarray(Q[new].T)).T
             filled += BLOCK
@@ -118,19 +118,19 @@ def _lanczos(
         settled = residuals.max() <= max(tol * abs(w[rank - 1]), attainable)
         full = filled + BLOCK > size
         fillings += full
-        if settled or fillings == FILLINGS:
+        if settled or fillings == MAX_RESTARTS:
             break
         if not full:
             continue
         best = Z.T.astype(kind) @ Q[:filled]
         Q[2 * rank : 2 * rank + BLOCK] = Q[filled : filled + BLOCK].copy()
         Q[: 2 * rank] = best
-        filled, looked = 2 * rank, FIRST * rank / FURTHER
+        filled, looked = 2 * rank, FIRST_CHECK * rank / CHECK_FACTOR
         T[:] = 0
         T[np.arange(filled), np.arange(filled)] = w
     if not settled:
         share = residuals.max() / abs(w[rank - 1])
-        warnings.warn(f"eigenvectors are known to {share:.1g} of the last eigenvalue, not to {tol:g}", stacklevel=3)
+        warnings.warn(f"eigenvectors have relative residuals of {share:.1g}, above the tolerance {tol:g}", stacklevel=3)
     return w[:rank], np.ascontiguousarray((Z[:, :rank].T.astype(kind) @ Q[:filled]).T)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-10
+MIN_EIGENVALUE = 1e-10
 """Relative size below which an eigenvalue is a rounding error."""
 BLOCK = 1 << 22
 """Elements of the largest temporary array."""
@@ -88,7 +88,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
             values = values - shift
         order = np.argsort(-values, kind="stable")
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
-    positive = int((values > LEAST * np.abs(values).max()).sum())
+    positive = int((values > MIN_EIGENVALUE * np.abs(values).max()).sum())
     if positive < rank:
         raise InputError(f"second moments have {positive} positive eigenvalues among the largest; {rank} are needed")
     root = np.sqrt(values)

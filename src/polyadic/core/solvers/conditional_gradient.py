@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CORRECTIONS = 10
 """Projected steps per iteration; on film ratings, three and ten times as many saved no iteration."""
-LOOSE = 0.1
+FIRST_TOL = 0.1
 """Residual of the first top pair; that of iteration k is 1 / (k + 1) of it."""
 
 
@@ -102,7 +102,7 @@ def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
     yield Sweep([*M], value)
     while True:
         y = smooth.gradient(m)
-        pair, _ = top_pair(pattern.spread(y), near=near, tol=LOOSE / (sweeps + 1))
+        pair, _ = top_pair(pattern.spread(y), near=near, tol=FIRST_TOL / (sweeps + 1))
         vertex = Spectral(-pair.U, np.array([ball.radius]), pair.V)
         towards = pattern.at(vertex) - m
         if float(y @ towards) >= 0:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.2
 """Residuals of singular vectors as a share of the length of the last step."""
-FIRST, FINEST = 1e-2, 1e-12
+FIRST_TOL, MIN_TOL = 1e-2, 1e-12
 """Residuals in the first step as a share of the threshold, and the smallest ones, as a share of that or of the root of
 the first objective.
 """
@@ -61,8 +61,8 @@ def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accele
     value = problem.objective(M, m)
     yield Sweep([*M], value)
     before, before_m, t = M, m, 1.0
-    finest = FINEST * problem.step * max(problem.penalty, abs(value) ** 0.5)
-    tol = max(FIRST * problem.step * problem.penalty, finest)
+    min_tol = MIN_TOL * problem.step * max(problem.penalty, abs(value) ** 0.5)
+    tol = max(FIRST_TOL * problem.step * problem.penalty, min_tol)
     while True:
         following = (1 + (1 + 4 * t**2) ** 0.5) / 2
         beta = (t - 1) / following if accelerate else 0.0
@@ -75,8 +75,8 @@ def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accele
         if reached_value > value:
             if beta:
                 before, before_m, t = M, m, 1.0  # restart without momentum
-            elif tol > finest:
-                tol = max(0.01 * tol, finest)  # a step without momentum only rises if it was inexact
+            elif tol > min_tol:
+                tol = max(0.01 * tol, min_tol)  # a step without momentum only rises if it was inexact
             else:
                 return
             continue
@@ -85,4 +85,4 @@ def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accele
         yield Sweep([*M], value)
         if not moved:
             return
-        tol = max(min(tol, SHARE * moved / max(M.rank, 1) ** 0.5), finest)
+        tol = max(min(tol, SHARE * moved / max(M.rank, 1) ** 0.5), min_tol)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ARMIJO = 1e-4
 """Share of the predicted decrease required of a step: the customary value."""
-SHORTEST = 1e-10
+MIN_STEP = 1e-10
 """Shortest step tried, relative to the first."""
 
 
@@ -114,8 +114,8 @@ def _search(
     objective: Function, u: Factors, value: float, steepest: Factors, direction: Factors, step: float
 ) -> tuple[Factors, float, Factors] | None:
     """Shorten the step until the objective decreases enough; return None if no step does."""
-    shortest = SHORTEST * step
-    while step > shortest:
+    min_step = MIN_STEP * step
+    while step > min_step:
         moved = []
         for penalty, f, d, g in zip(objective.penalties, u, direction, steepest, strict=True):
             v = f + f.dtype.type(step) * d

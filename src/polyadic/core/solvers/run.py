@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-CALM = 3
+CONVERGED_AFTER = 3
 """Consecutive iterations with a small change required for convergence; one alone stopped non-negative fits a fifth too
 early.
 """
@@ -124,27 +124,27 @@ def run(
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
     reached: Result | None = getattr(callback, "reached", None)
-    result = Result(first.factors) if reached is None else _going_on(reached, first)
+    result = Result(first.factors) if reached is None else _resumed(reached, first)
     if reached is None:
         _record(result, first, began, measure)
     else:
         began -= result.seconds[-1]
     del first  # frees the memory of its factors
-    calm = 0
+    within_tol = 0
     try:
         for _ in range(max_iter - result.n_iter):
             if (sweep := next(solver, None)) is None:
                 break
             if not math.isfinite(sweep.objective):
-                _give_up(result, sweep)
+                _warn_of_divergence(result, sweep)
                 return result
             _record(result, sweep, began, measure)
             if callback is not None:
                 callback(result)
             before, now = result.history[-2:]
-            calm = calm + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
-            tired = measure is not None and result.n_iter - result.best >= patience
-            if (tol and calm == CALM) or tired:
+            within_tol = within_tol + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
+            no_improvement = measure is not None and result.n_iter - result.best >= patience
+            if (tol and within_tol == CONVERGED_AFTER) or no_improvement:
                 result.converged = True
                 return result
             del sweep
@@ -153,11 +153,11 @@ def run(
         return result
     result.converged = result.n_iter < max_iter  # the solver ended by itself
     if tol and not result.converged:
-        _warn_of_haste(max_iter, tol)
+        _warn_not_converged(max_iter, tol)
     return result
 
 
-def _going_on(reached: Result, first: Sweep) -> Result:
+def _resumed(reached: Result, first: Sweep) -> Result:
     history, seconds, measured = list(reached.history), list(reached.seconds), list(reached.measured)
     return replace(reached, factors=first.factors, history=history, seconds=seconds, measured=measured)
 
@@ -172,20 +172,20 @@ def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Facto
         result.factors, result.best = sweep.factors, result.n_iter
 
 
-def _give_up(result: Result, sweep: Sweep) -> None:
+def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
     result.diverged = True
     warnings.warn(
-        f"the objective became {sweep.objective} in sweep {result.n_iter + 1}; kept the factors of sweep {result.best};"
-        " take shorter steps or a stronger penalty",
+        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}; kept the factors of iteration"
+        f" {result.best}; use a smaller step or a stronger penalty",
         DivergedWarning,
         stacklevel=3,
     )
 
 
-def _warn_of_haste(max_iter: int, tol: float) -> None:
+def _warn_not_converged(max_iter: int, tol: float) -> None:
     warnings.warn(
-        f"stopped at max_iter={max_iter} before {CALM} sweeps each changed the objective by less than tol={tol:g}"
-        " of its whole change; raise max_iter or tol",
+        f"stopped at max_iter={max_iter} before {CONVERGED_AFTER} consecutive iterations changed the objective by less"
+        f" than tol={tol:g} of its total change; raise max_iter or tol",
         NotConvergedWarning,
         stacklevel=3,
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STEP = 0.3
 """Initial learning rate of Adagrad; .1 to 1 were tried on two sets."""
-MEASURED = 1 << 16
+MAX_MEASURED = 1 << 16
 """Maximum number of listed cells for which the objective is reported."""
 
 
@@ -125,12 +125,12 @@ def descend_pairs(
     ------
     Sweep
         First the start, then the end of each epoch, in single precision. The objective is estimated from one unlisted
-        cell for each of at most :data:`MEASURED` listed ones, drawn once.
+        cell for each of at most :data:`MAX_MEASURED` listed ones, drawn once.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
     measure = _Measure(_triples(listed, len(V), rng), U, V, ridge, threads)
-    scale = len(listed[0]) / min(len(listed[0]), MEASURED)
+    scale = len(listed[0]) / min(len(listed[0]), MAX_MEASURED)
     epoch = 0
     while True:
         yield Sweep([U[:, :rank], V[:, :rank]], scale * measure(U[:, :rank], V[:, :rank]))
@@ -181,13 +181,13 @@ def descend_labels(
     ------
     Sweep
         First the start, then the end of each epoch, in single precision. The objective is estimated from at most
-        :data:`MEASURED` listed cells and zeros drawn once.
+        :data:`MAX_MEASURED` listed cells and zeros drawn once.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
     sums = [np.zeros(len(F)) for F in (U, V)]
     ridges = [ridge / np.maximum(n, 1) for n in _cells_met(listed, (len(U), len(V)), negatives, beside=beside)]
-    at = rng.permutation(len(labels))[:MEASURED]
+    at = rng.permutation(len(labels))[:MAX_MEASURED]
     rows = listed[0][at] if beside else rng.integers(len(U), size=len(at))
     zeros = absent_columns(listed[2], listed[1], rows, number=len(V), rng=rng)
     where = np.stack(
@@ -225,7 +225,7 @@ def _cells_met(
 def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
     """Draw rows with a listed and an unlisted column each; rows that list all columns have none."""
     rows, columns, starts = listed
-    at = rng.permutation(len(rows))[:MEASURED]
+    at = rng.permutation(len(rows))[:MAX_MEASURED]
     rows, better = rows[at], columns[at]
     worse = absent_columns(starts, columns, rows, number=number, rng=rng)
     return [array[worse >= 0] for array in (rows, better, worse)]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STEPS, SETTLED = 60, 1e-10
+MAX_STEPS, SLOPE_TOL = 60, 1e-10
 """Maximum number of Newton steps for offsets, and the gradient at convergence relative to the weight of a group."""
 PROBE = 1e-6
 """Step of the finite difference for the second derivative."""
-FARTHEST = 4.0
+MAX_LENGTH = 4.0
 """Longest Newton step: the scale on which log-odds bend."""
 
 
@@ -90,7 +90,7 @@ class CellLosses:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class SeparableSum:
     """Sum of functions of disjoint sets of cells.
 
     Attributes
@@ -183,13 +183,13 @@ class WithOffsets:
         """Return the best offset of each group by Newton steps, safeguarded by bisection."""
         counts = np.bincount(self.groups, minlength=self.number)
         b, low, high = np.zeros(len(counts)), np.full(len(counts), -np.inf), np.full(len(counts), np.inf)
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             slope = self._slope(m, b)
             low, high = np.where(slope <= 0, b, low), np.where(slope >= 0, b, high)
-            if np.abs(slope).max() <= SETTLED * self.weight * counts.max():
+            if np.abs(slope).max() <= SLOPE_TOL * self.weight * counts.max():
                 break
             bend = np.maximum((self._slope(m, b + PROBE) - slope) / PROBE, self.ridge)
-            reached = b - np.clip(slope / bend, -FARTHEST, FARTHEST)
+            reached = b - np.clip(slope / bend, -MAX_LENGTH, MAX_LENGTH)
             b = np.where((reached >= low) & (reached <= high), reached, (low + high) / 2)
         return b
 

@@ -205,11 +205,11 @@ STEPS = 256
 """Default number of steps of an epoch."""
 BATCHES = (256, 65_536)
 """Minimum and maximum default batch size: smaller ones move rows too often, larger ones gain nothing."""
-SLOWER = 0.3
+DECREASE = 0.3
 """Factor of the learning rate after an epoch that failed."""
-FASTER = 1.1
+INCREASE = 1.1
 """Factor of the learning rate after one that did not, up to its initial value."""
-SLOWEST = 1e-3
+MIN_PACE = 1e-3
 """Relative learning rate at which to stop."""
 SAMPLE = 1 << 18
 """Maximum number of zeros sampled once to measure their loss after each epoch."""
@@ -342,17 +342,17 @@ class _Descent:
         """Yield the start and the end of each successful epoch."""
         state, pace, value = self.rule.start(self.T), 1.0, self.value()
         yield Sweep([u.copy() for u in self.factors], value)
-        while pace >= SLOWEST:
+        while pace >= MIN_PACE:
             before = self.T.copy(), state.copy()
             self.epoch(state, pace)
             reached = self.value()
             if reached <= value:
-                value, pace = reached, min(1.0, pace * FASTER)
+                value, pace = reached, min(1.0, pace * INCREASE)
                 yield Sweep([u.copy() for u in self.factors], value)
                 continue
             self.T[:], state[:] = before
             self.rule.forget(self.T)
-            pace *= SLOWER
+            pace *= DECREASE
 
     def epoch(self, state: NDArray[Any], pace: float) -> None:
         """Take a step for each batch."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Product = Callable[[Array], Array]
 
-ROUNDS = 5
+MAX_REFINEMENTS = 5
 """Maximum number of refinements of each component."""
 
 
@@ -102,7 +102,7 @@ def tensor_power(
         first = _unit(rng.standard_normal((k, starts)))
         weight, v = _strongest(_less(apply, weights, vectors), first, max_iter, tol)
         weights, vectors = np.append(weights, weight), np.column_stack([vectors, v])
-    for _ in range(ROUNDS if rank > 1 else 0):
+    for _ in range(MAX_REFINEMENTS if rank > 1 else 0):
         before = vectors.copy()
         for r in range(rank):
             others = np.arange(rank) != r
