@@ -93,18 +93,8 @@ def parts_of_row(
 ) -> NDArray[np.float64]:
     """Attribute products of a least-squares row to its entries.
 
-    Parameters
-    ----------
-    entries : RowEntries
-        Entries of one row.
-    V : ndarray of shape (columns, R)
-    targets : ndarray of shape (n, R)
-        Vectors that the row is multiplied by.
-    precision : ndarray of shape (R, R)
-
-    Returns
-    -------
-    ndarray of shape (n, entries)
+    ``V`` is (columns, R), ``targets``, shape (n, R), are the vectors that the row is multiplied by, and ``precision``
+    is (R, R). Returns an array of shape (n, entries).
 
     Examples
     --------

@@ -83,15 +83,8 @@ def _named(target: Path) -> Iterator[None]:
 def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` that takes its name on success and is deleted on failure.
 
-    Parameters
-    ----------
-    path : path
-        Folder to create.
-    kind : str
-        Kind of the folder, as in :func:`write_meta`. Only a folder of the same kind is ever replaced, so that a typing
-        error deletes nothing else.
-    overwrite : bool
-        Whether to replace an existing folder of the same kind.
+    ``kind`` is that of :func:`write_meta`. With ``overwrite`` only a folder of the same kind is replaced, so that a
+    typing error deletes nothing else.
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
@@ -436,24 +429,10 @@ def _sealed(meta: dict[str, Any]) -> str:
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Check the digests of the files of a folder; other files in it are ignored.
+    """Check the digests of the files of a folder, except those in ``but``; return the number checked.
 
-    Parameters
-    ----------
-    folder : path
-        Folder written by :func:`whole_folder`.
-    but : collection of str
-        Files that are not checked.
-
-    Returns
-    -------
-    int
-        Number of files checked; 0 for a folder of an older version.
-
-    Raises
-    ------
-    InputError
-        If the folder is not ours, or a file is missing or has changed.
+    Files that :func:`whole_folder` did not write are ignored; a folder of an older version has no digests. Raises
+    InputError if a file is missing or has changed.
 
     Examples
     --------

@@ -11,15 +11,7 @@ if TYPE_CHECKING:
 
 
 def attach(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` (PEP 562) that import the module of a public name on first use.
-
-    Parameters
-    ----------
-    package : str
-        ``__name__`` of the package.
-    homes : dict of str to str
-        Module of each public name.
-    """
+    """Return ``__getattr__`` and ``__dir__`` (PEP 562) that import each public name from its home on first use."""
 
     def getattr_(name: str) -> Any:
         if name not in homes:

@@ -36,19 +36,8 @@ def untold(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Step
 def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
     """Show a progress bar on standard error during the ``with`` block, if standard error is a terminal.
 
-    Parameters
-    ----------
-    label : str
-        Description.
-    total : float, optional
-        Amount of work; without it the bar only shows activity.
-    unit : str
-        Unit of ``total``.
-
-    Yields
-    ------
-    advance : callable
-        ``advance(amount, note="...")``.
+    Yields ``advance(amount, note="...")``. ``unit`` is the unit of ``total``; without a total the bar only shows
+    activity.
 
     Examples
     --------
@@ -130,7 +119,7 @@ class _Sweeping:
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
-    """Yield the items under a progress bar.
+    """Yield the items under a progress bar; ``total`` is their number.
 
     Examples
     --------

@@ -30,16 +30,8 @@ class StageCache:
 
     The output of a stage ``a/b`` is described by ``a/b.json``, which holds its inputs and, once it is finished, its
     summary. A stage is skipped if that file has the same inputs and a summary; it is repeated if the summary is missing
-    because the run was interrupted.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the run.
-    steps : callable
-        Timer that reports each stage.
-    force : bool
-        Whether to replace stages that were made from other inputs, instead of raising an error.
+    because the run was interrupted. With ``force``, stages made from other inputs are replaced instead of raising an
+    error.
     """
 
     def __init__(self, folder: Path, *, steps: Steps, force: bool = False) -> None:
@@ -58,25 +50,11 @@ class StageCache:
     def keep(
         self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
-        """Return the summary of a stage; run it if it is not stored.
+        """Return the summary of a stage; run it by ``make`` if it is not stored.
 
-        Parameters
-        ----------
-        name : str
-            Name of the stage.
-        made_of : mapping
-            Everything the result depends on.
-        make : callable
-            Runs the stage and returns its summary, for JSON.
-        target : Path, optional
-            File or folder that ``make`` writes, replacing an earlier one.
-
-        Raises
-        ------
-        RefusedError
-            If the stage was made from other inputs, which the message names.
-        KeyboardInterrupt
-            If Ctrl-C was pressed during the stage, even if a fit returned what it had reached.
+        ``made_of`` is everything the result depends on, and ``target`` the file or folder that ``make`` writes. Raises
+        RefusedError if the stage was made from other inputs, and KeyboardInterrupt if Ctrl-C was pressed during the
+        stage, even if a fit returned what it had reached.
         """
         label = self.folder / f"{name}.json"
         wanted = plain(made_of)

@@ -83,15 +83,7 @@ class Tree:
 
 
 class Shared:
-    """A value that every worker needs: built on each from the arguments sent to it, and cached until another is needed.
-
-    Parameters
-    ----------
-    make : callable
-        Function of this library that builds the value.
-    *parts
-        Its arguments.
-    """
+    """A value that every worker needs: ``make(*parts)``, built on each and cached until another is needed."""
 
     def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
         self.make, self.parts, self.key = make, parts, uuid.uuid4().hex

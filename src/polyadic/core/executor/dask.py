@@ -119,17 +119,7 @@ def with_retries(work: Callable[[], Any]) -> Any:
 
 
 class Held(NamedTuple):
-    """Parts and their placement.
-
-    Attributes
-    ----------
-    parts : sequence
-        Local copies.
-    futures : list of Future
-    owners : list of str
-        Worker of each part; parts of one worker are consecutive.
-    costs : ndarray
-    """
+    """Parts, their futures and costs, and the worker of each; parts of one worker are consecutive."""
 
     parts: Sequence[Any]
     futures: list[Any]

@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 
 
 class Block(NamedTuple):
-    """Rows of a sparse table in CSR form.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,)
-    listed : tuple of ndarrays of shape (entries,)
-        Values of each entry.
-    """
+    """Rows of a sparse table in CSR form; ``listed`` are arrays of values of each entry."""
 
     starts: NDArray[Any]
     columns: NDArray[Any]
@@ -35,19 +26,10 @@ class Block(NamedTuple):
 
 
 class RowBlocks:
-    """Rows cut into one block per worker, with about as many entries each.
+    """Rows cut into one block per worker of the executor, with about as many entries each.
 
-    The right factor has a row for each column of the table. Each block receives the rows that its columns need, or all
+    The right factor has a row for each of the ``columns``. Each block receives the rows that its columns need, or all
     of them where one broadcast copy is cheaper.
-
-    Parameters
-    ----------
-    rows : Block
-        All rows.
-    columns : int
-        Number of columns.
-    executor : Executor
-        One block for all threads of this machine, one for each worker of a cluster.
     """
 
     def __init__(self, rows: Block, columns: int, executor: Executor) -> None:

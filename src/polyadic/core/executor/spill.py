@@ -19,16 +19,9 @@ if TYPE_CHECKING:
 
 
 class Spilled(NamedTuple):
-    """Arrays in one file of a spill folder, one after the other.
+    """Arrays in one file of a spill folder, one after the other: ``kinds`` are their types and shapes.
 
-    Attributes
-    ----------
-    name : str
-        Name of the file.
-    kinds : tuple of (str, tuple of int)
-        Type and shape of each array.
-    sent : tuple of ndarray or None
-        The arrays themselves, if the worker could not write them.
+    ``sent`` holds the arrays themselves if the worker could not write them.
     """
 
     name: str
@@ -37,15 +30,10 @@ class Spilled(NamedTuple):
 
 
 class SpillFile:
-    """A folder of results, sent along with the work that produces them.
+    """A folder of results, created with this object and sent along with the work that produces them.
 
     A worker recognises the folder by a file with a random name, so that another folder of the same path is not mistaken
     for it. Work that is repeated after a lost worker leaves a second file, which is not read.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder to create.
 
     Examples
     --------

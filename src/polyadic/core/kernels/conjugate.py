@@ -22,19 +22,7 @@ def conjugate_rows(
     r"""Improve all rows of ``U`` in place towards the solutions of :func:`~polyadic.core.kernels.posterior_rows`.
 
     A step costs two products with the entries and one with the precision; each lowers :math:`u_i^\top A_i u_i - 2 b_i
-    \cdot u_i`, and ``R`` of them solve the equations.
-
-    Parameters
-    ----------
-    entries : RowEntries
-    V : ndarray of shape (m, R)
-        The other factor.
-    U : float32 or float64 ndarray of shape (n, R)
-        Rows to improve, in the precision of the sums.
-    precision : ndarray of shape (R, R)
-    steps : int
-    threads : int
-        Number of threads; the result does not depend on it.
+    \cdot u_i`, and ``R`` of them solve the equations. Sums have the precision of ``U``.
 
     References
     ----------

@@ -43,29 +43,10 @@ def cp_squared(
     .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
               \qquad z_e = z \prod_d q_{o_d + e_d}
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Indices of each entry; fast if sorted, as fibres share work.
-    values, weights : ndarray of shape (n,)
-        :math:`x_e` and :math:`w_e` (ones if None).
-    U : ndarray of shape (rows, R)
-        Factors, in single or double precision, which the computation follows.
-    offsets : sequence of int
-        :math:`o`, one per mode.
-    zero_weight, scale : float
-        :math:`z` and :math:`s`.
-    importance : ndarray of shape (rows,), optional
-        :math:`q`; ones by default.
-    threads : int
-        Number of threads.
-    spare : list, optional
-        Tables of ``U`` from earlier calls, for reuse.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (rows, R)
+    ``indices`` (n, order) are fast if sorted, as fibres share work; ``values`` :math:`x` and ``weights`` :math:`w` have
+    shape (n,), ``U`` (rows, R), ``offsets`` :math:`o` one number per mode, ``importance`` :math:`q` shape (rows,).
+    ``zero_weight`` is :math:`z` and ``scale`` :math:`s`. ``spare`` holds tables of ``U`` from earlier calls, for reuse.
+    Returns the value and a gradient of shape (rows, R).
     """
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]

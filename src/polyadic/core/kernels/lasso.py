@@ -28,27 +28,9 @@ def nonnegative_lasso(
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
 
-    No step raises the objective.
-
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float32 ndarray of shape (n, R)
-        Non-negative start; overwritten.
-    l1 : float
-        :math:`\lambda`.
-    tol : float
-        A row has converged when no coordinate moves its reconstruction by more.
-    sweeps : int
-        Maximum number of passes over the coordinates of a row.
-    threads : int
-        Number of threads; the result does not depend on it.
-
-    Returns
-    -------
-    int
-        Number of rows that have not converged.
+    No step raises the objective. Shapes (R, R), (n, R) and (n, R), float32. A row has converged when no coordinate
+    moves its reconstruction by more than ``tol``; at most ``sweeps`` passes are made. Returns the number of rows that
+    have not converged.
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -76,27 +58,10 @@ def sparse_activations(
 
     .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-    Parameters
-    ----------
-    f : ndarray of shape (K, L, m)
-        Filters of each kind of signal, with m <= n.
-    G : ndarray of shape (K, L, L, n)
-        First columns of the blocks of :math:`\mathcal F^\top \mathcal F`.
-    y : ndarray of shape (S, n)
-        Signals.
-    which : ndarray of shape (S,)
-        Kind of each signal.
-    l1 : ndarray of shape (S,)
-        :math:`\lambda` of each signal.
-    tol : float
-        A signal has converged when a pass moves no activation by more than this share of the largest.
-    sweeps : int
-        Maximum number of passes over the activations of a signal.
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (S, L, n)
+    ``f``, shape (K, L, m), are the filters of each kind of signal, ``G``, shape (K, L, L, n), the first columns of the
+    blocks of :math:`\mathcal F^\top \mathcal F`, ``y``, shape (S, n), the signals, ``which`` their kinds and ``l1``
+    their :math:`\lambda`. A signal has converged when a pass moves no activation by more than ``tol`` times the
+    largest; at most ``sweeps`` passes are made. Returns an array of shape (S, L, n).
     """
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):

@@ -30,20 +30,8 @@ def mttkrp(
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Indices of each entry; fast if sorted, as fibres share work.
-    values : ndarray of shape (n,)
-        :math:`x_e`.
-    factors : sequence of ndarray of shape (length of the mode, R)
-        :math:`U^{(d)}`, in single or double precision. Only shape and type of the factor of ``mode`` are used.
-    mode : int
-    threads : int
-
-    Returns
-    -------
-    M : ndarray of shape (length of the mode, R)
+    Shapes (n, order), (n,) and (length of the mode, R) each -> (length of ``mode``, R). Only shape and type of the
+    factor of ``mode`` are used. Fast if entries are sorted, as fibres share work.
 
     Examples
     --------

@@ -34,27 +34,9 @@ def hals(
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
 
-    Like :func:`~polyadic.core.kernels.nonnegative_lasso`, for a few passes over all coordinates.
-
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float32 ndarray of shape (n, R)
-        Non-negative start; overwritten.
-    l1 : float
-        :math:`\lambda`.
-    signed : bool
-        Whether elements may be negative.
-    passes : int
-        Passes over the coordinates of each row.
-    threads : int
-        Number of threads; the rows do not depend on it, the returned sum does in its last digits.
-
-    Returns
-    -------
-    float
-        :math:`\langle A, B \rangle` for the initial rows.
+    Like :func:`~polyadic.core.kernels.nonnegative_lasso`, for a few ``passes`` over all coordinates; elements may be
+    negative if ``signed``. Shapes (R, R), (n, R) and (n, R), float32. Returns :math:`\langle A, B \rangle` for the
+    initial rows, whose last digits depend on ``threads``.
     """
     n, rank = _writeable(A)
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -72,22 +54,8 @@ def simplex_rows(
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
 
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float64 ndarray of shape (n, R)
-        Start on the simplex; overwritten.
-    tol : float
-        A row has converged when no two gradients between which weight could move differ by more.
-    steps : int
-        Maximum number of steps for a row.
-    threads : int
-
-    Returns
-    -------
-    int
-        Number of rows that have not converged.
+    Shapes (R, R), (n, R) and (n, R). A row has converged when no two gradients between which weight could move differ
+    by more than ``tol``. Returns the number of rows that have not after ``steps``.
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -115,31 +83,10 @@ def nonnegative_rows(
               + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
 
     With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`, :math:`y = w x` and
-    :math:`\Lambda = z V^\top V` this is :math:`\tfrac12 \sum w (x - m)^2`. The equations are never formed: a pass costs
-    as much as predicting the cells.
-
-    Parameters
-    ----------
-    entries : RowEntries
-    V : float32 ndarray of shape (m, R)
-        The other factor.
-    U : float32 ndarray of shape (n, R)
-        Non-negative start; overwritten.
-    base : ndarray of shape (R, R)
-        :math:`\Lambda`, such that the objective is convex.
-    l1 : float
-        :math:`\lambda`.
-    passes : int
-        Maximum number of passes over the coordinates of a row.
-    tol : float
-        A row has converged when no coordinate moved by more than this times the largest.
-    threads : int
-        Number of threads; see :func:`hals`.
-
-    Returns
-    -------
-    float
-        Sum of the first two terms for the initial rows.
+    :math:`\Lambda = z V^\top V` (``base``) this is :math:`\tfrac12 \sum w (x - m)^2`. The equations are never formed: a
+    pass costs as much as predicting the cells. ``V`` is (m, R) and ``U`` (n, R), float32. A row has converged when no
+    coordinate moved by more than ``tol`` times the largest. Returns the sum of the first two terms for the initial
+    rows.
     """
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
@@ -167,26 +114,10 @@ def divergence_rows(
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
 
-    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`.
-
-    Parameters
-    ----------
-    entries : RowEntries
-        With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`, :math:`y = w
-        x`.
-    V, U, l1, passes, tol, threads
-        As for :func:`nonnegative_rows`; with ``passes=0`` the rows are only evaluated.
-    base : ndarray of shape (R,)
-        :math:`b`: for :math:`\beta = 1` the sum over all columns, :math:`z \sum_j v_j`.
-    beta : float
-        From 0 to 2.
-    floor : float
-        Lower bound of :math:`m`.
-
-    Returns
-    -------
-    float
-        Divergence of the initial rows, without terms of the data alone.
+    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`, and :math:`m \ge`
+    ``floor``. Arguments are those of :func:`nonnegative_rows`, but ``base``, shape (R,), is :math:`b`: for :math:`\beta
+    = 1` the sum over all columns, :math:`z \sum_j v_j`. With ``passes=0`` the rows are only evaluated. Returns the
+    divergence of the initial rows, without terms of the data alone.
 
     References
     ----------
@@ -214,21 +145,8 @@ def expected_rows(
 
     .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
 
-    Parameters
-    ----------
-    entries : RowEntries
-        Their weights ``c`` are not used.
-    V, U, threads
-        As for :func:`nonnegative_rows`.
-    floor : float
-        Lower bound of :math:`m`.
-    measured : bool
-        Whether to compute the returned value.
-
-    Returns
-    -------
-    float
-        :math:`-\sum_e y_e \log m_e` for the initial rows; 0 if not ``measured``.
+    Arguments are those of :func:`nonnegative_rows`; weights ``c`` are not used, and :math:`m \ge` ``floor``. Returns
+    :math:`-\sum_e y_e \log m_e` for the initial rows, or 0 unless ``measured``.
     """
     n, _ = _writeable(U)
     starts, columns, _, y, V = _listed(entries, V, U)

@@ -21,23 +21,9 @@ MIN_WORK = 1 << 20
 def sparse_product(
     starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
 ) -> NDArray[Any]:
-    """Multiply a CSR matrix by dense columns; results do not depend on the number of threads.
+    """Multiply a CSR matrix by dense columns, shape (m, R); results do not depend on the number of threads.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,)
-        Columns, which are rows of ``X``. Not checked, as that would take a tenth of the time.
-    values : ndarray of shape (entries,)
-        Float32 or float64.
-    X : ndarray of shape (m, R)
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (n, R)
-        In the higher precision of the two.
+    ``columns`` are not checked, as that would take a tenth of the time. The result has the higher precision of the two.
     """
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]

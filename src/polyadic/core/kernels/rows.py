@@ -46,13 +46,7 @@ class RowEntries(NamedTuple):
 
 
 class RandomRows(NamedTuple):
-    """Rows with normal distributions.
-
-    Attributes
-    ----------
-    mean : float64 ndarray of shape (n, R)
-    covariance : float64 ndarray of shape (n, R, R)
-    """
+    """Rows with normal distributions: means, shape (n, R), and covariances, shape (n, R, R), float64."""
 
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
@@ -85,11 +79,7 @@ def posterior_rows(
         Output array. If it is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the
         new values of those before it.
     threads : int
-        Number of threads; the result does not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n, R)
+        The result does not depend on it.
     """
     arrays, n, rank = _checked(entries, V)
     right = np.zeros(rank) if linear is None else linear
@@ -108,15 +98,7 @@ def variational_rows(
 ) -> None:
     r"""Set the rows of ``out`` to the normal distributions of their equations, with expected :math:`v_e v_e^\top`.
 
-    Parameters
-    ----------
-    entries : RowEntries
-    V : RandomRows
-        The other factors, stacked, with independent rows.
-    out : RandomRows
-        Output arrays; see :func:`posterior_rows`.
-    precision : ndarray of shape (R, R)
-    threads : int
+    Arguments are those of :func:`posterior_rows`; rows of ``V`` are independent.
     """
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):

@@ -35,14 +35,7 @@ def sgd_cells(
 ) -> None:
     r"""Update ``U`` and ``V`` by a gradient step for each cell, on :math:`\tfrac12 (x - m)^2` and the penalties.
 
-    Parameters
-    ----------
-    rows, columns, values : ndarray of shape (n,)
-    U, V : float64 ndarray of shape (rows, R + 1) and (columns, R + 1)
-        Factors, the bias in the last column.
-    step : float
-    ridges : ndarray of shape (R + 1,)
-        Penalty of each column, due at each cell of a row.
+    Shapes (rows, R + 1) and (columns, R + 1), the bias in the last column; ``ridges`` has one penalty per column.
     """
     _check([(rows, U), (columns, V)], len(values))
     if ridges.shape != (U.shape[1],):
@@ -65,21 +58,11 @@ def sgd_pairs(
 ) -> None:
     r"""Update ``U`` and ``V`` by a gradient step for sampled triples, on :math:`-\log \sigma(u_i \cdot (v_j - v_k))`.
 
-    Each listed cell :math:`(i, j)` is visited once, in random order, with columns :math:`k` that its row does not list.
-    Rows and columns are divided into random groups each time, and :math:`k` is from the group of :math:`j`: so threads
-    process blocks that share neither a row nor a column, with the same result for any number of threads, and any two
-    columns are equally likely to meet (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
-
-    Parameters
-    ----------
-    rows, columns : ndarray of shape (n,)
-        Listed cells in ascending order by row, then column.
-    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
-    negatives : int
-        Triples per listed cell.
-    step, ridge : float
-    rng : numpy.random.Generator
-    threads : int
+    Each listed cell :math:`(i, j)`, sorted by row and column, is visited once, in random order, with ``negatives``
+    columns :math:`k` that its row does not list. Rows and columns are divided into random groups each time, and
+    :math:`k` is from the group of :math:`j`: so threads process blocks that share neither a row nor a column, with the
+    same result for any number of threads, and any two columns are equally likely to meet (Gemulla, Nijkamp, Haas,
+    Sismanis 2011, section 3).
     """
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
@@ -108,29 +91,10 @@ def sgd_labels(
 ) -> None:
     r"""Update ``U`` and ``V`` by a gradient step for each listed cell and drawn zeros, on :math:`\log(1 + e^m) - x m`.
 
-    Cells are visited as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. The step of a row is
-    :math:`\eta / \sqrt{s}` times its gradient, where :math:`s` sums the mean squares of its gradients (Duchi, Hazan,
-    Singer 2011, with one number for a row).
-
-    Parameters
-    ----------
-    rows, columns : ndarray of shape (n,)
-        Listed cells in ascending order by row, then column.
-    labels : ndarray of shape (n,)
-        Zeros and ones.
-    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
-    sums : two float64 ndarray of shape (rows,) and (columns,)
-        :math:`s`; updated.
-    negatives : float
-        Mean number of zeros drawn for each listed cell.
-    beside : bool
-        Whether to draw them from the same row.
-    step : float
-        :math:`\eta`.
-    ridges : two float64 ndarray of shape (rows,) and (columns,)
-        Penalty at each cell.
-    rng : numpy.random.Generator
-    threads : int
+    Cells are visited as by :func:`sgd_pairs`, each with ``negatives`` unlisted ones on average, of its row if
+    ``beside``, else of any row. The step of a row is :math:`\eta / \sqrt{s}` times its gradient, where :math:`s`, in
+    ``sums``, adds the mean squares of its gradients (Duchi, Hazan, Singer 2011, with one number for a row). ``ridges``
+    are the penalties of rows and columns at each cell.
     """
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]

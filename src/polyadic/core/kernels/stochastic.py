@@ -154,22 +154,10 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which cells are missing from a list in lexicographic order.
+    """Return which cells are missing from a list in lexicographic order, shape (p, l).
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        The list.
-    starts : ndarray of shape (length of the first mode + 1,)
-        Offsets of the entries of each first index.
-    prefixes : ndarray of shape (p, order - 1)
-        All indices of a cell but the last.
-    leaves : ndarray of shape (p, l)
-        Last indices for each prefix.
-
-    Returns
-    -------
-    ndarray of shape (p, l)
+    ``starts`` are the offsets of each first index in ``indices`` (n, order); a cell has one of ``prefixes`` (p, order -
+    1) and one of its ``leaves`` (p, l).
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):

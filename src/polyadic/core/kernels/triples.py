@@ -27,18 +27,9 @@ def softmax_rows(
 ) -> float:
     r"""Replace scores by derivatives of :math:`t_i \log \sum_j w_j e^{s_{ij}} - \sum_a s_{ia}`, and return its sum.
 
-    Parameters
-    ----------
-    S : float32 ndarray of shape (n, candidates)
-        Scores; overwritten.
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``.
-    answers : ndarray of int
-        Candidates.
-    weights : ndarray of shape (candidates,), optional
-        Positive multiplicity of each candidate; 1 for answers, and by default.
-    threads : int
-        Number of threads; the derivatives do not depend on it, their sum does in its last digits.
+    ``S`` is (n, candidates), overwritten; row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``;
+    ``weights`` are positive multiplicities of candidates, 1 for answers and by default. The last digits of the sum
+    depend on ``threads``.
     """
     offsets = np.zeros(S.shape[1]) if weights is None else np.log(weights)
     return _rows(_softmax_rows, S, offsets, starts, answers, threads)

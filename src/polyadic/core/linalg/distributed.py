@@ -26,12 +26,6 @@ class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no ty
     """A sparse matrix in row blocks with similar numbers of entries, one per worker.
 
     Products do not depend on the blocks, as rows are independent. The transpose is distributed on first use.
-
-    Parameters
-    ----------
-    A : sparse array of shape (m, n)
-        Float32 or float64.
-    executor : Executor
     """
 
     def __init__(self, A: Any, executor: Executor) -> None:

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
     r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
 
-    Parameters
-    ----------
-    S : sparse array or ndarray of shape (m, n)
-        Float32 or float64.
-    L : ndarray of shape (m, k)
-    M : ndarray of shape (n, k)
+    Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
 
     Examples
     --------
@@ -57,13 +52,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
     """Return a symmetric :class:`scipy.sparse.csr_array` from pairs (i, j) that are listed once.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, 2)
-    values : ndarray of shape (n,)
-        Float32 is kept, other types become float64.
-    size : int
-        Length of both sides.
+    Shapes (n, 2), (n,) -> (size, size). Float32 values are kept, others become float64.
 
     Examples
     --------

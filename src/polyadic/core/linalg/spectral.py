@@ -31,16 +31,9 @@ MAX_EXTENSIONS = 100
 
 
 class Spectral(NamedTuple):
-    r"""A low-rank matrix :math:`U \mathrm{diag}(s) V^\top`.
+    r"""A low-rank matrix :math:`U \mathrm{diag}(s) V^\top`, with orthonormal columns.
 
-    Attributes
-    ----------
-    U : ndarray of shape (m, r)
-        Orthonormal columns.
-    s : ndarray of shape (r,)
-        Positive singular values in descending order.
-    V : ndarray of shape (n, r)
-        Orthonormal columns.
+    Shapes (m, r), (r,) and (n, r); s is positive and in descending order.
 
     Examples
     --------
@@ -107,28 +100,11 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
 
     .. math:: \arg\min_M \tfrac12 \|M - A\|_F^2 + \theta \|M\|_*
 
-    Singular vectors are found from those of a nearby matrix, such as the last iterate, by products with :math:`A`: the
-    basis is extended by residuals (block Lanczos, if none has converged) until all singular values above the threshold
-    and one below are known.
-
-    Parameters
-    ----------
-    operator : ndarray, sparse array or LinearOperator of shape (m, n)
-        :math:`A`.
-    threshold : float
-        :math:`\theta`.
-    near : Spectral
-        Starting point; :func:`zero` if none is known.
-    tol : float
-        Largest residual :math:`\|A^\top u - s v\|`, unless limited by precision. A matrix with a short side is
-        decomposed densely, as is one that needs most of its singular values.
-    seed : int
-        Seed of the random directions.
-
-    Raises
-    ------
-    InputError
-        If most singular values of a matrix of more than ``MAX_DENSE`` rows and columns are above the threshold.
+    Singular vectors are found from those of a nearby matrix ``near``, such as the last iterate, by products with
+    :math:`A`: the basis is extended by residuals (block Lanczos, if none has converged) until all singular values above
+    the threshold and one below are known, with residuals :math:`\|A^\top u - s v\|` of at most ``tol``. A matrix with a
+    short side is decomposed densely, as is one that needs most of its singular values; beyond ``MAX_DENSE`` rows and
+    columns the latter is an InputError.
 
     Examples
     --------
@@ -178,25 +154,9 @@ def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: fl
 
 
 def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0) -> tuple[Spectral, float]:
-    r"""Return the largest singular value with its vectors, and an upper bound of it.
+    r"""Return the largest singular value with its vectors, as a matrix of rank 1, and an upper bound of it.
 
-    Parameters
-    ----------
-    operator : ndarray, sparse array or LinearOperator of shape (m, n)
-        :math:`A`.
-    near : ndarray of shape (n, k), optional
-        Starting directions.
-    tol : float
-        Residual :math:`\|A^\top u - s v\|` relative to s.
-    seed : int
-        Seed of the random directions.
-
-    Returns
-    -------
-    Spectral
-        Matrix of rank 1.
-    float
-        Singular value plus the residual.
+    ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
 
     Examples
     --------

@@ -51,18 +51,11 @@ def truncated_eigh(
     operator : sparse array, ndarray or LinearOperator of shape (n, n)
         :math:`A`, symmetric (not checked). Its precision is used throughout.
     rank : int
-        Number of eigenvalues, at most ``n - 1``.
+        At most ``n - 1``.
     tol : float
         Residuals :math:`\|A v - w v\|` relative to the smallest eigenvalue in magnitude, unless limited by precision;
         eigenvalues are then accurate to less than a tenth of that. A small matrix is decomposed exactly.
     seed : int, optional
-        Seed of the start.
-
-    Returns
-    -------
-    w : ndarray of shape (rank,)
-        Eigenvalues in descending magnitude.
-    V : ndarray of shape (n, rank)
 
     Examples
     --------
@@ -211,21 +204,13 @@ def truncated_svd(
     operator : sparse array, ndarray or LinearOperator of shape (m, n)
         :math:`A`.
     rank : int
-        Number of singular values, at most ``min(m, n) - 1``.
+        At most ``min(m, n) - 1``.
     method : {"lanczos", "randomized"}
         Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, or randomized subspace iteration, which
         is faster and less accurate for small singular values. A small matrix is decomposed exactly.
     tol : float
         Tolerance of the Lanczos method for squared singular values; see :func:`~polyadic.core.linalg.truncated_eigh`.
     seed : int, optional
-        Seed of the start.
-
-    Returns
-    -------
-    U : ndarray of shape (m, rank)
-    s : ndarray of shape (rank,)
-        Singular values in descending order.
-    V : ndarray of shape (n, rank)
 
     Examples
     --------

@@ -33,14 +33,9 @@ BLOCK = 1 << 22
 
 
 class Whitening(NamedTuple):
-    r"""A linear map to ``rank`` whitened coordinates and its inverse.
+    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
 
-    Attributes
-    ----------
-    W : ndarray of shape (n, rank)
-        :math:`U \Lambda^{-1/2}`, with :math:`W^\top M_2 W = I`.
-    back : ndarray of shape (n, rank)
-        :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
+    Both have shape (n, rank).
     """
 
     W: Array
@@ -48,23 +43,11 @@ class Whitening(NamedTuple):
 
 
 def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
-    """Whiten by the largest eigenvalues of second moments.
+    """Whiten by the largest eigenvalues of second moments, a symmetric matrix (not checked).
 
-    Parameters
-    ----------
-    M2 : ndarray, sparse array or LinearOperator of shape (n, n)
-        Symmetric (not checked).
-    rank : int
-    magnitudes : bool
-        Whether to take eigenvalues of largest magnitude and ignore their sign. Directions whose eigenvalue is negative
-        through noise are meaningless, but may do as a start.
-    tol, seed
-        See :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
-
-    Raises
-    ------
-    InputError
-        If there are fewer positive eigenvalues.
+    With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
+    negative are meaningless, but may do as a start. Otherwise fewer positive eigenvalues than ``rank`` are an
+    InputError. ``tol`` and ``seed`` are those of :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
 
     Examples
     --------

@@ -43,16 +43,7 @@ FIRST_TOL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    r"""Losses of known cells over matrices of bounded trace norm.
-
-    Attributes
-    ----------
-    pattern : Pattern
-    smooth : Smooth
-        :math:`f`.
-    radius : float
-        :math:`\tau`.
-    """
+    r"""Losses ``smooth`` (:math:`f`) of known cells over matrices of trace norm at most ``radius`` (:math:`\tau`)."""
 
     pattern: Pattern
     smooth: Smooth
@@ -84,16 +75,8 @@ class Ball:
 def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
     """Minimize over a ball from zero; one iteration is one top pair with its corrective steps.
 
-    Parameters
-    ----------
-    ball : Ball
-        Losses, radius and known cells.
-
-    Yields
-    ------
-    Sweep
-        ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral` within the ball. First zero; the objective
-        never rises. Ends at the optimum.
+    Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral` within the ball. The objective never
+    rises, and the solver ends at the optimum.
     """
     pattern, smooth = ball.pattern, ball.smooth
     M = zero(*pattern.shape)

@@ -40,20 +40,8 @@ the first objective.
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:
     """Minimize from ``start``, zero by default; one iteration is one thresholding, or two if the first rose.
 
-    Parameters
-    ----------
-    problem : Problem
-        Losses, penalty and known cells.
-    start : Spectral, optional
-        Initial matrix, such as the solution for a larger penalty.
-    accelerate : bool
-        Whether to use FISTA with restarts, rather than Soft-Impute.
-
-    Yields
-    ------
-    Sweep
-        ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`. First the start; the objective never rises.
-        Ends at rounding precision.
+    Uses FISTA with restarts if ``accelerate``, else Soft-Impute. Yields ``U``, ``s`` and ``V`` of a
+    :class:`~polyadic.core.linalg.Spectral`. The objective never rises, and the solver ends at rounding precision.
     """
     M = problem.zero if start is None else start
     refuse_foreign_start(M, problem.pattern.shape)

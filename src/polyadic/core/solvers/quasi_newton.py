@@ -45,20 +45,8 @@ class Function(Protocol):
 def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
     """Minimize from ``start``; one iteration is one accepted step, nearly always one gradient evaluation.
 
-    Parameters
-    ----------
-    objective : Function
-        Value and gradient, and one penalty per factor.
-    start : list of ndarray
-        Initial factors; not changed.
-    memory : int
-        Number of pairs of steps and gradient changes that approximate the curvature; each takes two copies of the
-        factors.
-
-    Yields
-    ------
-    Sweep
-        First the start. The objective never rises. Ends where no step improves it.
+    ``memory`` pairs of steps and gradient changes approximate the curvature; each takes two copies of the factors. The
+    objective never rises, and the solver ends where no step improves it.
     """
     u = [np.array(f) for f in start]
     value, g = objective.value_and_gradient(u)

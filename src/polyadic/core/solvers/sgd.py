@@ -34,15 +34,7 @@ MAX_MEASURED = 1 << 16
 
 
 class Steps(NamedTuple):
-    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`.
-
-    Attributes
-    ----------
-    step : float
-        :math:`\eta`.
-    decay : float
-        :math:`d`.
-    """
+    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``step`` is :math:`\eta`, ``decay`` is :math:`d`."""
 
     step: float
     decay: float
@@ -61,25 +53,10 @@ def descend_cells(
     steps: Steps,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties due at each cell.
+    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties due at each cell; yield each epoch.
 
-    Parameters
-    ----------
-    cells : three ndarray of shape (n,)
-        Rows, columns and values.
-    start : two float64 ndarray, of shape (rows, rank + 1) and (columns, rank + 1)
-        Initial factors, biases in the last column; not changed.
-    ridges : ndarray of shape (rank + 1,)
-        Penalty of each column, for each cell.
-    objective : callable
-        Computes the objective of both factors after each epoch.
-    steps : Steps
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch.
+    ``cells`` are rows, columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty
+    of each column for each cell, and ``objective`` computes the objective of both factors.
     """
     U, V = (np.array(F, float) for F in start)
     epoch = 0
@@ -104,28 +81,10 @@ def descend_pairs(
 ) -> Iterator[Sweep]:
     r"""Minimize :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
 
-    The penalty of a triple is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`.
-
-    Parameters
-    ----------
-    listed : three ndarray
-        Rows and columns of cells in ascending order, and the offset of each row.
-    start : two ndarray, of shape (rows, rank) and (columns, rank)
-        Initial factors; not changed.
-    negatives : int
-        Unlisted cells of the same row drawn for each listed one in an epoch.
-    ridge : float
-        :math:`\lambda`.
-    steps : Steps
-    rng : numpy.random.Generator
-    threads : int
-        Number of threads; the result does not depend on it.
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch, in single precision. The objective is estimated from one unlisted
-        cell for each of at most :data:`MAX_MEASURED` listed ones, drawn once.
+    The penalty of a triple is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and
+    columns of cells in ascending order, and the offset of each row; ``negatives`` unlisted cells of the same row are
+    drawn for each in an epoch. Yields the start and each epoch, in single precision, with an objective estimated from
+    one unlisted cell for each of at most :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
@@ -155,33 +114,10 @@ def descend_labels(
     r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and others drawn as zeros.
 
     The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
-    row in an epoch.
-
-    Parameters
-    ----------
-    listed : three ndarray
-        As for :func:`descend_pairs`.
-    labels : ndarray of shape (n,)
-        Zeros and ones.
-    start : two ndarray, of shape (rows, rank) and (columns, rank)
-        Initial factors; not changed.
-    negatives : float
-        Unlisted cells drawn for each listed one in an epoch.
-    beside : bool
-        Whether to draw them from the same row, instead of any.
-    ridge : float
-        :math:`\lambda`.
-    rng : numpy.random.Generator
-    threads : int
-        Number of threads; the result does not depend on it.
-    step : float
-        Initial learning rate of Adagrad.
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch, in single precision. The objective is estimated from at most
-        :data:`MAX_MEASURED` listed cells and zeros drawn once.
+    row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unlisted
+    cells are drawn for each listed one, from its row if ``beside``, with Adagrad steps of initial rate ``step``. Yields
+    the start and each epoch, in single precision, with an objective estimated from at most :data:`MAX_MEASURED` listed
+    cells and zeros. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)

@@ -43,17 +43,7 @@ class Smooth(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CellLosses:
-    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-        Observed values.
-    loss : Convex
-    weights : ndarray of shape (n,), optional
-        Positive weights; 1 by default.
-    offsets : ndarray of shape (n,), optional
-        Offsets :math:`b` of the predictions; 0 by default.
+    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`; weights are 1 and offsets 0 by default.
 
     Examples
     --------
@@ -91,13 +81,7 @@ class CellLosses:
 
 @dataclass(frozen=True, eq=False)
 class SeparableSum:
-    """Sum of functions of disjoint sets of cells.
-
-    Attributes
-    ----------
-    parts : sequence of (ndarray of int, Smooth)
-        Cells of each function; together each cell once.
-    """
+    """Sum of functions of disjoint sets of cells, which together have each cell once."""
 
     parts: Sequence[tuple[NDArray[np.int64], Smooth]]
 
@@ -129,20 +113,9 @@ class WithOffsets:
     .. math:: g(m) = \min_b \sum_e w \ell(x_e, m_e + b_{g(e)}) + \tfrac\gamma2 \|b\|^2
 
     The minimand is jointly convex in m and b, so g is convex with at most the curvature of the losses, and its gradient
-    is theirs at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-    groups : ndarray of int of shape (n,)
-        Group :math:`g(e)` of each cell, from 0.
-    loss : Convex
-    weight : float
-        Weight :math:`w` of every cell.
-    ridge : float
-        :math:`\gamma > 0`, which keeps the log-odds of events that never occur finite.
-    number : int
-        Number of groups; some may be empty.
+    is theirs at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`. The
+    ``ridge`` :math:`\gamma > 0` keeps the log-odds of events that never occur finite; ``number`` is the number of
+    groups, some of which may be empty.
 
     Examples
     --------

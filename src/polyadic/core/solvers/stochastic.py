@@ -54,14 +54,9 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of the parts of an objective; an epoch has each entry once.
+    """Random batches of about ``batch`` entries of the parts of an objective, which may be memory maps.
 
-    Parameters
-    ----------
-    parts : list of Part
-        Their arrays may be memory maps; only slices are read.
-    batch : int
-        Entries of a step, over all parts.
+    An epoch has each entry once.
     """
 
     def __init__(self, parts: list[Part], batch: int) -> None:
@@ -103,27 +98,19 @@ class Batches:
 
 
 class Zeros:
-    r"""Sampler of unlisted cells of a term, each of value zero.
+    r"""Sampler of unlisted cells of a term, each of value zero and weight :math:`w`.
 
     Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
-    Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, with weight :math:`w`, they add to the objective
-    in expectation
+    Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
 
     .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unlisted}} \ell(0, m_c), \qquad C \text{ cells.}
 
-    Drawn beside listed entries, a cell shares all indices but the last with one of them, which makes a harder negative;
-    a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
+    Drawn ``beside`` listed entries, a cell shares all indices but the last with one of them, which makes a harder
+    negative; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
 
     .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unlisted}} \ell(0, m_c).
 
-    Parameters
-    ----------
-    term : Term
-        Term with entries in lexicographic order, as symmetric ones always are.
-    weight : float
-        :math:`w`.
-    beside : bool
-        Whether zeros are drawn beside listed entries.
+    The entries must be in lexicographic order.
     """
 
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
@@ -229,12 +216,13 @@ def stochastic(
     """Minimize from ``start`` by random batches; one iteration is one epoch, which sees each listed entry once.
 
     An epoch that raises the objective is undone and repeated with a smaller learning rate, so the objective never
-    rises.
+    rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
+    fixed sample of zeros if zeros are drawn.
 
     Parameters
     ----------
     objective : Objective
-        Objective whose terms have CP forms and any loss; its factors have one rank.
+        Its terms must have CP forms, and its factors one rank.
     start : list of ndarray
         Initial factors; not changed.
     rule : Adam or Adagrad
@@ -242,21 +230,12 @@ def stochastic(
     batch : int, optional
         Batch size over all terms; by default a 256th of all listed entries, from 256 to 65,536. (Best or within noise
         of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300.)
-    zeros : float
-        Zeros drawn per listed entry; 0 where unlisted cells are ignored or ``zero_weight`` counts them exactly. See
-        :class:`~polyadic.core.solvers.stochastic.Zeros` for their contribution to the objective.
-    zeros_weight : float
-        Weight of a drawn zero.
+    zeros, zeros_weight : float
+        Zeros drawn per listed entry, and the weight of each; see :class:`~polyadic.core.solvers.stochastic.Zeros`.
     zeros_beside : bool
         Whether to draw zeros among the cells that share all indices but the last with a listed entry, instead of all.
     seed : int or numpy.random.Generator, optional
         Seed of batches and zeros.
-
-    Yields
-    ------
-    Sweep
-        First the start. The objective is that of all entries, with the loss of a fixed sample of zeros if they are
-        drawn. Ends when failed epochs have reduced the learning rate to a thousandth.
 
     Examples
     --------

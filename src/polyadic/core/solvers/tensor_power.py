@@ -35,15 +35,7 @@ MAX_REFINEMENTS = 5
 
 
 class Components(NamedTuple):
-    """Components of a tensor.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (rank,)
-        Non-negative weights in descending order.
-    vectors : ndarray of shape (k, rank)
-        Columns of unit length.
-    """
+    """Non-negative ``weights`` in descending order, shape (rank,), and unit columns ``vectors``, shape (k, rank)."""
 
     weights: Array
     vectors: Array
@@ -63,25 +55,11 @@ def tensor_power(
     tol: float = 1e-10,
     seed: int = 0,
 ) -> Components:
-    """Find components one after another.
+    """Find the components of a symmetric tensor (not checked), one after another.
 
-    Parameters
-    ----------
-    T : ndarray of shape (k, k, k), or callable
-        Symmetric tensor (not checked), or a function that returns :math:`T(I, v, v)` for each column :math:`v` of an
-        array of shape (k, n).
-    rank : int
-        Number of components, at most k.
-    size : int, optional
-        k, if T is a function.
-    starts : int
-        Number of random starts for each component.
-    max_iter : int
-        Maximum number of steps from each start.
-    tol : float
-        Change of a direction at which it has converged.
-    seed : int
-        Seed of the starts.
+    ``T`` has shape (k, k, k), or is a function that returns :math:`T(I, v, v)` for each column :math:`v` of an array of
+    shape (k, n), with ``size`` for k. Each component is sought from ``starts`` random directions by at most
+    ``max_iter`` steps, until a direction changes by less than ``tol``.
 
     Examples
     --------

@@ -109,16 +109,7 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Losses of known cells and a trace norm.
-
-    Attributes
-    ----------
-    pattern : Pattern
-    smooth : Smooth
-        :math:`f`.
-    penalty : float
-        :math:`\lambda`.
-    """
+    r"""Losses ``smooth`` (:math:`f`) of known cells plus ``penalty`` (:math:`\lambda`) times the trace norm."""
 
     pattern: Pattern
     smooth: Smooth
@@ -162,15 +153,8 @@ class Problem:
 class Certified:
     """Iterator over a solver that stops at a small duality gap, for :func:`~polyadic.core.solvers.run.run`.
 
-    A gap costs less than an iteration; it is computed for the first ten, then after every tenth more.
-
-    Parameters
-    ----------
-    sweeps : iterator of Sweep
-        Factors are those of a :class:`~polyadic.core.linalg.Spectral`.
-    problem : Problem
-    tol : float
-        Gap at which to stop, relative to the objective; 0 goes on until ``max_iter``.
+    A gap costs less than an iteration; it is computed for the first ten, then after every tenth more. The solver stops
+    when it is ``tol`` times the objective; 0 goes on until ``max_iter``.
 
     Attributes
     ----------
@@ -208,16 +192,7 @@ class Certified:
 
 
 class Answer(NamedTuple):
-    """Result of a solver with its duality gap.
-
-    Attributes
-    ----------
-    M : Spectral
-    gap : float
-    gaps : dict of int to float
-        Gaps by iteration, where computed.
-    result : Result
-    """
+    """Result of a solver, its duality gap, and earlier gaps by iteration."""
 
     M: Spectral
     gap: float
@@ -233,15 +208,7 @@ def solve(
     tol: float,
     callback: Callable[[Result], None] | None = None,
 ) -> Answer:
-    """Run a solver until the relative duality gap is ``tol``; warn if it is not reached.
-
-    Parameters
-    ----------
-    problem : Problem or Ball
-    sweeps : iterator of Sweep
-    max_iter, tol, callback
-        See :func:`~polyadic.core.solvers.run.run`; ``tol`` is that of :class:`Certified`.
-    """
+    """Run a solver until the relative duality gap is ``tol``; warn if it is not reached."""
     certified = Certified(sweeps, problem, tol=tol)
     result = run(certified, max_iter=max_iter, callback=callback)
     M = Spectral(*result.factors)
