@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, Self, Typ
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import made_folder, plain
-from polyadic.core.progress import untold
+from polyadic.core.progress import no_steps
 from polyadic.core.settings import Within, check_setting, resolved
 from polyadic.core.stage_cache import Facts, StageCache, write_json, write_text
 
@@ -225,7 +225,7 @@ def run_suite(
     parts: Sequence[str] = (),
     root: Path | None = None,
     force: bool = False,
-    steps: Steps = untold,
+    steps: Steps = no_steps,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Facts:
     """Do the stages that are not there yet, and report.

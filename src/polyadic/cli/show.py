@@ -20,7 +20,7 @@ from polyadic.cli.faults import BAD_INPUT, Verb, say
 from polyadic.cli.options import MemoryOfAll, Scheduler, Workers
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import plain
-from polyadic.core.resources import MIN_MEMORY, memory_below
+from polyadic.core.resources import MIN_MEMORY, memory_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
-        with memory_below(memory, enforced=not plans or memory is None or memory >= MIN_MEMORY):
+        with memory_limit(memory, enforced=not plans or memory is None or memory >= MIN_MEMORY):
             verb(*arguments, **options, **({"memory": memory} if plans else {}))
 
     return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})

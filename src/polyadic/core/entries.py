@@ -13,7 +13,7 @@ import numpy as np
 
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.files import checked_meanwhile, read_meta, whole_folder, write_meta
+from polyadic.core.files import checked_in_background, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
@@ -373,7 +373,7 @@ class Entries:
             If the folder is of another kind or version, or is damaged.
         """
         meta = read_meta(path, "entries", VERSION)
-        with checked_meanwhile(Path(path)):
+        with checked_in_background(Path(path)):
             return cls.read_from(Path(path), meta)
 
     @classmethod

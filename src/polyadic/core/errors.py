@@ -41,12 +41,12 @@ class SeenFactsWarning(UserWarning):
     """Some facts to predict were part of the training data."""
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     r"""Return the message of another package's exception on one line, shortened.
 
     Examples
     --------
-    >>> said(ValueError("no table\nsee below"))
+    >>> error_text(ValueError("no table\nsee below"))
     'no table see below'
     """
     return " ".join(str(error).split())[:MAX_LENGTH] or type(error).__name__

@@ -137,7 +137,7 @@ def made_folder(folder: Path) -> Iterator[None]:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder")
-    with claimed(folder):
+    with locked(folder):
         new = not folder.exists()
         folder.mkdir(exist_ok=True)
         try:
@@ -149,7 +149,7 @@ def made_folder(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def claimed(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Lock an output path for this process; raise InputError if another process on this machine has locked it.
 
     The lock is an empty temporary file beside the path, so that locks of dead processes are ignored.
@@ -463,7 +463,7 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
 
 
 @contextlib.contextmanager
-def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
+def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
     """Check the files of a folder (:func:`check_whole`) in parallel to the ``with`` block."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -474,7 +474,7 @@ def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[No
 
 
 @contextlib.contextmanager
-def damage_told(folder: Path) -> Iterator[None]:
+def damage_as_input_error(folder: Path) -> Iterator[None]:
     """Convert exceptions raised while a folder is read into an InputError."""
     from safetensors import SafetensorError
 

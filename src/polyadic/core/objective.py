@@ -200,7 +200,7 @@ class Objective:
         gradient : list of ndarray
             One array per factor.
         """
-        seen = seen_by(self.terms, factors)
+        seen = slot_factors(self.terms, factors)
         if self._held is None:
             self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
         done = 0
@@ -235,7 +235,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
     return (slot,) if isinstance(slot, int) else slot
 
 
-def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
     """Return the factor matrix of each slot.
 
     Raises InputError unless factors are matrices of one rank with a row per index: kernels do not check bounds.
@@ -286,7 +286,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
     Fit(listed=0.5, all_cells=0.29...)
     """
     threads = resources.cores() if threads is None else threads
-    seen = seen_by([term], factors)
+    seen = slot_factors([term], factors)
     size = product = error = 0.0
     for part in parts_of(replace(term, weight=1.0)):
         U, offsets = stacked(seen, part.slots)

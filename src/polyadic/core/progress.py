@@ -27,7 +27,7 @@ class Steps(Protocol):
 
 
 @contextlib.contextmanager
-def untold(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
+def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
     """Time nothing: the :class:`Steps` that reports nothing."""
     yield {}
 

@@ -38,7 +38,7 @@ _BOUND: ContextVar[int | None] = ContextVar("memory", default=None)
 
 def free_memory() -> int | None:
     """Return the bytes available without swapping, within container and configured limits; None if unknown."""
-    bound, held = _BOUND.get(), held_memory()
+    bound, held = _BOUND.get(), current_memory()
     left = [] if bound is None or held is None else [max(bound - (held << 20), 0)]
     free = [_installed("MemAvailable")] if _installed("MemAvailable") else []
     return min([*free, *left, *(left for _, left in _groups())], default=None)
@@ -51,7 +51,7 @@ MIN_MEMORY = 256 << 20
 
 
 @contextlib.contextmanager
-def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
+def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
     """Limit the memory of this process in the ``with`` block, by default to what is free.
 
     Exceeding it raises MemoryError. Linux enforces the limit on all writable memory; elsewhere, and unless
@@ -141,7 +141,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
 
 @contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
+def deferred_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the end of the ``with`` block; processes started within it ignore Ctrl-C.
 
     Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
@@ -151,7 +151,7 @@ def interrupts_held() -> Iterator[None]:
     --------
     >>> import signal
     >>> try:
-    ...     with interrupts_held():
+    ...     with deferred_interrupts():
     ...         signal.raise_signal(signal.SIGINT)
     ...         print("held")
     ... except KeyboardInterrupt:
@@ -182,14 +182,14 @@ def interrupts_held() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_told() -> Iterator[None]:
+def reraised_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed in it, even if a fit handled it.
 
     Examples
     --------
     >>> import signal
     >>> try:
-    ...     with interrupts_told():
+    ...     with reraised_interrupts():
     ...         with contextlib.suppress(KeyboardInterrupt):
     ...             signal.raise_signal(signal.SIGINT)
     ... except KeyboardInterrupt:
@@ -222,7 +222,7 @@ def interrupts_told() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def held_memory() -> int | None:
+def current_memory() -> int | None:
     """Return the current memory of this process in MiB, or None if unknown."""
     return _status("VmRSS")
 

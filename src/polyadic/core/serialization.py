@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from polyadic.core.errors import InputError
-from polyadic.core.files import META, check_whole, damage_told, read_meta, whole_folder, write_meta
+from polyadic.core.files import META, check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _model(folder: Path) -> Model:
 
     meta = read_meta(folder, KIND, VERSION)
     check_whole(folder)
-    with damage_told(folder):
+    with damage_as_input_error(folder):
         if not {STATE, ARRAYS, META} <= meta["digests"].keys():
             raise ValueError("meta.json lists no digests")
         reader = Reader(dict(unpacked((folder / ARRAYS).read_bytes())))

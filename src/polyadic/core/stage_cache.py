@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import plain, whole_file
-from polyadic.core.resources import interrupts_told
+from polyadic.core.resources import reraised_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ class StageCache:
         wanted = plain(made_of)
         kept = read_label(label)
         kept = kept if kept and kept["facts"] is not None else None
-        if kept and (other := differing(kept["made_of"], wanted)):
+        if kept and (other := differences(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
                     f"{self.folder / name} was made with {other}; choose another folder, or replace it (--force,"
@@ -75,7 +75,7 @@ class StageCache:
             write_json(label, {"made_of": wanted, "facts": None})  # a label never describes an older target
             start = time.perf_counter()
             try:
-                with interrupts_told():  # an interrupted fit is not a result
+                with reraised_interrupts():  # an interrupted fit is not a result
                     facts = plain(make())
             except BaseException:
                 if target is None or not target.exists():
@@ -125,7 +125,7 @@ def digest(content: str | bytes) -> str:
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()[:32]
 
 
-def differing(kept: Facts, wanted: Facts) -> str:
+def differences(kept: Facts, wanted: Facts) -> str:
     """Describe the settings that differ from those of a stored stage."""
     keys = [key for key in {**wanted, **kept} if kept.get(key) != wanted.get(key)]
     return ", ".join(

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -219,7 +219,7 @@ def _located(url: str) -> tuple[Any, str]:
         with _told(url):
             store, name = url_to_fs(url, **settings)
     except ImportError as error:
-        raise InputError(f"cannot read {url}: {said(error)}") from None
+        raise InputError(f"cannot read {url}: {error_text(error)}") from None
     return store, name
 
 
@@ -231,9 +231,9 @@ def _told(url: str) -> Iterator[None]:
     except ImportError:
         raise
     except FileNotFoundError as error:
-        cause = f" ({said(error.__cause__)})" if error.__cause__ else ""
+        cause = f" ({error_text(error.__cause__)})" if error.__cause__ else ""
         raise InputError(f"no file {url}{cause}") from None
     except TimeoutError:
         raise InputError(f"cannot read {url}: the server does not respond; try again later") from None
     except Exception as error:
-        raise InputError(f"cannot read {url}: {said(error)}") from error
+        raise InputError(f"cannot read {url}: {error_text(error)}") from error

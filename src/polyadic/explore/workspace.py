@@ -20,7 +20,7 @@ from polyadic.completion.recommending import best_columns
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import made_folder, read_meta, write_meta
-from polyadic.core.progress import untold
+from polyadic.core.progress import no_steps
 from polyadic.core.serialization import load
 from polyadic.core.stage_cache import StageCache
 from polyadic.embedding import Embedding
@@ -79,7 +79,7 @@ class Shelf:
         source: Any,
         path: str | os.PathLike[str],
         *,
-        steps: Steps = untold,
+        steps: Steps = no_steps,
         overwrite: bool = False,
         **settings: Any,
     ) -> Shelf:

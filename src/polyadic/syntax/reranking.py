@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.files import check_whole, damage_told, read_arrays, read_meta, whole_folder, write_meta
+from polyadic.core.files import check_whole, damage_as_input_error, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
 from polyadic.syntax.rerank_features import SCORE, Feature
@@ -203,7 +203,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
     check_whole(folder)
-    with damage_told(folder):
+    with damage_as_input_error(folder):
         arrays = read_arrays(folder)
         text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
         names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]

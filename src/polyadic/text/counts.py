@@ -32,7 +32,7 @@ from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.executor import MAX_WAITING, Shared, get_executor
 from polyadic.core.executor.spill import Spilled, SpillFile
-from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.text import kernels
 from polyadic.text.vocabulary import Vocabulary
@@ -121,7 +121,7 @@ class Counts:
             If it is of another kind or version, damaged, or its parts do not fit.
         """
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
-        with checked_meanwhile(folder):
+        with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unlisted == "zero" and whole):

@@ -19,7 +19,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import made_folder, plain
-from polyadic.core.progress import sweeps, untold
+from polyadic.core.progress import no_steps, sweeps
 from polyadic.core.serialization import load
 from polyadic.core.settings import check_settings
 from polyadic.core.stage_cache import StageCache
@@ -97,7 +97,7 @@ def train(
     opened = _opened(source)
     plan = Plan.of(opened, settings, keep=keep)
     model = plan.model()
-    tell = steps or untold
+    tell = steps or no_steps
     with _store(keep, overwrite=overwrite, steps=tell) as store:
         data, vocabulary, digest = _data(opened, plan, Making(store, tell))
     if plan.start is not None:
@@ -319,7 +319,7 @@ def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
     return made
 
 
-def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts:
+def counted(corpus: Corpus, *, steps: Steps = no_steps, **settings: Any) -> Counts:
     """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")

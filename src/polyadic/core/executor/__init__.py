@@ -24,7 +24,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import in_turns
-from polyadic.core.resources import interrupts_held
+from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -252,7 +252,7 @@ class ProcessExecutor(ThreadExecutor):
         try:
             waiting: deque[Any] = deque()
             for item in items:
-                with interrupts_held():
+                with deferred_interrupts():
                     waiting.append(pool.submit(work, *given, item))
                 if len(waiting) > MAX_WAITING * self.threads:
                     yield waiting.popleft().result()

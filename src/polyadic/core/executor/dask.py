@@ -23,7 +23,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
-from polyadic.core.resources import interrupts_held
+from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
         client = where
         if workers is not None:
             stack.enter_context(dask.config.set(LOCAL_SETTINGS))
-            with interrupts_held():
+            with deferred_interrupts():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers,

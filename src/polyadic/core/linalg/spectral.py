@@ -89,13 +89,13 @@ def distance(A: Spectral, B: Spectral) -> float:
     return float(np.linalg.norm(left @ right.T))
 
 
-def combined(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
+def plus_low_rank(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
     """Return a sparse or dense matrix plus multiples of low-rank matrices, as an operator."""
     L = [a * M.U * M.s for a, M in parts]
     return SparsePlusLowRank(S, np.hstack(L), np.hstack([M.V for _, M in parts]))
 
 
-def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
     r"""Soft-threshold the singular values of a matrix.
 
     .. math:: \arg\min_M \tfrac12 \|M - A\|_F^2 + \theta \|M\|_*
@@ -108,7 +108,7 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
 
     Examples
     --------
-    >>> shrunk(np.diag([3.0, 1.0, 2.0]), 1.5, near=zero(3, 3), tol=1e-9).toarray().round(6).tolist()
+    >>> soft_threshold(np.diag([3.0, 1.0, 2.0]), 1.5, near=zero(3, 3), tol=1e-9).toarray().round(6).tolist()
     [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.5]]
 
     References
@@ -117,7 +117,7 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     """
     check_number("threshold", threshold)
     if operator.shape[0] < operator.shape[1]:  # the basis has the smaller side
-        return shrunk(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
+        return soft_threshold(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
     n = operator.shape[1]
     pairs = None if n <= DENSE_SIZE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
     if pairs is None:
@@ -130,14 +130,14 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     return Spectral(U[:, kept], s[kept] - threshold, np.ascontiguousarray(Vt[kept].T))
 
 
-def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
     """Soft-threshold the eigenvalues of a symmetric matrix (not checked); columns of U are plus or minus those of V.
 
-    Parameters are those of :func:`shrunk`.
+    Parameters are those of :func:`soft_threshold`.
 
     Examples
     --------
-    >>> M = shrunk_symmetric(np.diag([3.0, 1.0, -2.0]), 1.5, near=zero(3, 3), tol=1e-9)
+    >>> M = soft_threshold_symmetric(np.diag([3.0, 1.0, -2.0]), 1.5, near=zero(3, 3), tol=1e-9)
     >>> M.toarray().round(6).tolist()
     [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -0.5]]
     """
@@ -153,14 +153,16 @@ def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: fl
     return Spectral(V * np.sign(w), np.abs(w) - threshold, V)
 
 
-def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0) -> tuple[Spectral, float]:
+def top_singular_pair(
+    operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0
+) -> tuple[Spectral, float]:
     r"""Return the largest singular value with its vectors, as a matrix of rank 1, and an upper bound of it.
 
     ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
 
     Examples
     --------
-    >>> pair, bound = top_pair(np.diag([3.0, 1.0, 2.0]))
+    >>> pair, bound = top_singular_pair(np.diag([3.0, 1.0, 2.0]))
     >>> pair.s.round(6).tolist(), pair.V.round(6).tolist()
     ([3.0], [[1.0], [0.0], [0.0]])
     """

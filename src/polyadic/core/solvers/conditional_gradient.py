@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.errors import check_number
-from polyadic.core.linalg.spectral import Spectral, top_pair, zero
+from polyadic.core.linalg.spectral import Spectral, top_singular_pair, zero
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Ball:
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
         """Return a lower bound of the losses in the ball, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        _, norm = top_pair(self.pattern.spread(y), near=M.V, tol=tol)
+        _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y) - self.radius * norm
 
     def multiplier(self, M: Spectral) -> float:
         """Return the trace-norm penalty for which M, if optimal in the ball, is also the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        return float(top_pair(self.pattern.spread(y), near=M.V)[0].s[0])
+        return float(top_singular_pair(self.pattern.spread(y), near=M.V)[0].s[0])
 
     def largest_penalty(self) -> float:
         """Return the multiplier of the zero matrix."""
@@ -85,7 +85,7 @@ def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
     yield Sweep([*M], value)
     while True:
         y = smooth.gradient(m)
-        pair, _ = top_pair(pattern.spread(y), near=near, tol=FIRST_TOL / (sweeps + 1))
+        pair, _ = top_singular_pair(pattern.spread(y), near=near, tol=FIRST_TOL / (sweeps + 1))
         vertex = Spectral(-pair.U, np.array([ball.radius]), pair.V)
         towards = pattern.at(vertex) - m
         if float(y @ towards) >= 0:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.core.linalg.spectral import distance
 from polyadic.core.solvers.run import Sweep
-from polyadic.core.solvers.trace_norm import refuse_foreign_start
+from polyadic.core.solvers.trace_norm import check_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accele
     :class:`~polyadic.core.linalg.Spectral`. The objective never rises, and the solver ends at rounding precision.
     """
     M = problem.zero if start is None else start
-    refuse_foreign_start(M, problem.pattern.shape)
+    check_start(M, problem.pattern.shape)
     m = problem.pattern.at(M)
     value = problem.objective(M, m)
     yield Sweep([*M], value)

@@ -24,7 +24,7 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.objective import _all_zero, _losses, parts_of, seen_by, stacked_importance
+from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
 from polyadic.core.penalties import L1, L2, NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adam, Rule
@@ -264,7 +264,7 @@ def stochastic(
         raise InputError("there are no entries")
     if any(term.side_by_side for term in objective.terms):
         raise InputError("stochastic descent supports one factor per slot; use quasi_newton for several side by side")
-    seen_by(objective.terms, start)  # validates the shapes
+    slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
     zeros_of = (
         {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}

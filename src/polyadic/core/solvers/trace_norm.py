@@ -26,7 +26,14 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
-from polyadic.core.linalg.spectral import Spectral, combined, shrunk, shrunk_symmetric, top_pair, zero
+from polyadic.core.linalg.spectral import (
+    Spectral,
+    plus_low_rank,
+    soft_threshold,
+    soft_threshold_symmetric,
+    top_singular_pair,
+    zero,
+)
 from polyadic.core.solvers.run import NotConvergedWarning, run
 
 if TYPE_CHECKING:
@@ -134,20 +141,20 @@ class Problem:
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
         """Take a gradient step along ``y`` from a combination of matrices, and soft-threshold the singular values."""
-        operator = combined(self.pattern.spread(-self.step * y), parts)
-        shrink = shrunk_symmetric if self.pattern.symmetric else shrunk
+        operator = plus_low_rank(self.pattern.spread(-self.step * y), parts)
+        shrink = soft_threshold_symmetric if self.pattern.symmetric else soft_threshold
         return shrink(operator, self.step * self.penalty, near=near, tol=tol)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
         """Return a lower bound of the optimum, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        _, norm = top_pair(self.pattern.spread(y), near=M.V, tol=tol)
+        _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y * min(1.0, self.penalty / norm) if norm else y)
 
     def largest_penalty(self) -> float:
         r"""Return :math:`\|P^\top \nabla f(0)\|_2`, the smallest penalty for which the solution is zero."""
         y = self.smooth.gradient(np.zeros(len(self.pattern.rows)))
-        return float(top_pair(self.pattern.spread(y), tol=1e-6)[0].s[0])
+        return float(top_singular_pair(self.pattern.spread(y), tol=1e-6)[0].s[0])
 
 
 class Certified:
@@ -225,7 +232,7 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
         warnings.warn(f"{message}; raise max_iter or tol", NotConvergedWarning, stacklevel=4)
 
 
-def refuse_foreign_start(start: Spectral, shape: tuple[int, int]) -> None:
+def check_start(start: Spectral, shape: tuple[int, int]) -> None:
     """Raise InputError if the start does not have the shape of the problem."""
     if (len(start.U), len(start.V)) != shape:
         raise InputError(f"the start must be of shape {shape}; got {(len(start.U), len(start.V))}")
