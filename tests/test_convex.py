@@ -137,7 +137,7 @@ def test_a_long_side_is_never_squared(monkeypatch):
 
 def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
     """Beyond the largest size that is decomposed whole a sentence says so, instead of passes without end."""
-    monkeypatch.setattr(spectral, "LARGEST", 210)
+    monkeypatch.setattr(spectral, "MAX_DENSE", 210)
     A = np.random.default_rng(0).standard_normal((250, 240))
     assert soft_threshold(A, 0.9 * np.linalg.norm(A, 2), near=spectral.zero(250, 240), tol=1e-6).rank > 0
     with pytest.raises(InputError, match="most singular values"):

@@ -146,7 +146,7 @@ def test_bits_of_many_parts(monkeypatch):
     """Threads change nothing, and one part gives the same up to rounding."""
     U = [np.random.default_rng(0).standard_normal((50, 4)).astype(np.float32)]
     whole, whole_gradient = an_objective(1).value_and_gradient(U)
-    monkeypatch.setattr(objectives, "PIECE", 300)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 300)
     results = [an_objective(threads).value_and_gradient(U) for threads in (1, 2, 3)]
     for value, gradient in results[1:]:
         assert value == results[0][0]
@@ -157,7 +157,7 @@ def test_bits_of_many_parts(monkeypatch):
 
 def test_no_more_parts_than_can_be_added(monkeypatch):
     """And what is done is told part by part."""
-    monkeypatch.setattr(objectives, "PIECE", 1)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 1)
     shares = []
     f = Objective([Term(some_entries(), CP(), Squared(), (0, 0, 0))], [L2()], threads=2, within=shares.append)
     f.value([np.ones((50, 2))])
@@ -210,7 +210,7 @@ def test_the_same_bits_on_a_cluster(team, monkeypatch):
 
     monkeypatch.setattr(encoder, "CHUNK", 1 << 14)
     monkeypatch.setattr(counts, "PART", 2e4)
-    monkeypatch.setattr(objectives, "PIECE", 500)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 500)
 
     def everything():
         corpus = Corpus.build(TEXT, min_count=1, language="en", jobs=1)
