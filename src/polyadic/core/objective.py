@@ -205,14 +205,14 @@ class Objective:
             self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
         done = 0
 
-        def told() -> None:
+        def advance() -> None:
             nonlocal done
             done += 1
             if self._within is not None:
                 self._within(done / len(self._pieces))
 
         work = Evaluation(compiled=self._compiled)
-        value, listed = self._executor.reduce(work, self._held, list(factors), callback=told)
+        value, listed = self._executor.reduce(work, self._held, list(factors), callback=advance)
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for gradient, part in zip(gradients, listed, strict=True):
             if part is not None:

@@ -212,8 +212,8 @@ class Writer:
         return {"object": self.name(kind), "parts": self.mapping(parts)}
 
     def _array(self, array: NDArray[Any]) -> Any:
-        lies = (array.ctypes.data, array.strides) if array.size else None  # empty arrays have no address
-        place = lies, array.shape, array.dtype  # the same for views of one array
+        address = (array.ctypes.data, array.strides) if array.size else None  # empty arrays have no address
+        place = address, array.shape, array.dtype  # the same for views of one array
         if place in self._known:
             return self._known[place][1]
         if array.dtype.kind in "OUS":

@@ -82,8 +82,8 @@ class StageCache:
                     label.unlink(missing_ok=True)
                 raise
             facts["stage_seconds"] = round(time.perf_counter() - start, 3)
-            told = {key: value for key, value in facts.items() if isinstance(value, int | str) and key != "seconds"}
-            shown.update(told)
+            reported = {key: value for key, value in facts.items() if isinstance(value, int | str) and key != "seconds"}
+            shown.update(reported)
             write_json(label, {"made_of": wanted, "facts": facts})
         return dict(facts)
 
