@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, Self, Typ
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import made_folder, plain
-from polyadic.core.progress import untold
+from polyadic.core.progress import no_steps
 from polyadic.core.settings import Within, check_setting, resolved
-from polyadic.core.stage_cache import Facts, Store, write_json, write_text
+from polyadic.core.stage_cache import Facts, StageCache, write_json, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,7 +225,7 @@ def run_suite(
     parts: Sequence[str] = (),
     root: Path | None = None,
     force: bool = False,
-    steps: Steps = untold,
+    steps: Steps = no_steps,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Facts:
     """Do the stages that are not there yet, and report.
@@ -261,7 +261,7 @@ def run_suite(
         If Ctrl-C was heard; finished stages are kept.
     """
     chosen, settings = suite.chosen(parts), settings or suite.settings()
-    run, store = Run(settings, out, root, tell), Store(out, steps=steps, force=force)
+    run, store = Run(settings, out, root, tell), StageCache(out, steps=steps, force=force)
     with made_folder(out):
         results = {part: done(store, part, stages(run)) for part, stages in suite.stages.items() if part in chosen}
     results = suite.summary(results)
@@ -279,7 +279,7 @@ def run_suite(
     return facts
 
 
-def done(store: Store, part: str, stages: Stages) -> Any:
+def done(store: StageCache, part: str, stages: Stages) -> Any:
     """Do the stages of a part, and give its facts."""
     facts: Facts = {}
     try:

@@ -25,7 +25,7 @@ from experiments.bailey2017.tables import MEASURES
 from experiments.experiment import run_suite
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.core.files import plain
-from polyadic.core.stage_cache import RefusedError, Store
+from polyadic.core.stage_cache import RefusedError, StageCache
 from polyadic.datasets import Review
 from polyadic.interface import errors
 from polyadic.text.counts import Counts
@@ -274,7 +274,7 @@ def test_a_killed_run_goes_on(place, copied):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--rank", "9"), "models/random was made with rank 8 instead of 9; name another folder"),
+        (("--rank", "9"), "models/random was made with rank 8 instead of 9; choose another folder"),
         (("--seed", "1"), "split was made with seed 0 instead of 1"),
         (("--min-count", "6"), "corpus was made with min_count 5 instead of 6"),
         (("--share", "0.2"), "split was made with share 0.1 instead of 0.2"),
@@ -482,14 +482,14 @@ def test_stages_are_remade_only_where_they_differ(tmp_path):
     def keep(store, **made_of):
         return store.keep("a", made_of, make, target=tmp_path / "a.txt")
 
-    store = Store(tmp_path, steps=Told())
+    store = StageCache(tmp_path, steps=Told())
     first = keep(store, rank=3)
     assert (first["size"], first["odd"]) == (4, None)
     assert keep(store, rank=3) == first
     with pytest.raises(RefusedError, match="rank 3 instead of 4"):
         keep(store, rank=4)
     assert len(calls) == 1
-    keep(Store(tmp_path, steps=Told(), force=True), rank=4)
+    keep(StageCache(tmp_path, steps=Told(), force=True), rank=4)
     (tmp_path / "a.txt").unlink()
     keep(store, rank=4)
     assert len(calls) == 3
@@ -500,7 +500,7 @@ def test_stages_are_remade_only_where_they_differ(tmp_path):
 
 def test_an_interrupted_stage_is_not_kept(tmp_path):
     """A fit keeps what it reached when Ctrl-C comes, and a stage that holds such a fit is done again."""
-    store, calls = Store(tmp_path, steps=Told()), []
+    store, calls = StageCache(tmp_path, steps=Told()), []
 
     def make():
         calls.append(1)

@@ -12,7 +12,7 @@ from experiments.cao2014 import compared, protocol
 from experiments.cao2014.lists import Lists, crossed
 from experiments.cao2014.tasks import TASKS
 from polyadic import InputError
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.syntax.reranking import CandidateGroups
 
 K = 6
@@ -25,7 +25,7 @@ def ranked(rng, w, sentences):
     words = 10
     right = words - np.argsort(np.argsort(-scores, axis=1), axis=1)
     counts = np.stack([right.ravel(), np.full(right.size, words)], axis=1)
-    return CandidateGroups(Groups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts)
+    return CandidateGroups(QueryGroups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts)
 
 
 def lists(seed=0, sentences=(160, 60, 80)):

@@ -23,7 +23,7 @@ from polyadic import (
 )
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Model, Natural
-from polyadic.core.selection import Search, chosen
+from polyadic.core.selection import SearchSpace, select
 from polyadic.relations.facts import facts_of, held_out_facts
 
 
@@ -58,7 +58,7 @@ class Bowl(Model):
             mean = (model.size - best) ** 2 + math.log2(model.weight / weight) ** 2
             return mean + noise * rows[model.size + int(math.log2(model.weight))]
 
-        return Search(
+        return SearchSpace(
             values={"weight": (32.0, 16.0, 8.0, 4.0, 2.0, 1.0), "size": range(20)},
             fit=fit,
             last=lambda model: model.fit(X),
@@ -73,65 +73,65 @@ class Bowl(Model):
 def test_the_bottom_of_a_bowl_is_found(size, weight, start):
     """From anywhere, with each place tried once, and few of them all."""
     journal = []
-    model = chosen(Bowl(start), (size, weight, 0.0, journal))
+    model = select(Bowl(start), (size, weight, 0.0, journal))
     assert (model.size, model.weight) == (size, weight)
-    assert len(set(journal)) == len(journal) == len(model.choice_.trials) <= 6 + 20 + 4
-    assert model.choice_.complete
-    assert model.choice_.settings == {"weight": weight, "size": size}
+    assert len(set(journal)) == len(journal) == len(model.selection_.trials) <= 6 + 20 + 4
+    assert model.selection_.complete
+    assert model.selection_.settings == {"weight": weight, "size": size}
     assert model.learned_[0] == size  # fitted anew, to everything
 
 
 def test_of_models_alike_the_smallest_is_taken():
     """Within one standard error of the difference, unit by unit; without noise nothing is alike."""
-    exact = chosen(Bowl(3), (4, 8.0, 0.0, []))
-    noisy = chosen(Bowl(3), (4, 8.0, 30.0, []))
-    trials = noisy.choice_.trials
+    exact = select(Bowl(3), (4, 8.0, 0.0, []))
+    noisy = select(Bowl(3), (4, 8.0, 30.0, []))
+    trials = noisy.selection_.trials
     assert exact.size == 4
     assert noisy.size == min(trial.settings["size"] for trial in trials)
-    assert noisy.choice_.trials[noisy.choice_.best].settings == noisy.choice_.settings
+    assert noisy.selection_.trials[noisy.selection_.best].settings == noisy.selection_.settings
 
 
 def test_what_is_kept_is_not_tried():
     """Settings to keep stay, and a value of the model that is not listed is one more; none left is a plain fit."""
     journal = []
-    model = chosen(Bowl(7, weight=5.0), (3, 4.0, 0.0, journal), keep=["size"])
+    model = select(Bowl(7, weight=5.0), (3, 4.0, 0.0, journal), keep=["size"])
     assert {size for size, _ in journal} == {7}
     assert journal[0] == (7, 5.0)
     assert model.weight == 4.0
-    plain = chosen(Bowl(7), (3, 4.0, 0.0, journal), keep=["size", "weight"])
-    assert (plain.size, hasattr(plain, "choice_")) == (7, False)
-    with pytest.raises(InputError, match="rank is no setting of Bowl"):
-        chosen(Bowl(), (3, 4.0, 0.0, []), keep=["rank"])
+    plain = select(Bowl(7), (3, 4.0, 0.0, journal), keep=["size", "weight"])
+    assert (plain.size, hasattr(plain, "selection_")) == (7, False)
+    with pytest.raises(InputError, match="rank is not a setting of Bowl"):
+        select(Bowl(), (3, 4.0, 0.0, []), keep=["rank"])
     with pytest.raises(InputError, match="budget"):
-        chosen(Bowl(), (3, 4.0, 0.0, []), budget=-1)
+        select(Bowl(), (3, 4.0, 0.0, []), budget=-1)
 
 
 def test_time_that_is_up_ends_the_walk():
     """The first is always tried."""
-    model = chosen(Bowl(9), (3, 1.0, 0.0, []), budget=0)
-    assert (len(model.choice_.trials), model.choice_.complete, model.size) == (1, False, 9)
-    assert "stopped early" in str(model.choice_)
+    model = select(Bowl(9), (3, 1.0, 0.0, []), budget=0)
+    assert (len(model.selection_.trials), model.selection_.complete, model.size) == (1, False, 9)
+    assert "stopped early" in str(model.selection_)
 
 
 def test_ctrl_c_gives_the_best_so_far():
     """It has not learned from everything, and says so; before the first fit there is nothing to give."""
-    model = chosen(Bowl(9, fault="stop"), (3, 8.0, 0.0, []))
-    assert (model.interrupted_, len(model.choice_.trials), len(model.learned_)) == (True, 2, 1)
+    model = select(Bowl(9, fault="stop"), (3, 8.0, 0.0, []))
+    assert (model.interrupted_, len(model.selection_.trials), len(model.learned_)) == (True, 2, 1)
     with pytest.raises(KeyboardInterrupt):
-        chosen(Bowl(9, fault="stop"), (3, 8.0, 0.0, [None, None]))
+        select(Bowl(9, fault="stop"), (3, 8.0, 0.0, [None, None]))
 
 
 def test_losses_that_are_no_numbers_are_the_worst():
     """A fit that diverged is not chosen."""
-    model = chosen(Bowl(9, fault="nan"), (9, 1.0, 0.0, []))
+    model = select(Bowl(9, fault="nan"), (9, 1.0, 0.0, []))
     assert model.weight == 8
-    assert math.isinf(max(trial.loss for trial in model.choice_.trials))
+    assert math.isinf(max(trial.loss for trial in model.selection_.trials))
 
 
 def test_models_without_a_search_say_so():
     """In one sentence."""
     with pytest.raises(InputError, match="Unchosen has no settings"):
-        chosen(Unchosen(), None)
+        select(Unchosen(), None)
 
 
 class Unchosen(Model):
@@ -209,15 +209,15 @@ FAMILIES = {
 def test_each_family_chooses(family, tmp_path):
     """No worse than by default where it was judged; the same again; and saved with all that was tried."""
     model, data, parts = FAMILIES[family]
-    first, again = (chosen(model, data(), **parts) for _ in range(2))
-    choice = first.choice_
+    first, again = (select(model, data(), **parts) for _ in range(2))
+    choice = first.selection_
     assert choice.trials[choice.best].loss <= choice.trials[0].loss
     assert choice.settings == {name: getattr(first, name) for name in choice.settings}
     first.save(tmp_path / "one")
     again.save(tmp_path / "two")
     files = [sorted((tmp_path / name).iterdir()) for name in ("one", "two")]
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
-    assert str(load(tmp_path / "one").choice_).split(" (")[0] == str(choice).split(" (")[0]
+    assert str(load(tmp_path / "one").selection_).split(" (")[0] == str(choice).split(" (")[0]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -226,7 +226,7 @@ def test_zeros_that_are_listed_are_learned(negatives):
     """What is given back is a fit to everything, with zeros that are drawn beside those listed, or without."""
     x = np.where(np.random.default_rng(1).random((80, 60)) < 0.3, crowds(), np.nan)
     model = LogisticFactorization(4, n_negatives=negatives, seed=0, threads=1, max_iter=5, tol=0)
-    best = chosen(model, x, keep=["rank"])
+    best = select(model, x, keep=["rank"])
     again = LogisticFactorization(**best.get_params()).fit(x)
     np.testing.assert_array_equal(best.row_factors_, again.row_factors_)
 
@@ -244,7 +244,7 @@ def test_what_is_chosen_is_near_the_best_there_is():
         error(MatrixFactorization(2, ridge=r, bias_ridge=1, seed=0).fit(known)) for r in (0.1, 0.2, 0.5, 1, 2, 4)
     )
     for start in (1, 10):
-        model = chosen(MatrixFactorization(start, seed=0, threads=1), known)
+        model = select(MatrixFactorization(start, seed=0, threads=1), known)
         assert error(model) < 1.1 * best
         assert error(MatrixFactorization(start, seed=0, threads=1).fit(known)) > 1.2 * best
 
@@ -253,11 +253,11 @@ def test_what_is_chosen_is_near_the_best_there_is():
 def test_what_a_model_refuses_is_not_chosen():
     """Pairs of symbols allow no ten states here: fewer are found; and if nothing else may be tried, it is told."""
     markov = HiddenMarkov(6, init="spectral", seed=0, max_iter=5)
-    model = chosen(markov, ["abcabcabc", "bcabca", "cabcab"] * 9 + ["def"])
+    model = select(markov, ["abcabcabc", "bcabca", "cabcab"] * 9 + ["def"])
     assert model.states < 6
-    assert any(math.isinf(trial.loss) for trial in model.choice_.trials)
+    assert any(math.isinf(trial.loss) for trial in model.selection_.trials)
     with pytest.raises(InputError, match="got 6"):
-        chosen(markov, ["abcabcabc", "bcabca"] * 9, budget=0)
+        select(markov, ["abcabcabc", "bcabca"] * 9, budget=0)
     assert model.unknown == "raise"
 
 
@@ -280,7 +280,7 @@ def test_facts_given_to_judge_by_are_not_learned():
     facts = kin()
     out = held_out_facts(facts.triples, 0.2)
     part, judged = facts.triples[~out], facts.triples[out]
-    model = chosen(KnowledgeTensor(8, seed=0, threads=1, max_iter=5), part, validation=judged, keep=["rank"])
+    model = select(KnowledgeTensor(8, seed=0, threads=1, max_iter=5), part, validation=judged, keep=["rank"])
     assert len(model.facts_) == len(part)
-    assert model.choice_.number == len(judged)
+    assert model.selection_.number == len(judged)
     assert model.result_.measured

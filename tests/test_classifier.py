@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
-from polyadic import InputError, TextClassifier, chosen, load
+from polyadic import InputError, TextClassifier, load, select
 from polyadic.cli import app
 from polyadic.sentences import classifier
 from polyadic.sentences.classifier import TOKENIZER, folds, held_out
@@ -137,9 +137,9 @@ def test_the_word_that_says_the_class_is_told():
 def test_settings_are_chosen_by_documents_held_out():
     """The model is that of a fit with them, and words of what is held out are judged unseen in their class."""
     texts, labels = made("+-?", number=200)
-    model = chosen(TextClassifier(C=1, language="en"), texts, y=labels, keep=["share"])
+    model = select(TextClassifier(C=1, language="en"), texts, y=labels, keep=["share"])
     assert model.share == 0.5
-    assert model.choice_.number == 200
+    assert model.selection_.number == 200
     again = TextClassifier(**model.get_params()).fit(texts, labels)
     np.testing.assert_array_equal(model.coef_, again.coef_)
 

@@ -557,7 +557,7 @@ def test_what_no_run_made_is_not_replaced(text, tmp_path):
     digest = Corpus.open(kept / "corpus").digest
     command = ("train", text, "--out", tmp_path / "v", "--keep", kept, *SMALL)
     done = polyadic(*command)
-    fault = "is there, and was made by something else; name another folder, or replace it (--force)"
+    fault = "exists and was not made by this command; choose another folder, or replace it (--force)"
     assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, f"polyadic: {kept / 'corpus'} {fault}")
     assert Corpus.open(kept / "corpus").digest == digest
     succeed(*command, "--force")

@@ -18,7 +18,7 @@ from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import named_cells, read_cells
 from polyadic.completion.penalty_path import rmse
 from polyadic.completion.table_completion import connected_parts
-from polyadic.core.selection import chosen
+from polyadic.core.selection import select
 
 
 def run(*arguments):
@@ -311,7 +311,7 @@ def test_what_is_not_given_is_chosen(table, tmp_path):
     )
     model = load(tmp_path / "model")
     assert model.model_.ridge == 0.5
-    assert model.model_.rank == model.choice_.settings["rank"] > 0
+    assert model.model_.rank == model.selection_.settings["rank"] > 0
     facts = json.loads(run("train", table, "--out", tmp_path / "other", "--set", "budget=0", "--json").stdout)["choice"]
     assert (facts["fits"], facts["complete"], facts["figure"]) == (1, False, facts["default"])
     plain = run("train", table, "--out", tmp_path / "plain", "--set", "choose=false")
@@ -324,7 +324,7 @@ def test_a_figure_to_report_is_of_cells_that_chose_nothing():
     cells = named_cells([(i, j, planted()[i, j]) for i, j in np.argwhere(~np.isnan(planted())).tolist()])
     model = TableCompletion(rank=1, hold_out=0.2, seed=0, threads=1).fit(cells)
     train, test = split_cells(cells.cells, 0.2, seed=0)
-    alone = chosen(MatrixFactorization(1, seed=0, threads=1), train, keep=["rank"])
+    alone = select(MatrixFactorization(1, seed=0, threads=1), train, keep=["rank"])
     assert model.held_out_["rmse"] == rmse(alone, test)
 
 
@@ -343,7 +343,7 @@ def test_ctrl_c_keeps_the_best_so_far(table, tmp_path, monkeypatch):
     assert (done.exit_code, len(calls)) == (130, 4)
     assert "kept the model of the last iteration" in done.output
     model = load(tmp_path / "model")
-    assert (len(model.choice_.trials), model.choice_.complete, model.interrupted_) == (3, False, True)
+    assert (len(model.selection_.trials), model.selection_.complete, model.interrupted_) == (3, False, True)
 
 
 # ---- new lines, all rows, similar columns, intervals

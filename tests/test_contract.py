@@ -257,7 +257,7 @@ def test_another_seed_other_bits(name, known):
 @pytest.mark.parametrize("name", sorted(name for name in TABLE if hasattr(TABLE[name].make(), "threads")))
 def test_the_same_bits_with_any_number_of_threads(name, monkeypatch):
     """Parts of sums and their order do not hang on the threads, nor on which of them ends first."""
-    rules = {"core.kernels.common.FEWEST": 1, "core.kernels.common.THIN": 0, "core.objective.LEAST": 1}
+    rules = {"core.kernels.common.MIN_ROWS": 1, "core.kernels.common.MIN_PER_ROW": 0, "core.objective.MIN_PIECE": 1}
     for rule, all_parts in rules.items():
         monkeypatch.setattr(f"polyadic.{rule}", all_parts)  # or what is small would be one part
     with warnings.catch_warnings():
@@ -444,11 +444,11 @@ def test_scikit_learn_has_nothing_to_object(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("os:system", "is nothing of this library"),
-        ("polyadic.core.serialization:importlib", "is nothing of this library"),
-        ("polyadic.__main__:main", "is nothing of this library"),
-        ("polyadic.words.symmetric:Gone", "is not in this polyadic"),
-        ("polyadic.nowhere:Gone", "is not in this polyadic"),
+        ("os:system", "is not defined in this library"),
+        ("polyadic.core.serialization:importlib", "is not defined in this library"),
+        ("polyadic.__main__:main", "is not defined in this library"),
+        ("polyadic.words.symmetric:Gone", "is not in this version of polyadic"),
+        ("polyadic.nowhere:Gone", "is not in this version of polyadic"),
     ],
 )
 def test_folders_name_this_library_only(name, message):

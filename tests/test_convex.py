@@ -15,12 +15,18 @@ from polyadic.completion.penalty_path import choose_penalty, penalty_path
 from polyadic.completion.robust_pca import RobustPCA
 from polyadic.completion.trace_norm import TraceNormCompletion, fit_offsets
 from polyadic.completion.transductive import TransductiveCompletion
-from polyadic.core.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
+from polyadic.core.linalg import (
+    SparsePlusLowRank,
+    soft_threshold,
+    soft_threshold_symmetric,
+    spectral,
+    top_singular_pair,
+)
 from polyadic.core.losses import Huber, Logistic, Poisson, Squared
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.run import NotConvergedWarning, run
-from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
 from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem
 from strategies import tries
 
@@ -74,8 +80,8 @@ def test_shrinking_is_the_proximal_step(shape):
     A = SparsePlusLowRank(S, L, R)
     dense = A.toarray()
     threshold = float(np.linalg.svd(dense, compute_uv=False)[[11, 12]].mean())
-    cold = shrunk(A, threshold, near=spectral.zero(*shape), tol=1e-8)
-    warm = shrunk(A, threshold, near=cold, tol=1e-8)
+    cold = soft_threshold(A, threshold, near=spectral.zero(*shape), tol=1e-8)
+    warm = soft_threshold(A, threshold, near=cold, tol=1e-8)
     for M in (cold, warm):
         left = dense - M.toarray()
         assert M.rank == 12
@@ -93,31 +99,31 @@ def test_symmetric_shrinking_is_that_of_singular_values(n):
     A = rng.standard_normal((n, n))
     A = (A + A.T) / 2
     threshold = float(np.sort(np.abs(np.linalg.eigvalsh(A)))[-9:-7].mean())
-    M = shrunk_symmetric(A, threshold, near=spectral.zero(n, n), tol=1e-9)
+    M = soft_threshold_symmetric(A, threshold, near=spectral.zero(n, n), tol=1e-9)
     assert M.rank == 8
     np.testing.assert_allclose(M.toarray(), M.toarray().T, atol=1e-9)
-    expected = shrunk(A, threshold, near=spectral.zero(n, n), tol=1e-9)
+    expected = soft_threshold(A, threshold, near=spectral.zero(n, n), tol=1e-9)
     np.testing.assert_allclose(M.toarray(), expected.toarray(), atol=1e-6)
 
 
 def test_nothing_above_the_threshold_and_all_above():
     """Zero comes out of a large threshold, the matrix itself of none."""
     A = np.random.default_rng(0).standard_normal((250, 240))
-    assert shrunk(A, 100.0, near=spectral.zero(250, 240), tol=1e-6).rank == 0
-    np.testing.assert_allclose(shrunk(A, 0.0, near=spectral.zero(250, 240), tol=1e-6).toarray(), A, atol=1e-9)
+    assert soft_threshold(A, 100.0, near=spectral.zero(250, 240), tol=1e-6).rank == 0
+    np.testing.assert_allclose(soft_threshold(A, 0.0, near=spectral.zero(250, 240), tol=1e-6).toarray(), A, atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(250, 300), (300, 250), (5, 7)])
 def test_top_pair_and_its_bound(shape):
     """The value is the norm, the bound is not below it, and the sign is fixed."""
     A = np.random.default_rng(2).standard_normal(shape)
-    pair, bound = top_pair(csr_array(A), tol=1e-6)
+    pair, bound = top_singular_pair(csr_array(A), tol=1e-6)
     norm = np.linalg.norm(A, 2)
     assert pair.s[0] == pytest.approx(norm, rel=1e-9)
     assert norm * (1 - 1e-12) <= bound <= norm * (1 + 1e-5)
     assert pair.V[np.abs(pair.V).argmax(), 0] > 0
     assert (pair.U.T @ A @ pair.V).item() == pytest.approx(norm)
-    assert top_pair(csr_array(np.zeros((250, 300))))[1] == 0
+    assert top_singular_pair(csr_array(np.zeros((250, 300))))[1] == 0
 
 
 def test_a_long_side_is_never_squared(monkeypatch):
@@ -125,17 +131,17 @@ def test_a_long_side_is_never_squared(monkeypatch):
     widths, eye = [], np.eye
     monkeypatch.setattr(spectral.np, "eye", lambda *size: widths.append(size) or eye(*size))
     A = random_array((5, 4000), density=0.01, rng=0, format="csr")
-    assert top_pair(A)[0].s[0] == pytest.approx(np.linalg.norm(A.toarray(), 2))
+    assert top_singular_pair(A)[0].s[0] == pytest.approx(np.linalg.norm(A.toarray(), 2))
     assert max(max(size) for size in widths) == 5
 
 
 def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
     """Beyond the largest size that is decomposed whole a sentence says so, instead of passes without end."""
-    monkeypatch.setattr(spectral, "LARGEST", 210)
+    monkeypatch.setattr(spectral, "MAX_DENSE", 210)
     A = np.random.default_rng(0).standard_normal((250, 240))
-    assert shrunk(A, 0.9 * np.linalg.norm(A, 2), near=spectral.zero(250, 240), tol=1e-6).rank > 0
+    assert soft_threshold(A, 0.9 * np.linalg.norm(A, 2), near=spectral.zero(250, 240), tol=1e-6).rank > 0
     with pytest.raises(InputError, match="most singular values"):
-        shrunk(A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
+        soft_threshold(A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")
@@ -143,7 +149,7 @@ def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
 def test_groups_apart_are_all_found(groups):
     """Of singular values that are equal, more than directions are tried at once, none is missed; zeros need no care."""
     A = csr_array(np.kron(np.eye(groups), np.ones((400 // groups, 400 // groups))))
-    for shrink in (shrunk, shrunk_symmetric):
+    for shrink in (soft_threshold, soft_threshold_symmetric):
         cold = shrink(A, 1.0, near=spectral.zero(400, 400), tol=1e-8)
         for M in (cold, shrink(A, 1.0, near=cold, tol=1e-8)):
             np.testing.assert_allclose(M.s, np.full(groups, 400 / groups - 1), rtol=1e-9)
@@ -244,7 +250,7 @@ def test_sparse_and_dense_cells_are_one(monkeypatch):
     at = np.sort(rng.choice(144, 70, replace=False))
     found = []
     for crowded in (0.0, 2.0):
-        monkeypatch.setattr("polyadic.core.solvers.trace_norm.CROWDED", crowded)
+        monkeypatch.setattr("polyadic.core.solvers.trace_norm.DENSE_SHARE", crowded)
         pattern = Pattern(at // 12, at % 12, (12, 12))
         y = rng.standard_normal(70) if not found else found[0][1]
         spread = pattern.spread(y)
@@ -566,7 +572,7 @@ def test_fitted_offsets_are_part_of_a_convex_function(seed):
     slope = (f.value(m + 1e-4 * d) - f.value(m - 1e-4 * d)) / 2e-4
     assert slope == pytest.approx(y @ d, abs=1e-5)
     assert f.value(m) + f.conjugate(y) == pytest.approx(m @ y, abs=1e-6)
-    both = Parts([(np.arange(30), f), (np.arange(30, 40), CellLosses(d[:10], Squared(), np.full(10, 3.0)))])
+    both = SeparableSum([(np.arange(30), f), (np.arange(30, 40), CellLosses(d[:10], Squared(), np.full(10, 3.0)))])
     z = np.concatenate([m, d[10:20]])
     assert both.value(z) + both.conjugate(both.gradient(z)) == pytest.approx(z @ both.gradient(z), abs=1e-6)
     assert both.curvature == 3.0

@@ -118,9 +118,9 @@ VALUES = np.array([1.0, 2.0, 3.0])
         ({"indices": ROWS[0]}, r"shape \(n, order\)"),
         ({"indices": ROWS[:2]}, r"values must have shape \(2,\)"),
         ({"shape": (3, 3)}, r"indices of 3 modes do not fit the shape \(3, 3\)"),
-        ({"shape": (3, 3, 4)}, "modes of one length"),
-        ({"shape": (2, 2, 2)}, "index 2 of entry 1 lies outside mode 0 of length 2"),
-        ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 lies outside mode 2"),
+        ({"shape": (3, 3, 4)}, "must have equal lengths"),
+        ({"shape": (2, 2, 2)}, "index 2 of entry 1 is out of range for mode 0 of length 2"),
+        ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 is out of range for mode 2"),
         ({"values": np.array([1.0, np.nan, 2.0])}, "values must be finite; entry 1 is nan"),
         ({"values": np.array([1.0, 2.0, -np.inf])}, "values must be finite; entry 2 is -inf"),
         ({"weights": np.array([1.0, np.inf, 2.0])}, "weights must be finite; entry 1 is inf"),
@@ -129,7 +129,7 @@ VALUES = np.array([1.0, 2.0, 3.0])
         ({"indices": ROWS[:, ::-1]}, "order breaks near entry 0"),
         ({"indices": ROWS[[1, 0, 2]]}, "order breaks near entry 0"),
         ({"indices": ROWS[[0, 1, 1]]}, "order breaks near entry 1"),
-        ({"indices": np.array([[1, 0, 0], [2, 0, 1], [2, 2, 1]])}, "Entries.collect puts tuples in order"),
+        ({"indices": np.array([[1, 0, 0], [2, 0, 1], [2, 2, 1]])}, "Entries.collect sorts tuples"),
     ],
 )
 @pytest.mark.parametrize("block", [1, 2, 100])
@@ -149,8 +149,8 @@ def test_refusals(change, message, block, monkeypatch):
         ([[0, 1]], [1.0, 2.0], r"got \(1, 2\) and \(2,\)"),
         ([], [], r"got \(0,\) and \(0,\)"),
         ([0, 1], [1.0, 2.0], r"got \(2,\) and \(2,\)"),
-        ([[0, 9]], [1.0], "index 9 of entry 0 lies outside"),
-        ([[0, -1]], [1.0], "index -1 of entry 0 lies outside"),
+        ([[0, 9]], [1.0], "index 9 of entry 0 is out of range"),
+        ([[0, -1]], [1.0], "index -1 of entry 0 is out of range"),
         ([[0, 1]], [np.nan], "values must be finite"),
         ([[0.0, 1.0]], [1.0], "whole numbers"),
     ],
@@ -207,7 +207,7 @@ def test_damaged_content(folder):
         ({"kind": "embedding"}, "of kind .embedding.; one of kind .entries. is needed"),
         ({"version": 2}, "version 2 of the entries format; this polyadic reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
-        ({"shape": [2, 2, 2]}, "lies outside"),
+        ({"shape": [2, 2, 2]}, "is out of range"),
     ],
 )
 def test_damaged_meta(folder, change, message):

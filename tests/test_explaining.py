@@ -311,7 +311,7 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
         clipped.explain(X[:1])
     assert clipped.set_params(clip=False).explain(X[:1]).value == clipped.predict(X[:1])[0]
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1)
-    with pytest.raises(InputError, match=r"for each of 56 sets of features .* leave features out, or lower the order"):
+    with pytest.raises(InputError, match=r"for each of 56 sets of features .* use fewer features, or lower the order"):
         model.explain(np.ones((1, 6)))
 
 

@@ -321,7 +321,7 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
 def test_the_folder_one_stands_in_is_not_replaced(tmp_path, monkeypatch):
     """A folder that is the working directory is refused before the work."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="is the folder you stand in"):
+    with pytest.raises(InputError, match="is or contains the current folder"):
         make_folder(".")
     assert content(tmp_path) == {}
 
@@ -360,7 +360,7 @@ def test_interrupts_are_held_though_another_thread_takes_them():
     thread.start()
     before, reached = signal.signal(signal.SIGINT, signal.default_int_handler), []
     try:
-        with pytest.raises(KeyboardInterrupt), resources.interrupts_held():  # noqa: PT012 # what is held is tested
+        with pytest.raises(KeyboardInterrupt), resources.deferred_interrupts():  # noqa: PT012 # what is held is tested
             os.kill(os.getpid(), signal.SIGINT)
             for _ in range(50):
                 time.sleep(0.001)
@@ -489,27 +489,27 @@ def test_memory_is_held():
     """What needs more than the bound is told; afterwards there is none."""
     with pytest.raises(MemoryError, match=r"needs more than the [\d,]+ MiB it may have \(Unable to allocate 1\.00 TiB"):
         take(2**40)
-    with resources.memory_below(2**34):
+    with resources.memory_limit(2**34):
         assert resources.free_memory() <= 2**34
         with pytest.raises(InputError, match=r"a lot needs .* lower it"):
             resources.check_memory(2.0**34, "a lot", "lower it")
-    with pytest.raises(InputError, match="memory must be 256 MiB at least"), resources.memory_below(2**20):
+    with pytest.raises(InputError, match="memory must be at least 256 MiB"), resources.memory_limit(2**20):
         pass
-    with resources.memory_below(2**20, enforced=False):
+    with resources.memory_limit(2**20, enforced=False):
         assert resources.free_memory() == 0
 
 
 def take(size):
-    with resources.memory_below(None):
+    with resources.memory_limit(None):
         np.ones(size, np.uint8)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
 def test_products_need_no_memory_of_their_own():
     """BLAS, which ends the process where it finds no room to work in, has taken it before the bound is there."""
-    code = "import numpy as np\nfrom polyadic.core.resources import memory_below\n"
+    code = "import numpy as np\nfrom polyadic.core.resources import memory_limit\n"
     code += "a, b, held = *np.ones((2, 512, 512)), []\n"
-    code += "with memory_below(900 << 20):\n try:\n  while True: held.append(np.ones(1 << 20))\n"
+    code += "with memory_limit(900 << 20):\n try:\n  while True: held.append(np.ones(1 << 20))\n"
     code += " except MemoryError: np.matmul(a, a, out=b)\nprint(b[0, 0])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "512.0\n", done.stderr

@@ -53,7 +53,7 @@ def test_senses_and_lines(tmp_path):
 
 def test_what_has_no_rows_is_told():
     for answer in (3, "text", [(1, 2, 3)], [object()], np.ones(3)):
-        with pytest.raises(InputError, match="there is no table of a"):
+        with pytest.raises(InputError, match="cannot be converted to a table"):
             frame(answer)
     assert list(records([])) == []
     assert frame([]).equals(pd.DataFrame())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.core.errors import InputError
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.randoms(use_true_random=False))
@@ -17,7 +17,7 @@ def test_choice_agrees_with_a_loop(sizes, random):
     n = sum(sizes)
     costs = np.array([random.choice([0.0, 0.5, 1.0]) for _ in range(n)])
     scores = np.array([random.choice([-1.0, 0.0, 2.0]) for _ in range(n)])
-    groups = Groups.of(np.eye(n), costs=costs, group=np.repeat(np.arange(len(sizes)), sizes))
+    groups = QueryGroups.of(np.eye(n), costs=costs, group=np.repeat(np.arange(len(sizes)), sizes))
     ends = np.r_[0, np.cumsum(sizes)]
     assert groups.starts.tolist() == ends.tolist()
     assert groups.choice(scores).tolist() == [a + int(np.argmax(scores[a:b])) for a, b in itertools.pairwise(ends)]
@@ -42,14 +42,14 @@ def test_choice_agrees_with_a_loop(sizes, random):
 def test_faults_are_named(costs, group, fault):
     """Lists that do not fit are refused."""
     with pytest.raises(InputError, match=fault):
-        Groups.of(np.eye(3), costs=costs, group=group)
+        QueryGroups.of(np.eye(3), costs=costs, group=group)
 
 
 def test_other_faults():
     """So are features and scores that are not finite, and an empty part."""
-    with pytest.raises(InputError, match="a feature is not finite"):
-        Groups.of([[np.inf]], costs=[0], group=[0])
-    groups = Groups.of(np.eye(2), costs=[0, 1], group=[0, 0])
+    with pytest.raises(InputError, match="features must be finite"):
+        QueryGroups.of([[np.inf]], costs=[0], group=[0])
+    groups = QueryGroups.of(np.eye(2), costs=[0, 1], group=[0, 0])
     with pytest.raises(InputError, match="one finite score"):
         groups.choice([0, np.nan])
     with pytest.raises(InputError, match="slice of groups"):

@@ -261,7 +261,7 @@ def test_best_of_rows_against_a_stable_sort(dtype, n):
 @pytest.mark.parametrize("R", [1, 5, 32])
 def test_sparse_product(R, kind, monkeypatch):
     """``sparse_product`` is that of the dense matrix, with the same bits on any number of threads."""
-    monkeypatch.setattr(kernels.products, "WORTH", 50)
+    monkeypatch.setattr(kernels.products, "MIN_WORK", 50)
     rng = np.random.default_rng(0)
     A = csr_array(rng.poisson(0.1 / np.arange(1, 71)[:, None], (70, 90)) * rng.standard_normal((70, 90)), dtype=kind)
     X = rng.standard_normal((90, R)).astype(kind)

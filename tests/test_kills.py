@@ -53,8 +53,8 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
 
 def test_two_processes_and_one_name(tmp_path):
     """Of two that write a name one goes on and the other is refused, until the first has ended, however it has."""
-    wait = "import sys; from pathlib import Path; from polyadic.core.files import claimed\n"
-    wait += "with claimed(Path(sys.argv[1])): print(flush=True); sys.stdin.read()"
+    wait = "import sys; from pathlib import Path; from polyadic.core.files import locked\n"
+    wait += "with locked(Path(sys.argv[1])): print(flush=True); sys.stdin.read()"
     for end in (subprocess.Popen.communicate, subprocess.Popen.kill):
         with subprocess.Popen(
             [sys.executable, "-c", wait, tmp_path / "a"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -75,8 +75,8 @@ def fill(folder):
 
 def test_one_of_many_gets_a_name(tmp_path):
     """Processes that begin at the same moment: never two of them at once."""
-    code = "import sys, time; from pathlib import Path; from polyadic.core.files import claimed, InputError\n"
-    code += "sys.stdin.read(1)\ntry:\n with claimed(Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()\n"
+    code = "import sys, time; from pathlib import Path; from polyadic.core.files import locked, InputError\n"
+    code += "sys.stdin.read(1)\ntry:\n with locked(Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()\n"
     code += "except InputError: print('refused', flush=True)"
     pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     runs = [subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], **pipe) for _ in range(4)]

@@ -96,7 +96,7 @@ def test_truncated_eigh_refuses_what_is_not_finite(n):
 
 def test_truncated_eigh_says_where_it_stopped(monkeypatch):
     """What cannot converge ends all the same: a product that is never the same has no eigenvectors."""
-    monkeypatch.setattr(truncated, "FILLINGS", 2)
+    monkeypatch.setattr(truncated, "MAX_RESTARTS", 2)
     rng = np.random.default_rng(0)
 
     class Noise:
@@ -105,7 +105,7 @@ def test_truncated_eigh_says_where_it_stopped(monkeypatch):
         def __matmul__(self, x):
             return rng.standard_normal(x.shape)
 
-    with pytest.warns(UserWarning, match="eigenvectors are known to"):
+    with pytest.warns(UserWarning, match="eigenvectors have relative residuals"):
         truncated_eigh(Noise(), 2, seed=1)
 
 

@@ -20,7 +20,7 @@ import verbs
 from mutants import READERS, mutants
 from polyadic import Corpus, Embedding, InputError, load
 from polyadic.core.files import check_whole
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.reranking import CandidateGroups, load_ranked, save_ranked
 from polyadic.text.counts import Counts, count
@@ -93,7 +93,7 @@ def ranked(path):
     cells = csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
     costs, starts = np.array([0, 0.1]), np.array([0, 2])
     save_ranked(
-        path, CandidateGroups(Groups(cells, costs, starts), np.ones((2, 2), np.int64)), [("a", 1), ("b",), ("c", "d")]
+        path, CandidateGroups(QueryGroups(cells, costs, starts), np.ones((2, 2), np.int64)), [("a", 1), ("b",), ("c", "d")]
     )
 
 

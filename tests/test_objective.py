@@ -259,7 +259,7 @@ def large_list(*, seed=0, size=40, n=3000, order=3):
 @pytest.mark.parametrize("part", [100, 1 << 20])
 def test_threads_agree(threads, part, monkeypatch):
     """The number of threads and the length of parts change rounding only; repeated, they give the same bits."""
-    monkeypatch.setattr("polyadic.core.kernels.common.PART", part)
+    monkeypatch.setattr("polyadic.core.kernels.common.MAX_PART", part)
     monkeypatch.setattr(objective, "BATCH", 257)
     x, (u,) = large_list(), factors_for(1, 40, rank=7)
     term = symmetric_term(x, zero_weight=0.1)
@@ -281,7 +281,7 @@ def test_evaluations_tell_how_far_they_are(threads, monkeypatch):
     shares = []
     value, gradients = Objective(terms, [L2(), L2()], threads=threads, within=shares.append).value_and_gradient(factors)
     few, shares[:] = len(shares), []
-    monkeypatch.setattr(objective, "LEAST", 100)
+    monkeypatch.setattr(objective, "MIN_PIECE", 100)
     f = Objective(terms, [L2(), L2()], threads=threads, within=shares.append)
     again, others = f.value_and_gradient(factors)
     assert again == pytest.approx(value, rel=1e-12)
@@ -403,7 +403,7 @@ def test_fit_is_what_norms_say(slots, entries, seed):
     size = np.linalg.norm(dense)
     term = Term(entries, CP(), Squared(), slots)
     if size == 0:
-        with pytest.raises(InputError, match="nothing to explain"):
+        with pytest.raises(InputError, match="all listed entries are zero"):
             fit(term, factors)
         return
     found = fit(term, factors)

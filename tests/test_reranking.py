@@ -10,7 +10,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
+from polyadic import MIRA, InputError, QueryGroups, RankingPerceptron, TensorMIRA
 from polyadic.core.solvers.run import Sweep
 from polyadic.metrics.reranking import reranking
 from polyadic.ranking.reranking import ClassGroups, as_rows, choose
@@ -27,7 +27,7 @@ def planted(seed, *, lists=300, candidates=10, features=400, rank=1):
     X = csr_array((rng.random((n, features)) < 0.05).astype(float))
     s = (X @ w + 0.3 * rng.standard_normal(n)).reshape(lists, candidates)
     costs = np.round((s.max(axis=1, keepdims=True) - s) / 5, 3)
-    return Groups(X, costs.ravel(), np.arange(lists + 1) * candidates)
+    return QueryGroups(X, costs.ravel(), np.arange(lists + 1) * candidates)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_few_parameters_help_where_they_are_true():
         rng = np.random.default_rng(seed)
         X = csr_array((rng.random((n * 10, 900)) < 0.02).astype(float))
         s = (X @ w.ravel(order="F")).reshape(n, 10)
-        return Groups(X, (s.max(axis=1, keepdims=True) - s).ravel(), np.arange(n + 1) * 10)
+        return QueryGroups(X, (s.max(axis=1, keepdims=True) - s).ravel(), np.arange(n + 1) * 10)
 
     train, test = lists(0, 60), lists(1, 500)
     costs = {}
@@ -176,31 +176,31 @@ def test_features_beyond_those_learned(lists):
     train, test = lists
     model = MIRA().fit(train)
     more = csr_array(np.pad(test.features.toarray(), ((0, 0), (0, 2)), constant_values=1))
-    wide = Groups(more, test.costs, test.starts)
+    wide = QueryGroups(more, test.costs, test.starts)
     np.testing.assert_allclose(model.decision_function(wide), model.decision_function(test))
     with pytest.raises(InputError, match="feature 401 was not seen in fit"):
         model.rerank(wide, unknown="error")
-    blank = Groups(
+    blank = QueryGroups(
         csr_array((more.data, more.indices, more.indptr), shape=(len(test.costs), 410)), test.costs, test.starts
     )
     assert np.array_equal(model.rerank(blank), model.rerank(test))
-    narrow = Groups(test.features[:, :5], test.costs, test.starts)
+    narrow = QueryGroups(test.features[:, :5], test.costs, test.starts)
     assert model.decision_function(narrow).shape == test.costs.shape
 
 
 @pytest.mark.parametrize(
     ("X", "y", "words"),
     [
-        (np.eye(3), None, "must be Groups"),
+        (np.eye(3), None, "must be QueryGroups"),
         (iter([planted(0, lists=2)]), None, "instead of an iterator"),
-        ([np.eye(3)], None, "blocks must be Groups"),
+        ([np.eye(3)], None, "blocks must be QueryGroups"),
         ([], None, "no features"),
-        (3, None, "must be Groups"),
+        (3, None, "must be QueryGroups"),
         (np.eye(3), [1, 1, 1], "two classes"),
         (np.eye(3), [1, 2], "one per row"),
         ([["a"]], ["b"], "two classes|table of numbers"),
         (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
-        (Groups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "no lists"),
+        (QueryGroups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "no lists"),
     ],
 )
 def test_what_cannot_be_learned_from(X, y, words):
@@ -214,9 +214,9 @@ def test_what_cannot_be_learned_from(X, y, words):
     [
         (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "must have the 4 features of the training data; got 3"),
         (np.eye(4), [0, 1, 0, 1], planted(0, lists=2), "a pair of rows"),
-        (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be Groups; got ndarray"),
+        (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be QueryGroups; got ndarray"),
         (planted(0, lists=2), None, iter([planted(0, lists=2)]), "instead of an iterator"),
-        (planted(0, lists=2), None, 3, "must be Groups"),
+        (planted(0, lists=2), None, 3, "must be QueryGroups"),
         (planted(0, lists=2), None, planted(0, lists=2).only([]), "no groups"),
     ],
 )
@@ -237,7 +237,7 @@ def test_failed_fits_change_nothing(lists):
     before, place = model.predict(np.eye(4)), model.place_
     with pytest.raises(InputError, match="two classes"):
         model.fit(np.eye(4), [1, 1, 1, 1])
-    with pytest.raises(InputError, match="must be Groups"):
+    with pytest.raises(InputError, match="must be QueryGroups"):
         model.fit(lists[0], validation=[3])
     assert np.array_equal(model.predict(np.eye(4)), before)
     assert model.place_ is place
@@ -255,19 +255,19 @@ def test_groups_are_of_one_form(lists):
     X = lists[0].features
     for other in (X.tocsc(), X.tocoo(), X.toarray()):
         with pytest.raises(InputError, match="csr_array"):
-            Groups(other, lists[0].costs, lists[0].starts)
-        again = Groups.of(other, costs=lists[0].costs, group=np.repeat(np.arange(300), 10))
+            QueryGroups(other, lists[0].costs, lists[0].starts)
+        again = QueryGroups.of(other, costs=lists[0].costs, group=np.repeat(np.arange(300), 10))
         assert np.array_equal(again.features.toarray(), X.toarray())
     with pytest.raises(InputError, match="from 0 to 299; got -1"):
         lists[0].only([3, -1])
-    with pytest.raises(InputError, match="slice of groups"):
+    with pytest.raises(InputError, match="indexed by a slice"):
         lists[0][0]
 
 
 def test_what_a_model_cannot_be_asked(lists):
     """A model of lists has no classes; rows must have the features learned."""
     model = RankingPerceptron().fit(lists[0])
-    with pytest.raises(InputError, match="pass Groups"):
+    with pytest.raises(InputError, match="pass QueryGroups"):
         model.predict(np.eye(400))
     classes = RankingPerceptron().fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(InputError, match="must have the 4 features of the fit; got 3"):
@@ -302,7 +302,7 @@ def test_ctrl_c_keeps_whole_epochs(lists):
 
 def test_costs_by_hand():
     """First 3 and 2, cheapest 1 and 0, chosen 1 and one of two that share a score."""
-    groups = Groups(csr_array((5, 1)), np.array([3.0, 1, 2, 0, 4]), np.array([0, 2, 5]))
+    groups = QueryGroups(csr_array((5, 1)), np.array([3.0, 1, 2, 0, 4]), np.array([0, 2, 5]))
     found = reranking([(groups, [0, 1, 5, 2, 5])])
     assert found == (2, 5, 2.5, 0.5, 2.0, 1.5, 1, 2.5, 1)
     assert found.gained == 0.5

@@ -12,11 +12,11 @@ from polyadic import (
     NMF,
     FactorizationMachine,
     GeneralizedPCA,
-    Groups,
     ImplicitFactorization,
     InputError,
     KnowledgeTensor,
     MatrixFactorization,
+    QueryGroups,
     TextTopics,
     TraceNormCompletion,
 )
@@ -73,7 +73,7 @@ def test_lists_are_divided_whole():
     noise = rng.standard_normal(400)
     group = np.repeat(np.arange(100), 4)
     costs = np.array([g - min(g) for g in (-(X @ w) + 0.3 * noise).reshape(100, 4)]).ravel()
-    groups = Groups.of(X, costs=costs, group=group)
+    groups = QueryGroups.of(X, costs=costs, group=group)
     search = GridSearchCV(MIRA(max_iter=3, seed=0), {"C": [1e-9, 0.1]}, cv=FOLDS).fit(groups)
     assert search.best_params_ == {"C": 0.1}
     random = -groups.cost(groups.choice(rng.random(400)))

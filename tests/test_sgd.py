@@ -124,8 +124,8 @@ def test_ridges_know_how_many_cells_are_met(beside):
 
 def test_blocks_share_nothing(monkeypatch):
     """All cells once, those worked on together in other rows and columns; the same bits for any number of threads."""
-    monkeypatch.setattr(sgd_doors, "MANY", 1)
-    monkeypatch.setattr(sgd_doors, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(sgd_doors, "MIN_CELLS", 1)
+    monkeypatch.setattr(sgd_doors, "MIN_WORK", 1)
     rng = np.random.default_rng(0)
     rows, columns = np.nonzero(rng.random((300, 280)) < 0.1)
     start = [rng.standard_normal((n, 5)).astype(np.float32) for n in (300, 280)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polyadic.core.errors import InputError
-from polyadic.core.executor.spill import Spool
+from polyadic.core.executor.spill import SpillFile
 
 ARRAYS = [np.arange(5, dtype=np.uint16), np.zeros(0), np.arange(6.0).reshape(2, 3).T, np.zeros((3, 0), np.uint16)]
 
@@ -21,7 +21,7 @@ def elsewhere(spool, folder):
 @pytest.mark.parametrize("seen", [True, False])
 def test_arrays_come_back(seen, tmp_path):
     """As they were, whoever wrote them; twice the same work leaves two files, of which each is whole."""
-    spool = Spool(tmp_path / "parts")
+    spool = SpillFile(tmp_path / "parts")
     (tmp_path / "other").mkdir()
     there = elsewhere(spool, tmp_path / ("parts" if seen else "other"))
     for _ in range(2):
@@ -37,14 +37,14 @@ def test_arrays_come_back(seen, tmp_path):
 
 def test_what_cannot_be_written_is_sent(tmp_path, monkeypatch):
     """A full disk: what is half written goes, and the one who takes it tells of the disk."""
-    spool = Spool(tmp_path / "parts")
+    spool = SpillFile(tmp_path / "parts")
     files = set((tmp_path / "parts").iterdir())
 
     def full(self, left, arrays):
         (self._folder / left.name).write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Spool, "_write", full)
+    monkeypatch.setattr(SpillFile, "_write", full)
     left = spool.leave(ARRAYS)
     assert left.sent is not None
     assert set((tmp_path / "parts").iterdir()) == files
@@ -55,8 +55,8 @@ def test_what_cannot_be_written_is_sent(tmp_path, monkeypatch):
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"half")])
 def test_what_is_not_there_is_told(damage, tmp_path):
     """The worker may have written to a disk of its own, or its machine have lost what was not on the disk."""
-    spool = Spool(tmp_path / "parts")
+    spool = SpillFile(tmp_path / "parts")
     left = spool.leave(ARRAYS)
     damage(tmp_path / "parts" / left.name)
-    with pytest.raises(InputError, match="which a worker has written, is not there as a whole"):
+    with pytest.raises(InputError, match="written by a worker, is missing or incomplete"):
         spool.take(left)

@@ -480,8 +480,8 @@ def refusals():
     yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 where unlisted entries are missing"
     shuffled = replace(x, indices=np.asfortranarray(x.indices[::-1]))
     yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros need entries in lexicographic order"
-    yield {}, replace(term, form=object()), start, L2(), "stochastic steps know the CP form only"
-    yield {}, term, start, Kinked(), "stochastic steps know the kinks of L1 and NonNegative; got"
+    yield {}, replace(term, form=object()), start, L2(), "stochastic descent supports only the CP form"
+    yield {}, term, start, Kinked(), "stochastic descent supports the kinked penalties L1 and NonNegative; got"
     yield {}, term, [start[0], np.ones((3, 3))], L2(), "start must be matrices of one rank and one floating type"
     yield {}, term, [start[0][:2], start[1]], L2(), r"entries of shape \(4, 3\) need a factor row per index"
     yield {}, replace(term, entries=replace(x, indices=x.indices[:0], values=x.values[:0])), start, L2(), "no entries"

@@ -16,7 +16,7 @@ from experiments.experiment import Run, done, option_of
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
 from polyadic.cli import demonstration as demo
 from polyadic.core.files import plain
-from polyadic.core.stage_cache import Store
+from polyadic.core.stage_cache import StageCache
 from polyadic.datasets import Instance, SenseSet
 from polyadic.metrics.completion import Gap
 from polyadic.text.counts import Counts
@@ -166,10 +166,12 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
     settings = {"text": (str(tmp_path / "text.txt"),)} if name == "relations" else {}
     run = Run(protocol.Settings(**settings), tmp_path)
     kept = []
-    monkeypatch.setattr(Store, "keep", lambda _, stage, made_of, *__, **___: kept.append((stage, made_of)) or Rows())
+    monkeypatch.setattr(
+        StageCache, "keep", lambda _, stage, made_of, *__, **___: kept.append((stage, made_of)) or Rows()
+    )
     for part, stages in protocol.STAGES.items():
         before = len(kept)
-        done(Store(tmp_path, steps=None), part, stages(run))
+        done(StageCache(tmp_path, steps=None), part, stages(run))
         assert len(kept) > before, part
         assert all(stage == part or stage.startswith(f"{part}/") for stage, _ in kept[before:])
     assert len({stage for stage, _ in kept}) == len(kept)

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from experiments.cao2014.compared import PUBLISHED
-from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
+from polyadic import MIRA, InputError, QueryGroups, RankingPerceptron, TensorMIRA
 from polyadic.core.solvers.run import run
 from polyadic.ranking import kernels as loops
 from polyadic.ranking.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
@@ -40,7 +40,7 @@ def made(seed=0, *, lists=40, candidates=6, features=24, density=0.3, noise=0.1)
     starts = np.r_[0, np.cumsum(sizes)]
     costs = np.concatenate([np.ptp(s) - (s - s.min()) for s in np.split(X @ hidden, starts[1:-1])])
     costs = np.round(np.abs(costs / (np.abs(costs).max() or 1) + noise * rng.standard_normal(n)), 2)
-    return Groups(csr_array(X.astype(float)), costs, starts.astype(np.int64))
+    return QueryGroups(csr_array(X.astype(float)), costs, starts.astype(np.int64))
 
 
 def blocks_of(groups, edges):
@@ -182,7 +182,7 @@ def test_the_closed_form_solves_the_problem_of_one_mode(C, d):
     """The first vector moved is the minimum of problem (4) over that vector, whatever the norms of the others."""
     rng = np.random.default_rng(d)
     sizes = (2, 3, 2)
-    groups = Groups(csr_array(rng.integers(0, 3, (2, 12)).astype(float)), np.array([0.0, 1.5]), np.array([0, 2]))
+    groups = QueryGroups(csr_array(rng.integers(0, 3, (2, 12)).astype(float)), np.array([0.0, 1.5]), np.array([0, 2]))
     start = [rng.standard_normal((n, 1)) * scale for n, scale in zip(sizes, (0.5, 1.0, 1.7), strict=True)]
     place = np.arange(12)
     phi = mapped((groups.features[[0]] - groups.features[[1]]).toarray()[0], place, sizes)
@@ -376,7 +376,7 @@ def test_features_in_another_order(mapping):
     """T-MIRA by the guided mapping chooses as before if features are numbered anew; in sequence it does not."""
     groups = made(2, lists=60)
     turn = np.random.default_rng(0).permutation(24)
-    other = Groups(csr_array(groups.features[:, turn]), groups.costs, groups.starts)
+    other = QueryGroups(csr_array(groups.features[:, turn]), groups.costs, groups.starts)
     v = np.random.default_rng(1).standard_normal(24)
 
     def weights(lists, surrogate):
@@ -497,7 +497,7 @@ def test_streams_are_as_one_block(updates, averaged):
 def test_lists_that_cannot_teach_are_passed_over():
     """Groups of one, of equal costs, and of equal candidates change nothing; learning ends when no list does."""
     X = np.array([[1.0, 0], [0, 1], [1, 1], [2, 3], [2, 3]])
-    groups = Groups.of(X, costs=[1, 1, 0.5, 1, 0], group=[0, 0, 1, 2, 2])
+    groups = QueryGroups.of(X, costs=[1, 1, 0.5, 1, 0], group=[0, 0, 1, 2, 2])
     for model in (RankingPerceptron(), MIRA(), MIRA(best=3), TensorMIRA(), TensorMIRA(updates="joint")):
         model.fit(groups)
         assert model.n_iter_ == 1

@@ -156,7 +156,7 @@ def test_symmetrized_is_symmetric():
 
 def test_negative_moments():
     """Noise that makes second moments negative is refused, or its magnitude is taken where that is asked for."""
-    with pytest.raises(InputError, match="second moments have 1 positive eigenvalues among the largest, fewer than 2"):
+    with pytest.raises(InputError, match="second moments have 1 positive eigenvalues among the largest; 2 are needed"):
         whitening(np.diag([4.0, -9.0, 0.0]), 2)
     W, _ = whitening(np.diag([4.0, -9.0, 0.0]), 2, magnitudes=True)
     np.testing.assert_allclose(np.abs(W), [[0, 1 / 2], [1 / 3, 0], [0, 0]])
@@ -165,9 +165,9 @@ def test_negative_moments():
 @pytest.mark.parametrize(
     ("T", "rank", "how", "message"),
     [
-        (np.zeros((2, 3, 2)), 1, {}, r"modes of one size is needed; got shape \(2, 3, 2\)"),
-        (np.zeros((2, 2)), 1, {}, "of order 3"),
-        (np.full((2, 2, 2), np.nan), 1, {}, "a cell of the tensor is not finite"),
+        (np.zeros((2, 3, 2)), 1, {}, r"modes of equal length; got shape \(2, 3, 2\)"),
+        (np.zeros((2, 2)), 1, {}, "have order 3"),
+        (np.full((2, 2, 2), np.nan), 1, {}, "the tensor must be finite"),
         (np.zeros((2, 2, 2)), 3, {}, "rank must be a whole number from 1 to 2; got 3"),
         (np.zeros((2, 2, 2)), 1, {"starts": 0}, "starts must be"),
         (np.zeros((2, 2, 2)), 1, {"max_iter": 0}, "max_iter must be"),

@@ -60,7 +60,7 @@ def test_files_of_others_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "lists no entries"),
+        ("", "has no entries"),
         ("1 2 x\n", "x.tns:1: an entry is whole numbers and a value; got '1 2 x'"),
         ("1 2.5 3\n", "x.tns:1: an entry is whole numbers and a value"),
         ("1 2 3\n0 1 1\n", "x.tns:2: an entry is 2 indices from 1 and a value; got '0 1 1'"),
@@ -68,10 +68,13 @@ def test_files_of_others_are_read(tmp_path):
         ("7\n", "x.tns:1: an entry is at least one index"),
         ("1 1 nan\n", "x.tns: values must be finite; entry 0 is nan"),
         ("# polyadic symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must list each tuple once"),
-        ("1 99999999999999999999 1\n", "x.tns:1: an index is 9,007,199,254,740,992 at most; got '1 9999"),
+        ("1 99999999999999999999 1\n", "x.tns:1: an index must be at most 9,007,199,254,740,992; got '1 9999"),
         (f"1 {'9' * 5000} 1\n", "x.tns:1: an entry is whole numbers and a value"),
-        (f"# polyadic general shape 2 {'9' * 5000}\n1 1 1\n", "x.tns:1: a mode is 9,007,199,254,740,992 long at most"),
-        ("# polyadic general shape 2 2\n3 1 1\n", "x.tns: index 2 of entry 0 lies outside mode 0 of length 2"),
+        (
+            f"# polyadic general shape 2 {'9' * 5000}\n1 1 1\n",
+            "x.tns:1: the length of a mode must be at most 9,007,199",
+        ),
+        ("# polyadic general shape 2 2\n3 1 1\n", "x.tns: index 2 of entry 0 is out of range for mode 0 of length 2"),
     ],
 )
 def test_faults_are_named(text, message, tmp_path):

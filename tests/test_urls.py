@@ -136,11 +136,11 @@ def test_faults(store, web, monkeypatch):
         "memory://a.txt": "no file memory://a.txt",
         "memory://*.txt": r"no file memory://\*.txt",
         "no-such://a.txt": "cannot read no-such://a.txt: Protocol not known: no-such",
-        "zip://a.txt::memory://a.zip": "names a file within another",
+        "zip://a.txt::memory://a.zip": "names a file within an archive",
     }.items():
         with pytest.raises(InputError, match=why):
             [*read(url)]
-    with pytest.raises(InputError, match="cannot read http://a: its store has said nothing"), urls._told("http://a"):
+    with pytest.raises(InputError, match="cannot read http://a: the server does not respond"), urls._told("http://a"):
         raise fsspec.exceptions.FSTimeoutError
     store.pipe("/texts/a.txt", b"\0\1" * 2000)
     store.pipe("/texts/b.txt", b"a rose")

@@ -34,7 +34,7 @@ from polyadic import (
 from polyadic.cli import app
 from polyadic.core import objective as objectives
 from polyadic.core.errors import SkippedFilesWarning
-from polyadic.core.executor import Processes, Shared, Sum, Threads, Tree, added, cluster
+from polyadic.core.executor import ProcessExecutor, Shared, Sum, ThreadExecutor, Tree, added, cluster
 from polyadic.core.executor import dask as dask_workers
 from polyadic.core.executor.dask import half, nodes_within, working_on
 from polyadic.core.executor.rows import Block, RowBlocks
@@ -97,12 +97,12 @@ def test_a_tree_that_is_grown_is_that_of_halves(n):
 def test_threads_add_along_the_tree(threads):
     """Whatever their number; each part is told of."""
     told = []
-    total = Threads(threads).total(scaled, leaves(11), 1.0, told=lambda: told.append(1))
+    total = ThreadExecutor(threads).reduce(scaled, leaves(11), 1.0, callback=lambda: told.append(1))
     same(total, by_recursion(leaves(11)))
     assert len(told) == 11
 
 
-@pytest.mark.parametrize("team", [Threads(3), Processes(2)], ids=["threads", "processes"])
+@pytest.mark.parametrize("team", [ThreadExecutor(3), ProcessExecutor(2)], ids=["threads", "processes"])
 def test_results_come_in_order(team):
     """Errors too, and items are drawn as they are needed."""
     drawn = []
@@ -112,20 +112,20 @@ def test_results_come_in_order(team):
             drawn.append(k)
             yield k
 
-    assert list(team.in_order(slow_first, items(12))) == [k * k for k in range(12)]
+    assert list(team.imap(slow_first, items(12))) == [k * k for k in range(12)]
     drawn.clear()
-    results = team.in_order(slow_first, items(1000))
+    results = team.imap(slow_first, items(1000))
     assert next(results) == 0
     assert len(drawn) < 12
     results.close()
-    results = team.in_order(slow_first, range(20))
+    results = team.imap(slow_first, range(20))
     with pytest.raises(ValueError, match="unlucky"):
         list(results)
 
 
 def test_what_is_shared_goes_before_the_item():
     """Here as it was made."""
-    assert list(Threads(2).in_order(times, [1, 2], shared=Shared(int, "10"))) == [10, 20]
+    assert list(ThreadExecutor(2).imap(times, [1, 2], shared=Shared(int, "10"))) == [10, 20]
 
 
 # ---- objectives, whose parts do not hang on threads
@@ -146,7 +146,7 @@ def test_bits_of_many_parts(monkeypatch):
     """Threads change nothing, and one part gives the same up to rounding."""
     U = [np.random.default_rng(0).standard_normal((50, 4)).astype(np.float32)]
     whole, whole_gradient = an_objective(1).value_and_gradient(U)
-    monkeypatch.setattr(objectives, "PIECE", 300)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 300)
     results = [an_objective(threads).value_and_gradient(U) for threads in (1, 2, 3)]
     for value, gradient in results[1:]:
         assert value == results[0][0]
@@ -157,11 +157,11 @@ def test_bits_of_many_parts(monkeypatch):
 
 def test_no_more_parts_than_can_be_added(monkeypatch):
     """And what is done is told part by part."""
-    monkeypatch.setattr(objectives, "PIECE", 1)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 1)
     shares = []
     f = Objective([Term(some_entries(), CP(), Squared(), (0, 0, 0))], [L2()], threads=2, within=shares.append)
     f.value([np.ones((50, 2))])
-    assert len(f._pieces) <= 2 * objectives.PIECES
+    assert len(f._pieces) <= 2 * objectives.MAX_PIECES
     assert shares[-1] == 1.0
     assert shares == sorted(shares)
 
@@ -210,7 +210,7 @@ def test_the_same_bits_on_a_cluster(team, monkeypatch):
 
     monkeypatch.setattr(encoder, "CHUNK", 1 << 14)
     monkeypatch.setattr(counts, "PART", 2e4)
-    monkeypatch.setattr(objectives, "PIECE", 500)
+    monkeypatch.setattr(objectives, "MAX_PIECE", 500)
 
     def everything():
         corpus = Corpus.build(TEXT, min_count=1, language="en", jobs=1)
@@ -304,9 +304,9 @@ def test_blocks_of_rows(size, copies, monkeypatch):
     """However they are cut, and whether each gets the columns it needs or all: the same bits, and no row is lost."""
     rng = np.random.default_rng(0)
     table = csr_array(rng.poisson(0.1, (50, 80)).astype(float))
-    X, team, seen = rng.standard_normal((80, 3)), Threads(2), []
+    X, team, seen = rng.standard_normal((80, 3)), ThreadExecutor(2), []
     monkeypatch.setattr(team, "size", size)
-    monkeypatch.setattr(Threads, "copies", copies)
+    monkeypatch.setattr(ThreadExecutor, "copies", copies)
 
     def product(block, V, given, before, threads):
         seen.append(len(V))
@@ -315,12 +315,12 @@ def test_blocks_of_rows(size, copies, monkeypatch):
 
     before = rng.standard_normal((50, 3))
     rows = Block(table.indptr, table.indices, (table.data,))
-    found = RowBlocks(rows, 80, team).each(product, X, given=2.0, before=before)
+    found = RowBlocks(rows, 80, team).map(product, X, given=2.0, before=before)
     np.testing.assert_array_equal(found, 2 * (table @ X) + before)
     assert len(seen) == size
     assert (max(seen) < 80) == (size > 1 and copies > 0)
     none = Block(table.indptr[:1], table.indices[:0], (table.data[:0],))
-    assert RowBlocks(none, 80, team).each(product, X, given=2.0, before=before[:0]).shape == (0, 3)
+    assert RowBlocks(none, 80, team).map(product, X, given=2.0, before=before[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
@@ -371,12 +371,12 @@ def test_parts_of_a_lost_worker_are_put_on_others(whole):
     parts = leaves(13)
     held = whole.hold(parts)
     expected = by_recursion([scaled(p, 1.0, 1) for p in leaves(13)])
-    same(whole.total(scaled, held, 1.0), expected)
+    same(whole.reduce(scaled, held, 1.0), expected)
     kill_one(whole)
-    same(whole.total(scaled, held, 1.0), expected)
+    same(whole.reduce(scaled, held, 1.0), expected)
     timer = threading.Timer(0.3, kill_one, [whole])
     timer.start()
-    same(whole.total(slowly_scaled, held, 1.0), expected)
+    same(whole.reduce(slowly_scaled, held, 1.0), expected)
     timer.join()
     assert all(future.status == "finished" for future in held.futures)
 
@@ -386,13 +386,13 @@ def test_items_of_a_lost_worker_are_done_by_others(whole):
     shared = Shared(np.ones, 7)
     timer = threading.Timer(0.5, kill_one, [whole])
     timer.start()
-    assert list(whole.in_order(sum_of, range(60), shared=shared)) == [7.0 + k for k in range(60)]
+    assert list(whole.imap(sum_of, range(60), shared=shared)) == [7.0 + k for k in range(60)]
     timer.join()
     whole.client.wait_for_workers(2, timeout=120)
     texts = [f"text {k} " * 1000 for k in range(20)]
     timer = threading.Timer(0.2, kill_one, [whole])
     timer.start()
-    assert list(whole.in_order(slow_length, texts)) == [len(text) for text in texts]
+    assert list(whole.imap(slow_length, texts)) == [len(text) for text in texts]
     timer.join()
 
 
@@ -417,11 +417,11 @@ def test_workers_that_do_not_fit(whole, monkeypatch):
     known = whole.workers()
     small = {address: {**worker, "memory_limit": 1 << 20} for address, worker in known.items()}
     monkeypatch.setattr(whole, "workers", lambda: small)
-    with pytest.raises(InputError, match=r"has 1 MiB and would hold 16; take more workers"):
+    with pytest.raises(InputError, match=r"has 1 MiB and would hold 16; use more workers"):
         whole.hold([np.zeros(1 << 21) for _ in range(3)])
     here = dask_workers._versions()
     monkeypatch.setattr(whole.client, "run", lambda _: {"tcp://w": {**here, "numpy": "1.0"}})
-    with pytest.raises(InputError, match=r"worker tcp://w has numpy 1\.0, this machine .*; install the same"):
+    with pytest.raises(InputError, match=r"worker tcp://w has numpy 1\.0, this machine .*; install the same version"):
         whole._check()
 
 
@@ -431,30 +431,30 @@ def test_work_that_cannot_be_done():
 
     def lost():
         tried.append(1)
-        raise dask_workers.LostError from OSError("the cable")
+        raise dask_workers.WorkerLostError from OSError("the cable")
 
-    with pytest.raises(InputError, match="workers were lost 4 times over one piece of work: the cable"):
-        dask_workers.persistently(lost)
+    with pytest.raises(InputError, match="workers were lost 4 times during one task: the cable"):
+        dask_workers.with_retries(lost)
     assert len(tried) == 4
     with pytest.raises(ZeroDivisionError):
-        dask_workers.persistently(lambda: 1 / 0)
+        dask_workers.with_retries(lambda: 1 / 0)
 
 
 def test_work_that_ends_its_workers(whole):
     """A piece that takes its worker along, wherever it goes, is told of, and not given to all of them for ever."""
-    with pytest.raises(InputError, match="one piece of work has ended several workers"):
-        list(whole.in_order(end, [1]))
+    with pytest.raises(InputError, match="one task has killed several workers"):
+        list(whole.imap(end, [1]))
     whole.client.wait_for_workers(3, timeout=120)
-    assert list(whole.in_order(slow_length, ["four"])) == [4]
+    assert list(whole.imap(slow_length, ["four"])) == [4]
 
 
 def test_schedulers_that_are_not_there():
     """One sentence."""
     pytest.importorskip("distributed")
-    with pytest.raises(InputError, match="name a scheduler, or how many workers"), working_on():
+    with pytest.raises(InputError, match="either a scheduler or a number of local workers"), working_on():
         pass
     with (
-        pytest.raises(InputError, match=r"there is no scheduler at tcp://127\.0\.0\.1:9"),
+        pytest.raises(InputError, match=r"cannot connect to a scheduler at tcp://127\.0\.0\.1:9"),
         working_on("tcp://127.0.0.1:9"),
     ):
         pass
@@ -486,7 +486,7 @@ def test_a_cluster_that_is_started_by_hand(tmp_path):
             process.terminate()
             process.wait()
     at.write_text("{}")
-    with pytest.raises(InputError, match="there is no scheduler at"), working_on(str(at)):
+    with pytest.raises(InputError, match="cannot connect to a scheduler at"), working_on(str(at)):
         pass
 
 

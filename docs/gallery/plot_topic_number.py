@@ -14,13 +14,13 @@ from pathlib import Path
 from gensim.test.utils import datapath
 from matplotlib.figure import Figure
 
-from polyadic import TextTopics, chosen
+from polyadic import TextTopics, select
 from polyadic.metrics.topics import stability
 
 texts = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
-model = chosen(TextTopics("plsa", n_components=5, seed=0), texts)
+model = select(TextTopics("plsa", n_components=5, seed=0), texts)
 
-ranks = [trial.settings["n_components"] for trial in model.choice_.trials]
+ranks = [trial.settings["n_components"] for trial in model.selection_.trials]
 counts, alike = model.table(texts), []
 for rank in ranks:
     half = TextTopics("plsa", n_components=rank, seed=0)
@@ -29,7 +29,7 @@ for rank in ranks:
 
 figure = Figure(figsize=(6, 5), layout="constrained")
 above, below = figure.subplots(2, sharex=True)
-above.semilogx(ranks, [trial.figure for trial in model.choice_.trials], "o-")
+above.semilogx(ranks, [trial.figure for trial in model.selection_.trials], "o-")
 above.set_ylabel("perplexity of words held out")
 below.semilogx(ranks, alike, "o-")
 below.set(xlabel="topics", ylabel="stability")

@@ -140,7 +140,7 @@ def _alone(job: Job) -> Facts:
 
     pool = ProcessPoolExecutor(max_workers=1)
     try:
-        with resources.interrupts_held():
+        with resources.deferred_interrupts():
             future = pool.submit(_measured, job)
         return dict(future.result())
     except (MemoryError, TerminatedWorkerError):

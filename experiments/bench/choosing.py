@@ -34,7 +34,7 @@ from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import read_cells
 from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.penalty_path import rmse
-from polyadic.core.selection import chosen
+from polyadic.core.selection import select
 from polyadic.metrics.recommendation import recommendation
 from polyadic.relations.facts import read_facts
 from polyadic.relations.knowledge import KnowledgeTensor
@@ -182,7 +182,7 @@ def main():
             if seed:
                 model.set_params(seed=seed)
             plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
-            best, all_ = timed(lambda: chosen(model, train, seed=seed, budget=asked.budget, **parts))  # noqa: B023 # called at once
+            best, all_ = timed(lambda: select(model, train, seed=seed, budget=asked.budget, **parts))  # noqa: B023 # called at once
             task = model.search(train, seed=seed, **parts)
             errors = [
                 error(task.last(clone(model).set_params(**dict(zip(grid, values, strict=True)))))
@@ -190,7 +190,7 @@ def main():
             ]
             rows.append([error(plain), error(best), *errors])
             spent.append(all_ / one)
-            chose.append(", ".join(f"{name} {value}" for name, value in best.choice_.settings.items()))
+            chose.append(", ".join(f"{name} {value}" for name, value in best.selection_.settings.items()))
         plain, best, *errors = np.mean(rows, axis=0)
         regrets.append(100 * (best - min(errors)) / min(errors))
         figures = f"{plain:.4f} | {best:.4f} | {min(errors):.4f} | {regrets[-1]:.2f} | {np.mean(spent):.1f}"

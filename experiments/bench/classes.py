@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from polyadic import LogCountRatio, MeanSentences, TextClassifier, chosen
+from polyadic import LogCountRatio, MeanSentences, TextClassifier, select
 
 
 class WithVectors:
@@ -72,7 +72,7 @@ def main():
         start, right = time.process_time(), []
         for model, texts, parts, error in sets:
             y = np.array(parts["y"])
-            right.append(1 - error(make().fit(texts, y) if make else chosen(model, texts, **parts)))
+            right.append(1 - error(make().fit(texts, y) if make else select(model, texts, **parts)))
         seconds = time.process_time() - start
         print(
             f"| {name} | " + " | ".join(f"{x:.3f}" for x in (*right, np.mean(right))) + f" | {seconds:,.0f} |",

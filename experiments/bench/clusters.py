@@ -20,7 +20,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from polyadic import Corpus, SymmetricCP, count
-from polyadic.core.executor.dask import OURS, working_on
+from polyadic.core.executor.dask import LOCAL_SETTINGS, working_on
 from polyadic.text.weighting import ppmi
 
 
@@ -88,7 +88,12 @@ def cluster(workers, threads):
         yield None
         return
     how = {"n_workers": workers, "threads_per_worker": threads, "dashboard_address": "127.0.0.1:0"}
-    with dask.config.set(OURS), LocalCluster(**how) as local, Client(local) as client, working_on(client) as team:
+    with (
+        dask.config.set(LOCAL_SETTINGS),
+        LocalCluster(**how) as local,
+        Client(local) as client,
+        working_on(client) as team,
+    ):
         yield team
 
 

@@ -44,7 +44,7 @@ from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.logistic import LogisticFactorization
 from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.penalty_path import rmse
-from polyadic.core.selection import chosen
+from polyadic.core.selection import select
 from polyadic.metrics.recommendation import recommendation
 
 ALPHA = 10.0
@@ -298,7 +298,7 @@ def rivals() -> dict:
     found = {
         "polyadic biases": lambda cells: MatrixFactorization(0, threads=1).fit(cells),
         "polyadic ALS": lambda cells: MatrixFactorization(seed=0, threads=1).fit(cells),
-        "polyadic ALS, chosen": lambda cells: chosen(MatrixFactorization(seed=0, threads=1), cells, seed=1),
+        "polyadic ALS, chosen": lambda cells: select(MatrixFactorization(seed=0, threads=1), cells, seed=1),
         "polyadic Bayesian rank 10": lambda cells: BayesianMatrixFactorization(10, seed=0, threads=1).fit(cells),
         "polyadic Bayesian rank 32": lambda cells: BayesianMatrixFactorization(32, seed=0, threads=1).fit(cells),
     }

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from experiments.cao2014.compared import STEPS, figure
 from experiments.cao2014.lists import Lists, crossed
 from experiments.data.annotated import penn_sample
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.metrics.figures import difference
 from polyadic.ranking.linear_rerankers import MIRA
 from polyadic.ranking.reranking import choose
@@ -47,7 +47,7 @@ def hashed(ranked: CandidateGroups, bits: int) -> CandidateGroups:
     parts = X.data.copy(), place[X.indices].astype(np.int32), X.indptr.copy()  # they are changed in place
     made = csr_array(parts, shape=(X.shape[0], 1 << bits))
     made.sum_duplicates()
-    return CandidateGroups(Groups(made, ranked.groups.costs, ranked.groups.starts), ranked.counts)
+    return CandidateGroups(QueryGroups(made, ranked.groups.costs, ranked.groups.starts), ranked.counts)
 
 
 def main() -> None:

@@ -82,7 +82,7 @@ def drive(workers, words, rank):
     """Evaluate an objective of a part for each worker, and print seconds and bytes."""
     rng = np.random.default_rng(0)
     indices = np.unique(np.sort(rng.integers(0, words, (6400, 3)), axis=1)[:, ::-1], axis=0)
-    objectives.PIECE = -(-len(indices) // workers)
+    objectives.MAX_PIECE = -(-len(indices) // workers)
     x = Entries(indices.astype(np.uint16), rng.uniform(1, 3, len(indices)), (words,) * 3, symmetric=True)
     U = rng.random((words, rank)).astype(np.float32)
     with working_on(f"tcp://{NET}.1:{PORT}") as team:

@@ -13,12 +13,12 @@ import time
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic import Groups
+from polyadic import QueryGroups
 from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive
 from polyadic.ranking.tensor_mira import mode_sizes, places, random_sign_factors
 
 
-def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> Groups:
+def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> QueryGroups:
     """Draw lists."""
     n = lists * candidates
     columns = (features * rng.random((n, nonzeros)) ** 3).astype(np.int32)
@@ -26,7 +26,7 @@ def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.rand
     X.sum_duplicates()
     s = (X @ rng.standard_normal(features)).reshape(lists, candidates)
     costs = s.max(axis=1, keepdims=True) - s
-    return Groups(X, (costs / costs.max()).ravel(), np.arange(lists + 1) * candidates)
+    return QueryGroups(X, (costs / costs.max()).ravel(), np.arange(lists + 1) * candidates)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from polyadic.completion.coupled.variational import VariationalFactorization
 from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.completion.penalty_path import choose_penalty
 from polyadic.completion.trace_norm import TraceNormCompletion
-from polyadic.core.selection import chosen
+from polyadic.core.selection import select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +69,8 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
         return lambda X: (model.fit(X).predict, {})
 
     def least_squares(X: Entries) -> tuple[Any, Facts]:
-        model = chosen(MatrixFactorization(seed=seed), X, seed=seed)
-        return model.predict, model.choice_.settings
+        model = select(MatrixFactorization(seed=seed), X, seed=seed)
+        return model.predict, model.selection_.settings
 
     def trace_norm(X: Entries) -> tuple[Any, Facts]:
         model = TraceNormCompletion(offsets="biases", bias_ridge=5.0, tol=1e-3)

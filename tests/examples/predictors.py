@@ -13,8 +13,8 @@ from polyadic import (
     FactorizationMachineClassifier,
     FactorizationMachineRanker,
     FieldEncoder,
-    Groups,
     LowRankTasks,
+    QueryGroups,
     RankingPerceptron,
     ReducedRankRegression,
     ReducedRankRegressionCV,
@@ -26,7 +26,7 @@ X = RNG.standard_normal((30, 4))
 Y = X @ RNG.standard_normal((4, 2)) @ RNG.standard_normal((2, 3)) + 1
 SOME = np.where(RNG.random(Y.shape) < 0.3, np.nan, Y)
 LABELS = np.where(Y[:, 0] > 1, "yes", "no")
-LISTS = Groups.of(X, costs=RNG.random(30), group=np.arange(30) // 5)
+LISTS = QueryGroups.of(X, costs=RNG.random(30), group=np.arange(30) // 5)
 TABLE = {"user": ["ann", "bob"], "genres": [["war", "love"], []], "age": [31.0, 50.0]}
 STRANGERS = {"user": ["eve"], "genres": [["war"]], "age": [1.0]}
 

@@ -84,7 +84,7 @@ def train(
     import numpy as np
 
     from polyadic.core.files import check_replaceable
-    from polyadic.core.selection import chosen
+    from polyadic.core.selection import select
     from polyadic.core.serialization import KIND
     from polyadic.core.settings import BUDGET
     from polyadic.sentences.classifier import TextClassifier, held_out
@@ -99,7 +99,7 @@ def train(
     def learned(some: list[str], classes: Any) -> TextClassifier:
         if not choose or len(some) < FEWEST:
             return model.fit(some, classes)
-        return chosen(model, some, y=classes, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
+        return select(model, some, y=classes, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
 
     if hold_out:
         is_out = held_out(labels, hold_out, seed)
@@ -112,8 +112,8 @@ def train(
         names, counts = np.unique(labels[~is_out], return_counts=True)
         facts |= {"accuracy_of_most_frequent": float((right == names[counts.argmax()]).mean())}
         model = TextClassifier(**fitted.get_params()).fit(texts, labels)
-        if hasattr(fitted, "choice_"):
-            model.choice_ = fitted.choice_
+        if hasattr(fitted, "selection_"):
+            model.selection_ = fitted.selection_
     else:
         model = learned(texts, labels)
     facts |= {"classes": len(model.classes_), "features": model.coef_.shape[1]}

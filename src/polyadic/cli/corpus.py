@@ -7,9 +7,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.interface import output
 
-Jobs = Annotated[
-    int | None, typer.Option(min=1, max=o.MOST_THREADS, help="Processes to use.", show_default="all cores")
-]
+Jobs = Annotated[int | None, typer.Option(min=1, max=o.MAX_THREADS, help="Processes to use.", show_default="all cores")]
 Digits = Annotated[
     Literal["keep", "drop", "zero"],
     typer.Option(help="Keep numbers, drop them, or write each digit as 0.", rich_help_panel=o.CORPUS),

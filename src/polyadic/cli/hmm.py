@@ -65,7 +65,7 @@ def train(
 ) -> None:
     """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
     from polyadic.core.files import check_replaceable
-    from polyadic.core.selection import chosen
+    from polyadic.core.selection import select
     from polyadic.core.serialization import KIND
     from polyadic.core.settings import BUDGET
     from polyadic.sequences.hidden_markov import HiddenMarkov
@@ -83,7 +83,7 @@ def train(
     first = given if init == "random" else {"states": max(1, min(HiddenMarkov.states, symbols)), **given}
     model = HiddenMarkov(**first, init=init, max_iter=steps, seed=seed)
     if choose and len(data) >= FEWEST:
-        model = chosen(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
+        model = select(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
     else:
         model.fit(data)
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from polyadic.core.errors import InputError
-from polyadic.core.resources import MOST_THREADS
+from polyadic.core.resources import MAX_THREADS
 from polyadic.interface.command_line import in_bytes
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ File = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
 ]
-Threads = Annotated[int | None, typer.Option(min=1, max=MOST_THREADS, help="Threads to use.", show_default="all cores")]
+Threads = Annotated[int | None, typer.Option(min=1, max=MAX_THREADS, help="Threads to use.", show_default="all cores")]
 Choose = Annotated[
     bool, typer.Option("--choose/--no-choose", help="Let what is held out choose the settings that are not given.")
 ]

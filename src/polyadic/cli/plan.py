@@ -10,7 +10,7 @@ from polyadic.interface import output
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text (a URL too), or a folder made by `corpus` or `count`.")
 ]
-Workers = Annotated[int, typer.Option(min=1, max=o.MOST_THREADS, help="Workers, of one core each.")]
+Workers = Annotated[int, typer.Option(min=1, max=o.MAX_THREADS, help="Workers, of one core each.")]
 Mbit = Annotated[float, typer.Option(min=0.001, help="Megabits that each machine sends and receives in a second.")]
 Order = Annotated[int, typer.Option(min=2, max=5, help="Words in a tuple, of counting.")]
 Width = Annotated[int, typer.Option(min=1, max=1000, help="Width of the window.")]

@@ -184,7 +184,7 @@ Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per w
 ModelSeed = Annotated[int, _model(min=0, help="The same seed gives the same vectors.")]
 ModelThreads = Annotated[
     int | None,
-    typer.Option(min=1, max=o.MOST_THREADS, help="Threads to use.", show_default="all cores; word2vec 1"),
+    typer.Option(min=1, max=o.MAX_THREADS, help="Threads to use.", show_default="all cores; word2vec 1"),
 ]
 Keep = Annotated[
     Path | None,

@@ -23,7 +23,7 @@ import numpy as np
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.linalg.spectral import LARGEST, Spectral
+from polyadic.core.linalg.spectral import MAX_DENSE, Spectral
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -175,11 +175,11 @@ def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float
 
 def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be stored and decomposed."""
-    if min(shape) > LARGEST:
+    if min(shape) > MAX_DENSE:
         raise InputError(
             f"a dense matrix of {shape[0]:,} x {shape[1]:,} would be decomposed in each sweep; use another"
             " method if both"
-            f" sides exceed {LARGEST:,}"
+            f" sides exceed {MAX_DENSE:,}"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")

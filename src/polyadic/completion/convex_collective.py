@@ -14,7 +14,7 @@ from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
 from polyadic.core.solvers.proximal import proximal_gradient
-from polyadic.core.solvers.smooth import CellLosses, Parts
+from polyadic.core.solvers.smooth import CellLosses, SeparableSum
 from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class ConvexCollective(Model):
         pattern, order = _pattern(np.sort(np.hstack(at), axis=0), sum(sizes.values()), self._threads)
         spot = np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
-        smooth = Parts([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
+        smooth = SeparableSum([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
         problem = Problem(pattern, smooth, float(self.penalty))
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback)

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.errors import InputError
-from polyadic.core.executor import team
+from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Parts, parts_of_row
+from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.sgd import Steps, descend_cells
 
@@ -204,7 +204,7 @@ class MatrixFactorization(Transformer):
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over ridges and rank, evaluated on a held-out tenth of the cells.
 
         Parameters
@@ -216,11 +216,11 @@ class MatrixFactorization(Transformer):
 
         Returns
         -------
-        Search
+        SearchSpace
         """
         known = cells_of(X)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
-        return Search(
+        return SearchSpace(
             values=VALUES,
             fit=lambda model: model.fit(cells),
             last=lambda model: model.fit(X),
@@ -254,7 +254,7 @@ class MatrixFactorization(Transformer):
     def _n_features_out(self) -> int:
         return self.rank + 1
 
-    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Decompose the predictions of a row in some columns by its observed cells.
 
         The base is the mean plus the bias of the column. Base and parts sum to the prediction from the factors of
@@ -269,7 +269,7 @@ class MatrixFactorization(Transformer):
 
         Returns
         -------
-        Parts
+        Contributions
 
         Raises
         ------
@@ -282,7 +282,7 @@ class MatrixFactorization(Transformer):
         j = columns_of_row(cells, columns, len(V))
         entries, against = _equations(self._rows(cells.less(self.mean_)), V)
         parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
-        return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
+        return Contributions(self.mean_ + self.column_biases_[j], cells.columns, parts)
 
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         """Iterate over alternating least squares sweeps; biases are the last column of the factors."""
@@ -302,11 +302,11 @@ class MatrixFactorization(Transformer):
         return Block(cells.starts, cells.columns, (c, cells.values))
 
     def _blocks(self, cells: ObservedEntries) -> RowBlocks:
-        return RowBlocks(self._rows(cells), cells.shape[1], team(self._threads))
+        return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the rows and their biases."""
-        return blocks.each(_solved_rows, V, given=np.diag(self._ridges()))
+        return blocks.map(_solved_rows, V, given=np.diag(self._ridges()))
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)

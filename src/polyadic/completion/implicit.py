@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.completion.updating import SWEEPS, updates
-from polyadic.core.executor import team
+from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Parts, parts_of_row
+from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads, Transformer
 from polyadic.core.solvers.run import Sweep, run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.selection import Search
+    from polyadic.core.selection import SearchSpace
 
 VALUES = {
     "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
@@ -186,10 +186,10 @@ class ImplicitFactorization(Transformer, Recommender):
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
-    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Decompose the predictions of a row in some columns by its observed cells.
 
-        Parts sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate gradient steps
+        Contributions sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate gradient steps
         have not converged.
 
         Parameters
@@ -201,7 +201,7 @@ class ImplicitFactorization(Transformer, Recommender):
 
         Returns
         -------
-        Parts
+        Contributions
 
         Raises
         ------
@@ -212,9 +212,9 @@ class ImplicitFactorization(Transformer, Recommender):
         cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
         j = columns_of_row(cells, columns, len(V))
         parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
-        return Parts(np.zeros(len(j)), cells.columns, parts)
+        return Contributions(np.zeros(len(j)), cells.columns, parts)
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over alpha, rank and ridge, evaluated by the NDCG of a held-out tenth of the cells.
 
         Parameters
@@ -226,7 +226,7 @@ class ImplicitFactorization(Transformer, Recommender):
 
         Returns
         -------
-        Search
+        SearchSpace
         """
         return search_listed(positive_cells(X), VALUES, seed=seed)
 
@@ -257,10 +257,10 @@ class ImplicitFactorization(Transformer, Recommender):
 
     def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
-        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
+        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], get_executor(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
+        return blocks.map(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
     def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices

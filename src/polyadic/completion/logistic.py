@@ -19,7 +19,7 @@ from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import descend_labels
@@ -138,7 +138,7 @@ class LogisticFactorization(Recommender):
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over ridge and rank, evaluated on a held-out tenth of the cells.
 
         The measure is the log loss, or the ranking (NDCG) of held-out positives if negatives are sampled, since sampled
@@ -153,7 +153,7 @@ class LogisticFactorization(Recommender):
 
         Returns
         -------
-        Search
+        SearchSpace
         """
         known = labelled(X)
         if self.n_negatives:
@@ -164,7 +164,7 @@ class LogisticFactorization(Recommender):
             m = Recommender.predict(model, out.rows, out.columns)
             return Logistic().value(out.values, m)
 
-        return Search(
+        return SearchSpace(
             values=VALUES,
             fit=lambda model: model.fit(cells),
             last=lambda model: model.fit(known),

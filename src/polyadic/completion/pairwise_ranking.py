@@ -15,7 +15,7 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps, descend_pairs
 
 if TYPE_CHECKING:
-    from polyadic.core.selection import Search
+    from polyadic.core.selection import SearchSpace
 
 VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
 """Grids of the search on held-out cells."""
@@ -124,7 +124,7 @@ class PairwiseRanking(Recommender):
         self.row_factors_, self.column_factors_ = factors if self.sampling_axis == "row" else factors[::-1]
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over ridge and rank, evaluated by the ranking (NDCG) of a held-out tenth of the cells.
 
         Parameters
@@ -136,6 +136,6 @@ class PairwiseRanking(Recommender):
 
         Returns
         -------
-        Search
+        SearchSpace
         """
         return search_listed(positive_cells(X), VALUES, seed=seed)

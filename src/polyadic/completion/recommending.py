@@ -12,7 +12,7 @@ from polyadic.completion.cells import cells_of, pairs, split_cells
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.kernels import best_of_rows
 from polyadic.core.model import Model, learned
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Recommender(Model):
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
 
-def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
     """Return a search evaluated by the NDCG of held-out positive cells, by row."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
@@ -122,7 +122,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
         named = model.recommend(rows, TOP_K, without=cells).columns
         return 1 - recommendation(named, out.rows, out.columns).ndcg
 
-    return Search(
+    return SearchSpace(
         values=values,
         fit=lambda model: model.fit(cells),
         last=lambda model: model.fit(listed),

@@ -27,7 +27,7 @@ from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.methods import Method, refuse_unused
 from polyadic.core.model import Amount, Model, Natural, Seed, Threads, Within
-from polyadic.core.selection import Choice, chosen
+from polyadic.core.selection import Selection, select
 from polyadic.core.settings import BUDGET
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
@@ -111,7 +111,7 @@ class TableCompletion(Model):
         Whether it has values, or only what is listed.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
-    choice_ : Choice or None
+    selection_ : Selection or None
         What cells held out have chosen, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
         Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
@@ -186,7 +186,7 @@ class TableCompletion(Model):
             by_time = times if self.hold_out_by == "time" else None
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
         self.model_ = self._fitted(known)
-        self.choice_: Choice | None = getattr(self.model_, "choice_", None)
+        self.selection_: Selection | None = getattr(self.model_, "selection_", None)
         self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
         self.updated_: dict[str, Any] = {}
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
@@ -507,7 +507,7 @@ class TableCompletion(Model):
                 model.set_params(penalty=choose_penalty(model, known).best)
             return model.fit(known)
         given = [*self._given()]
-        return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
+        return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
         """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""

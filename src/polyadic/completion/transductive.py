@@ -15,7 +15,7 @@ from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
 from polyadic.core.solvers.proximal import proximal_gradient
-from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
 from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class TransductiveCompletion(Model):
         offsets = WithOffsets(x, groups, loss, weight=weight, ridge=weight, number=L)
         weights = np.where(cells.columns[rest] < L + features.shape[1], 1.0, self._weight_of_ones())
         described = CellLosses(cells.values[rest], Squared(), weights)
-        smooth = Parts([(known, plain if ones else offsets), (rest, described)])
+        smooth = SeparableSum([(known, plain if ones else offsets), (rest, described)])
         return Problem(pattern, smooth, float(self.penalty)), offsets
 
     def _weight_of_ones(self) -> float:

@@ -1,1 +1,1 @@
-"""What all families share."""
+"""Infrastructure shared by all model families."""

@@ -1,4 +1,4 @@
-"""``.npy`` files: vectors written piece by piece; arrays opened as memory maps that are checked."""
+"""Reading and writing ``.npy`` files: vectors of unknown length, and validated memory maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ArrayWriter:
-    """Write a vector whose length is not known beforehand.
+    """Write a vector whose length is not known in advance.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class ArrayWriter:
         self._start = self._write_header()
 
     def append(self, values: object) -> None:
-        """Write ``values`` behind what is there."""
+        """Append values to the file."""
         array = np.ascontiguousarray(values, dtype=self._dtype)
         self._file.write(array.data)
         self._length += len(array)
@@ -61,13 +61,13 @@ class ArrayWriter:
 
 
 def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
-    """Write what stands before the values of an array, which follow row by row."""
+    """Write the ``.npy`` header of a row-major array."""
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Write an array to a file, or to one that is open; an OSError says why, which numpy's own ``save`` has forgotten.
+    """Write an array to a path or an open file; unlike numpy's ``save``, an OSError keeps its reason.
 
     Examples
     --------
@@ -84,18 +84,12 @@ def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
 
 
 def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
-    """Map an array of one of ``dtypes`` into memory, read-only.
-
-    Raises
-    ------
-    InputError
-        If the file is absent, cut short, or holds something else.
-    """
+    """Map an array of one of ``dtypes`` into memory, read-only; raise InputError if the file is missing or damaged."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
-    except (OSError, ValueError, EOFError, SyntaxError, OverflowError, TokenError) as error:  # of a spoilt header
+    except (OSError, ValueError, EOFError, SyntaxError, OverflowError, TokenError) as error:  # from a damaged header
         raise InputError(f"{path} is damaged: {error}") from None
     if not isinstance(array, np.memmap) or array.ndim != ndim or array.dtype not in [np.dtype(d) for d in dtypes]:
         wanted = " or ".join(str(np.dtype(d)) for d in dtypes)
@@ -103,5 +97,5 @@ def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> N
         got = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.memmap) else "no single array"
         raise InputError(f"{path} must hold {what} of {wanted}; got {got}")
     if path.stat().st_size != array.offset + array.nbytes:
-        raise InputError(f"{path} is damaged: it goes on after its {array.size} values")
+        raise InputError(f"{path} is damaged: there is data after its {array.size} values")
     return array

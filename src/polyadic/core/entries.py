@@ -1,4 +1,4 @@
-"""What is observed: listed entries of a matrix or tensor."""
+"""Observed entries of a matrix or tensor, as lists of indices and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.files import checked_meanwhile, read_meta, whole_folder, write_meta
+from polyadic.core.files import checked_in_background, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Unlisted = Literal["zero", "missing"]
 VERSION = 1
 BLOCK = 1 << 20
-"""Entries looked at in one go where a temporary per entry is needed."""
+"""Entries processed at once where a temporary per entry is needed."""
 
 
 def blocks(n: int, size: int | None = None) -> Iterator[slice]:
-    """Give slices that cover ``n`` entries, ``size`` at a time, or ``BLOCK``.
+    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries.
 
     Examples
     --------
@@ -41,30 +41,30 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Listed entries of an n-way array.
+    """Listed entries of a matrix or tensor.
 
     Parameters
     ----------
     indices : ndarray of shape (n, order)
-        Position of each entry; any integer type. Kept column by column in memory: ``indices.T`` is contiguous.
+        Position of each entry, of any integer type. Stored column by column: ``indices.T`` is contiguous.
     values : ndarray of shape (n,)
         Value of each entry.
     shape : tuple of int
         Length of each mode.
     weights : ndarray of shape (n,), optional
-        How much each entry counts in a loss, not negative; 1 if absent.
+        Non-negative weight of each entry in a loss; 1 by default.
     unlisted : {"zero", "missing"}
-        What an entry that is not listed means.
+        Whether entries that are not listed are zero or missing.
     symmetric : bool
-        Whether the array is supersymmetric (the same under every permutation of its modes). Then each unordered tuple
-        is listed once, its indices falling along the row (in a vocabulary ordered by frequency: the rarest word
-        first), the rows in lexicographic order; it stands for all its permutations.
+        Whether the array is supersymmetric (invariant under permutations of its modes). Each unordered tuple is then
+        listed once and stands for all its permutations; indices decrease along a row (in a vocabulary ordered by
+        frequency: the rarest word first), and rows are in lexicographic order.
 
     Raises
     ------
     InputError
-        If shapes do not fit, an index lies outside, a value is not finite, a weight is negative, or a symmetric list
-        is not in order.
+        If shapes do not fit, an index is out of range, a value is not finite, a weight is negative, or symmetric
+        entries are not in order.
 
     Examples
     --------
@@ -104,16 +104,18 @@ class Entries:
 
     @classmethod
     def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
-        """Make symmetric entries of tuples in any order; the values of tuples listed more than once are added.
+        """Build symmetric entries from tuples in any order; values of repeated tuples are added.
 
         Parameters
         ----------
         indices : array of shape (n, order)
-            Tuples below ``size``.
+            Tuples of indices below ``size``.
         values : array of shape (n,)
-            Value of each.
+            Value of each tuple.
         size : int
             Length of every mode.
+        unlisted : {"zero", "missing"}
+            Whether entries that are not listed are zero or missing.
 
         Examples
         --------
@@ -140,7 +142,7 @@ class Entries:
         return len(self.indices)
 
     def multiplicity(self) -> NDArray[np.int64]:
-        """Give how many permutations of itself each entry stands for; shape (n,), all 1 unless symmetric.
+        """Return the number of distinct permutations of each entry, shape (n,); all 1 unless symmetric.
 
         Examples
         --------
@@ -156,23 +158,22 @@ class Entries:
                 if repeated.any():
                     run = np.where(repeated, run + 1, 1)
                     copies //= run
-                else:  # as nearly always; divisions are slow
+                else:  # the usual case; divisions are slow
                     run[:] = 1
         return copies
 
     def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
-        """Say where tuples are listed, by bisection; -1 where they are not, or lie outside the array.
+        """Return the position of each tuple in the list, or -1 if it is not listed.
 
         Parameters
         ----------
         tuples : array of shape (m, order)
-            Tuples, their words in any order.
+            Tuples of indices, in any order.
 
         Raises
         ------
         InputError
-            If the entries are not symmetric, and so in no order, or the tuples have another order or are no whole
-            numbers.
+            If the entries are not symmetric, or the tuples do not have the order of the entries or are not integers.
 
         Examples
         --------
@@ -180,11 +181,11 @@ class Entries:
         [0, 1, -1]
         """
         if not self.symmetric:
-            raise InputError("find needs symmetric entries, whose tuples are in order; Entries.collect makes them")
+            raise InputError("find needs symmetric entries, whose tuples are sorted; use Entries.collect")
         rows = np.asarray(tuples)
         if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
             raise InputError(
-                f"find looks for whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}"
+                f"tuples must be whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}"
             )
         if not len(self):
             return np.full(len(rows), -1)
@@ -200,7 +201,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the entries at these places come before the rows, and whether they are the rows."""
+        """Whether the entries at these positions precede the rows, and whether they equal them."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -209,12 +210,12 @@ class Entries:
         return smaller, equal
 
     def holding(self, pairs: ArrayLike) -> Entries:
-        """Give the entries among whose indices both of a pair are.
+        """Return the entries that contain both indices of at least one pair.
 
         Parameters
         ----------
         pairs : array of int of shape (m, 2)
-            In any order.
+            Pairs of indices, in any order.
 
         Raises
         ------
@@ -228,14 +229,14 @@ class Entries:
         [[2, 1, 0], [3, 2, 1]]
         """
         if not self.symmetric:
-            raise InputError("holding needs symmetric entries; Entries.collect makes them")
+            raise InputError("holding needs symmetric entries; use Entries.collect")
         rows, size = np.asarray(pairs, np.int64).reshape(-1, 2), self.shape[0]
         keys = rows.max(axis=1, initial=0) * size + rows.min(axis=1, initial=size)
         found = [np.empty(0, np.int64)]
         for block in self.blocks():
             columns = self.indices[block].T.astype(np.int64)
             held = np.zeros(columns.shape[1], bool)
-            for a, b in combinations(range(self.order), 2):  # indices fall along a row
+            for a, b in combinations(range(self.order), 2):  # indices decrease along a row
                 held |= np.isin(columns[a] * size + columns[b], keys)
             found.append(block.start + np.flatnonzero(held))
         at = np.concatenate(found)
@@ -243,7 +244,7 @@ class Entries:
         return replace(self, indices=np.asfortranarray(self.indices[at]), values=self.values[at], weights=weights)
 
     def squares(self) -> float:
-        """Sum the weighted squares of the values, each entry once.
+        """Return the weighted sum of squared values, each entry once.
 
         Examples
         --------
@@ -257,14 +258,27 @@ class Entries:
         )
 
     def hold_out(self, share: float, rng: np.random.Generator) -> tuple[Entries, Entries]:
-        """Split entries into some to train on and a random ``share`` to test with.
+        """Split the entries at random into a training set and a test set.
 
-        The first lists all of them, those held out with weight zero: they are not known, rather than known to be zero.
+        The training set lists all entries, the held-out ones with weight zero: they are unknown rather than known to be
+        zero.
+
+        Parameters
+        ----------
+        share : float
+            Share of the entries to hold out, from 0 to below 1.
+        rng : numpy.random.Generator
+            Random number generator.
+
+        Returns
+        -------
+        known, held : Entries
+            Training and test entries.
 
         Raises
         ------
         InputError
-            If ``share`` is not at least 0 and below 1, or is too small for any entry.
+            If ``share`` is out of range or too small for any entry.
 
         Examples
         --------
@@ -287,7 +301,7 @@ class Entries:
         return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
-        """List every permutation of symmetric entries; others are returned as they are."""
+        """Return all permutations of symmetric entries; others are returned unchanged."""
         if not self.symmetric:
             return self
         from itertools import permutations
@@ -304,31 +318,39 @@ class Entries:
         )
 
     def to_coo(self) -> Any:
-        """Give a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
+        """Return a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
         from scipy.sparse import coo_array
 
         full = self.expand()
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
     def blocks(self) -> Iterator[slice]:
-        """Give slices that cover the entries, short enough for temporaries."""
+        """Return slices that cover the entries, short enough for temporaries."""
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder of ``.npy`` files and ``meta.json``; it is whole or absent."""
+        """Write the entries into a folder, atomically; :meth:`load` opens it.
+
+        Parameters
+        ----------
+        path : path
+            Folder to create.
+        overwrite : bool
+            Whether to replace an existing folder of entries.
+        """
         with whole_folder(path, kind="entries", overwrite=overwrite) as draft:
             self.write_into(draft)
             write_meta(draft, "entries", VERSION, **self.description())
 
     def write_into(self, folder: Path) -> None:
-        """Write the arrays into a folder that also holds other things."""
+        """Write the arrays into a folder that may hold other files."""
         save_array(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
         save_array(folder / "values.npy", self.values)
         if self.weights is not None:
             save_array(folder / "weights.npy", self.weights)
 
     def description(self) -> dict[str, Any]:
-        """Say what the arrays mean, for ``meta.json``."""
+        """Return the properties of the arrays, for ``meta.json``."""
         return {
             "shape": list(self.shape),
             "unlisted": self.unlisted,
@@ -340,13 +362,18 @@ class Entries:
     def load(cls, path: str | os.PathLike[str]) -> Entries:
         """Open a folder written by :meth:`save`, memory-mapped.
 
+        Parameters
+        ----------
+        path : path
+            Folder to open.
+
         Raises
         ------
         InputError
-            If the folder is of another kind or version, a file is cut short, or its content is not valid.
+            If the folder is of another kind or version, or is damaged.
         """
         meta = read_meta(path, "entries", VERSION)
-        with checked_meanwhile(Path(path)):
+        with checked_in_background(Path(path)):
             return cls.read_from(Path(path), meta)
 
     @classmethod
@@ -384,11 +411,11 @@ class Entries:
         column = self.indices[:, mode]
         if len(column) and not (column.min() >= 0 and column.max() < size):
             at = int(np.flatnonzero((column < 0) | (column >= size))[0])
-            raise InputError(f"index {column[at]} of entry {at} lies outside mode {mode} of length {size}")
+            raise InputError(f"index {column[at]} of entry {at} is out of range for mode {mode} of length {size}")
 
     def _refuse_disorder(self) -> None:
         if len(set(self.shape)) > 1:
-            raise InputError(f"a symmetric array has modes of one length; got shape {self.shape}")
+            raise InputError(f"the modes of a symmetric array must have equal lengths; got shape {self.shape}")
         for block in self.blocks():
             rows = self.indices[max(block.start - 1, 0) : block.stop].T
             falling = np.ones(rows.shape[1], bool)
@@ -400,6 +427,6 @@ class Entries:
             bad = np.flatnonzero(~falling[1:] | ~later) if falling[:1].all() else np.array([0])
             if bad.size:
                 raise InputError(
-                    "symmetric entries must list each tuple once, its indices falling, in lexicographic order; the"
-                    f" order breaks near entry {block.start + int(bad[0])} (Entries.collect puts tuples in order)"
+                    "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order; the"
+                    f" order breaks near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
                 )

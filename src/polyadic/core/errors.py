@@ -1,4 +1,4 @@
-"""What this library raises when the input, not the library, is at fault, and the checks that raise it."""
+"""Exceptions and warnings for invalid input, and the checks that raise them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-SAID = 300
-"""Characters of what an error of another package says that are passed on."""
+MAX_LENGTH = 300
+"""Maximum length of an error message of another package that is passed on."""
 
 
 class InputError(ValueError):
@@ -37,43 +37,38 @@ class InputError(ValueError):
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is not installed; the message names the ``pip install`` that helps."""
+    """An optional dependency is not installed; the message names the ``pip install`` command."""
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
         self._arguments = (module, extra, purpose)
         super().__init__(f'{purpose} needs {module}: pip install "polyadic[{extra}]"', name=module)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        """Travel between processes."""
+        """Support pickling."""
         return MissingExtraError, self._arguments
 
 
 class SkippedFilesWarning(UserWarning):
-    """Files that cannot be read were left out."""
+    """Unreadable files were skipped."""
 
 
 class SeenFactsWarning(UserWarning):
-    """Facts to predict are among those that were learned."""
+    """Some facts to predict were part of the training data."""
 
 
-def said(error: BaseException) -> str:
-    r"""Give what an error of another package says, on one line and not too long.
+def error_text(error: BaseException) -> str:
+    r"""Return the message of another package's exception on one line, shortened.
 
     Examples
     --------
-    >>> said(ValueError("no table\nsee below"))
+    >>> error_text(ValueError("no table\nsee below"))
     'no table see below'
     """
-    return " ".join(str(error).split())[:SAID] or type(error).__name__
+    return " ".join(str(error).split())[:MAX_LENGTH] or type(error).__name__
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int within ``[low, high]``, or say what is allowed and what came.
-
-    Raises
-    ------
-    InputError
-        If ``value`` is no whole number or lies outside.
+    """Return ``value`` as an int from ``low`` to ``high``, or raise InputError.
 
     Examples
     --------
@@ -89,12 +84,7 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
 
 
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:
-    """Return ``value`` as a finite float of at least ``low`` (greater than ``low`` if ``above``).
-
-    Raises
-    ------
-    InputError
-        If ``value`` is no finite number or too small.
+    """Return ``value`` as a finite float of at least ``low`` (more, if ``above``), or raise InputError.
 
     Examples
     --------
@@ -115,12 +105,7 @@ def check_number(name: str, value: object, *, low: float = 0.0, above: bool = Fa
 
 
 def check_choice(name: str, value: str, allowed: Collection[str]) -> str:
-    """Return ``value`` if it is one of ``allowed``.
-
-    Raises
-    ------
-    InputError
-        Otherwise; the message lists what is allowed.
+    """Return ``value`` if it is one of ``allowed``, or raise InputError.
 
     Examples
     --------

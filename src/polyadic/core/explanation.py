@@ -1,17 +1,17 @@
-r"""Why a model says what it says: a value taken apart into what it is made of, or what it rests on.
+r"""Attribution of predictions: a value as a sum of contributions.
 
-A row of factors that least squares solve for, given those of the columns, is linear in the values of its cells, and so
-is whatever is computed from it: with cells of weight :math:`c_j` and right side :math:`y_j`,
+A row of factors that solves a least-squares problem given those of the columns is linear in the values of its cells,
+and so is every linear function of it: with cells of weight :math:`c_j` and right side :math:`y_j`,
 
 .. math:: w^\top u = \sum_j y_j\, w^\top A^{-1} v_j, \qquad A = \Lambda + \sum_j c_j v_j v_j^\top .
 
-Each term is the part of a cell. How much one column speaks for another depends on the row, through A.
+Each term is the contribution of a cell.
 
-A score of features has a part for each set of them that is multiplied,
+A factorization machine has a contribution for each set of features that is multiplied,
 
 .. math:: m = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots,
 
-and a linear one of words a part for each word.
+and a linear model of words one for each word.
 
 References
 ----------
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from polyadic.core.kernels import RowEntries
 
 BYTES = 256
-"""Of a set of features and its part, more or less."""
+"""Approximate size of a set of features and its contribution."""
 
 
-class Parts(NamedTuple):
-    """What values of one row are made of.
+class Contributions(NamedTuple):
+    """Contributions to several values of one row.
 
     Attributes
     ----------
     base : ndarray of shape (n,)
-        What is not due to any cell of the row.
+        The part of each value that is not due to a cell of the row.
     columns : ndarray of int of shape (m,)
-        Of the cells of the row.
+        Columns of the cells of the row.
     parts : ndarray of shape (n, m)
-        Of each value, what is due to each cell; with ``base`` they add up to it.
+        Contribution of each cell to each value; ``base`` plus their sum is the value.
     """
 
     base: NDArray[np.float64]
@@ -59,17 +59,16 @@ class Parts(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What one value is made of, or rests on, by name.
+    """Contributions to one predicted value, by name.
 
     Attributes
     ----------
     value : float
-        That which the model predicts.
+        Predicted value.
     base : float
-        What is not due to anything named: the value less all parts. NaN where parts are no shares of the value, but say
-        how much each thing moves it.
+        The value less all contributions. NaN where contributions are effects rather than shares of the value.
     parts : list of (name, float)
-        The largest first, whatever their sign.
+        Contributions in descending order of magnitude.
     """
 
     value: float
@@ -78,7 +77,7 @@ class Explanation(NamedTuple):
 
     @classmethod
     def of(cls, value: float, parts: Iterable[tuple[Any, float]]) -> Self:
-        """Sort parts of a value, and give what they leave of it to the base.
+        """Sort the contributions to a value; the base is the remainder.
 
         Examples
         --------
@@ -92,20 +91,10 @@ class Explanation(NamedTuple):
 def parts_of_row(
     entries: RowEntries, V: NDArray[Any], targets: NDArray[Any], *, precision: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Take products of the row that least squares solve for apart, by its entries.
+    """Attribute products of a least-squares row to its entries.
 
-    Parameters
-    ----------
-    entries : RowEntries
-        Of one row.
-    V : ndarray of shape (columns, R)
-    targets : ndarray of shape (n, R)
-        What the row is multiplied by.
-    precision : ndarray of shape (R, R)
-
-    Returns
-    -------
-    ndarray of shape (n, entries)
+    ``V`` is (columns, R), ``targets``, shape (n, R), are the vectors that the row is multiplied by, and ``precision``
+    is (R, R). Returns an array of shape (n, entries).
 
     Examples
     --------
@@ -122,25 +111,11 @@ def parts_of_row(
 def parts_of_products(
     x: NDArray[np.float64], V: NDArray[np.float64], names: Sequence[Any], *, orders: NDArray[Any]
 ) -> Iterator[tuple[tuple[Any, ...], float]]:
-    r"""Take :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` apart, by the features that are multiplied.
+    r"""Yield the contribution of each set of features to :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
 
-    Parameters
-    ----------
-    x : ndarray of shape (features,)
-    V : ndarray of shape (features, K)
-    names : sequence of shape (features,)
-    orders : ndarray of int of shape (K,)
-        :math:`d_f`: how many features are in the products of each column.
-
-    Yields
-    ------
-    (tuple of names, float)
-        Each set of :math:`d_f` features, and :math:`\sum_f \prod_j v_{jf} x_j` over these and columns of that order.
-
-    Raises
-    ------
-    InputError
-        If there are more sets than memory holds.
+    Shapes (features,), (features, K), (features,), and (K,) for ``orders``, the :math:`d_f`. The contribution of a set
+    of :math:`d` features is :math:`\sum_f \prod_j v_{jf} x_j` over the columns of that order. Raises InputError if
+    there are more sets than memory holds.
 
     Examples
     --------
@@ -151,7 +126,7 @@ def parts_of_products(
     sizes: list[int] = np.unique(orders).tolist()
     number = sum(comb(len(x), d) for d in sizes)
     check_memory(
-        BYTES * number, f"a part for each of {number:,} sets of features", "leave features out, or lower the order"
+        BYTES * number, f"a part for each of {number:,} sets of features", "use fewer features, or lower the order"
     )
     for d in sizes:
         sets = np.array([*combinations(range(len(x)), d)], int).reshape(-1, d)

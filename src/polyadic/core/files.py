@@ -1,12 +1,11 @@
-"""Files and folders that are either whole or absent: written under a temporary name, then renamed.
+"""Atomic writing of files and folders: they are written under a temporary name, then renamed.
 
-What is promised: whatever ends the process, and at whatever moment, under the name lies what was there before, or all
-of what is new; and so it is after a crash of the machine, as contents reach the disk before names. A folder takes the
-name of another by an exchange of names, in one step, on Linux and macOS. Where the system cannot, the old one is moved
-aside first, and comes back with the next reading or writing of that name should a kill come in between.
+Whenever the process or the machine stops, a path holds either its old content or the complete new one. A folder
+replaces another one by an atomic exchange of names on Linux and macOS. Elsewhere the old folder is first moved aside;
+if the process is killed in between, the next access to the path moves it back.
 
-Drafts are named after the process that writes them. Those whose process is gone are swept away by the next one that
-writes into the same folder.
+Temporary names contain the process that writes them. Those of dead processes are removed by the next one that writes
+into the same folder.
 """
 
 from __future__ import annotations
@@ -36,12 +35,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it takes the name, on failure it vanishes.
+    """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure.
 
-    Raises
-    ------
-    InputError
-        If that is a folder, or would lie in none.
+    Raises InputError if ``path`` is a folder, link or device, or its folder does not exist.
 
     Examples
     --------
@@ -74,7 +70,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _named(target: Path) -> Iterator[None]:
-    """Let failures of the system speak of what is written, and not of its draft or of nothing."""
+    """Make OSErrors name the target instead of its temporary file."""
     try:
         yield
     except OSError as error:
@@ -85,22 +81,10 @@ def _named(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary folder beside ``path``; on success it takes the name, on failure it vanishes.
+    """Yield a temporary folder beside ``path`` that takes its name on success and is deleted on failure.
 
-    Parameters
-    ----------
-    path : path
-        The folder to make.
-    kind : str
-        What the folder holds, written by :func:`write_meta`. With ``overwrite`` an existing folder is replaced only
-        if it is of the same kind, so that a slip of the fingers never deletes something else.
-    overwrite : bool
-        Whether an existing folder of the same kind is replaced.
-
-    Raises
-    ------
-    InputError
-        If the folder exists and may not be replaced.
+    ``kind`` is that of :func:`write_meta`. With ``overwrite`` only a folder of the same kind is replaced, so that a
+    typing error deletes nothing else.
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
@@ -113,7 +97,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
             _seal(draft)
             for part in (*draft.rglob("*"), draft):
                 _flush(part)
-            check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
+            check_replaceable(target, kind, overwrite=overwrite)  # it may have been created or changed meanwhile
             if not target.exists():
                 draft.replace(target)
             elif not _exchange(draft, target):
@@ -131,14 +115,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
-    """Refuse a folder that :func:`whole_folder` could not write, before work begins.
-
-    Raises
-    ------
-    InputError
-        If it exists, is not empty, and may not be overwritten or holds something else; if one stands in it; if its
-        parent does not exist.
-    """
+    """Raise InputError if :func:`whole_folder` could not write a folder, before work begins."""
     target = Path(path)
     if target.parent.is_dir():
         _sweep(target.parent)
@@ -148,22 +125,19 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
         if read_meta(target)["kind"] != kind:
             raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
     if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise InputError(f"{target} is the folder you stand in, or holds it, and cannot be replaced; name another")
+        raise InputError(f"{target} is or contains the current folder and cannot be replaced; choose another folder")
     _need_parent(target)
 
 
 @contextlib.contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Make a folder if it is not there, and take it away again if the body fails and leaves nothing in it.
+    """Create a folder if it does not exist; delete it again if the ``with`` block fails and leaves it empty.
 
-    Raises
-    ------
-    InputError
-        If it is a file, if the folder it is to lie in does not exist, or another process works in it.
+    Raises InputError if the path is a file, its parent does not exist, or another process is writing it.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder")
-    with claimed(folder):
+    with locked(folder):
         new = not folder.exists()
         folder.mkdir(exist_ok=True)
         try:
@@ -175,26 +149,21 @@ def made_folder(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def claimed(path: Path) -> Iterator[None]:
-    """Keep a name for this process, which is to write it: others on this machine are refused meanwhile.
+def locked(path: Path) -> Iterator[None]:
+    """Lock an output path for this process; raise InputError if another process on this machine has locked it.
 
-    A claim is an empty file beside, named as drafts are, so that those of dead processes count for nothing.
-
-    Raises
-    ------
-    InputError
-        If another process has claimed it, or there is no folder for it to lie in.
+    The lock is an empty temporary file beside the path, so that locks of dead processes are ignored.
     """
     _need_parent(path)
     target = path.parent.resolve() / path.name
     _sweep(target.parent)
     claim = _unused(target.parent, claim=target.name)
     try:
-        with _named(path), _alone(target.parent):  # or two could look before either claims
+        with _named(path), _alone(target.parent):  # otherwise two processes could both find no lock
             for entry, match in _ours(target.parent):
                 if entry.name.endswith(claim.name[-CLAIM:]) and int(match["process"]) != os.getpid() and _lives(match):
                     raise InputError(
-                        f"process {match['process']} is writing {path}; wait until it has ended, or name another"
+                        f"process {match['process']} is writing {path}; wait until it ends, or choose another path"
                     )
             claim.touch(mode=0o600, exist_ok=False)
         yield
@@ -204,9 +173,9 @@ def claimed(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Give the folder to make, and what deletes it in the end: nothing if it was named, all of it if it is temporary.
+    """Yield the folder to create and a function that deletes it if it is temporary.
 
-    The caller hands the second to :func:`weakref.finalize` of the object that reads from the folder.
+    The caller passes the function to :func:`weakref.finalize` of the object that reads from the folder.
     """
     if path is not None:
         yield Path(path), lambda: None
@@ -226,12 +195,12 @@ _OURS = re.compile(
     r"\.polyadic-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-(?P<start>\d+)-[0-9a-f]{12}"
     r"(?:\.[^.]*|-for-[0-9a-f]{16}|-of-(?P<of>.+))?"
 )
-"""Names of drafts, of claims, with a digest of what is claimed, and of what was moved aside, with the name it had."""
+"""Names of temporary files, of locks (with a digest of the path), and of folders moved aside (with their name)."""
 CLAIM = len("-for-") + 16
 
 
 def _remove(draft: Path) -> None:
-    """Delete a draft, or what is left of it; all of it also if a signal comes meanwhile."""
+    """Delete a temporary file or folder, even if a signal arrives meanwhile."""
 
     def remove() -> None:
         if draft.is_dir():
@@ -246,14 +215,14 @@ def _remove(draft: Path) -> None:
 
 
 def remove_whole(path: Path) -> None:
-    """Delete a folder, such that a kill leaves all of it, or nothing under its name and a draft to be swept."""
+    """Delete a folder atomically: if the process is killed, the folder is complete or gone."""
     aside = _unused(path.parent)
     path.replace(aside)
     _remove(aside)
 
 
 def _unused(folder: Path, suffix: str = "", *, of: str = "", claim: str = "") -> Path:
-    """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
+    """Choose an unused temporary path without creating it, so that Ctrl-C leaves nothing behind."""
     process = os.getpid()
     name = f".polyadic-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}"
     suffix = f"-for-{hashlib.sha256(os.fsencode(claim)).hexdigest()[:16]}" if claim else suffix
@@ -266,13 +235,13 @@ def _ours(folder: Path) -> list[tuple[os.DirEntry[str], re.Match[str]]]:
 
 
 def _lives(draft: re.Match[str]) -> bool:
-    """Tell whether a draft is of a process that runs here."""
+    """Whether a temporary file belongs to a running process of this machine."""
     return draft["host"] == _host() and _runs(int(draft["process"]), int(draft["start"]))
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold a lock of the system on a folder for a moment; nothing where there are none."""
+    """Lock a folder for a moment; do nothing where the system has no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -280,7 +249,7 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # not all file systems have locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -288,11 +257,11 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete drafts whose process is gone, and give what one had moved aside its name back if that is free."""
+    """Delete temporary files of dead processes, and move folders back that one had moved aside."""
     for entry, match in _ours(folder):
         if match["host"] != _host() or _lives(match):
             continue
-        with contextlib.suppress(OSError):  # another sweeps it, or it is another user's
+        with contextlib.suppress(OSError):  # another process deletes it, or another user owns it
             if hasattr(os, "getuid") and entry.stat(follow_symlinks=False).st_uid != os.getuid():
                 continue
             if match["of"] and not (folder / match["of"]).exists():
@@ -305,7 +274,7 @@ def _sweep(folder: Path) -> None:
 
 @functools.cache
 def _host() -> str:
-    """Name this machine, or the container, whose processes can be seen from here."""
+    """Return an identifier of this machine or container, whose processes are visible."""
     name = platform.node()
     with contextlib.suppress(OSError):
         name += str(Path("/proc/self/ns/pid").stat().st_ino)
@@ -313,9 +282,9 @@ def _host() -> str:
 
 
 def _start(process: int) -> int | None:
-    """Give when a process started, in ticks since the machine did; None if the system does not tell, or it has ended.
+    """Return the start time of a process in clock ticks, or None if it has ended or the system does not say.
 
-    One that was killed is listed until its parent asks for it, as a zombie.
+    A killed process is listed as a zombie until its parent collects it.
     """
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -325,7 +294,7 @@ def _start(process: int) -> int | None:
 
 
 def _runs(process: int, start: int) -> bool:
-    """Tell whether a process of this machine still runs; where that cannot be told, it does."""
+    """Whether a process of this machine is running; True where that is unknown."""
     if start:
         return _start(process) == start
     if os.name != "posix":
@@ -340,7 +309,7 @@ def _runs(process: int, start: int) -> bool:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names in one step; False, and nothing done, where the system cannot."""
+    """Exchange two names atomically; return False, and change nothing, if the system cannot."""
     a, b = os.fsencode(one), os.fsencode(other)
     calls: dict[str, tuple[str, tuple[Any, ...]]] = {
         "linux": ("renameat2", (-100, a, -100, b, 2)),  # AT_FDCWD, RENAME_EXCHANGE
@@ -352,31 +321,31 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, have reached the disk."""
+    """Wait until a file, or the names in a folder, are on disk."""
     if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError:
-        if not path.is_dir():  # of folders not all systems know it
+        if not path.is_dir():  # not all systems can sync folders
             raise
     finally:
         os.close(descriptor)
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
-    """Make JSON's types of settings and results, without anything that changes from run to run, such as an address.
+    """Convert settings and results to JSON types, without anything that changes between runs, such as addresses.
+
+    Raises
+    ------
+    TypeError
+        If an object has no representation but its address.
 
     Examples
     --------
     >>> plain({"rank": 3, "start": None, "low": float("nan"), "rule": functools.partial(max, default=0), 5: {2, 1}})
     {'rank': 3, 'start': None, 'low': None, 'rule': {'max': {'default': 0}}, '5': [1, 2]}
-
-    Raises
-    ------
-    TypeError
-        If something is only known by its address.
     """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
@@ -398,24 +367,18 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 
 META = "meta.json"
-DIGESTING = 4
-"""Files whose digests are made at a time."""
+HASH_THREADS = 4
+"""Files hashed at a time."""
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
-    """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
+    """Write ``meta.json`` with the kind of the folder, the version of its format, and further content."""
     text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
-    (folder / META).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")  # names that are no text
+    (folder / META).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")  # file names may be invalid
 
 
 def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:
-    """Read ``meta.json`` and check what the folder is.
-
-    Raises
-    ------
-    InputError
-        If the folder is absent, is not ours, holds another kind, or was written in another version of the format.
-    """
+    """Read ``meta.json``; raise InputError if it is missing, damaged, or of another kind or version."""
     path = Path(folder) / "meta.json"
     if not path.parent.exists() and path.parent.parent.is_dir():
         _sweep(path.parent.parent)
@@ -424,7 +387,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (FileNotFoundError, NotADirectoryError):
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
         raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
-    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad JSON, endless numbers
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:
         raise InputError(f"{path} does not say what kind of folder it belongs to")
@@ -439,7 +402,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
 
 
 def _seal(folder: Path) -> None:
-    """Write the SHA-256 of each file of a folder, and of what else ``meta.json`` says, into that, if there is one."""
+    """Add the SHA-256 of each file, and of the rest of ``meta.json``, to ``meta.json`` if there is one."""
     if (folder / META).is_file():
         meta = json.loads((folder / META).read_text(encoding="utf-8")) | {"sealed": True}
         write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
@@ -450,7 +413,7 @@ def _digests(folder: Path, but: Collection[str] = ()) -> dict[str, str]:
 
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
     names = [name for name in names if name not in (META, *but)]
-    with ThreadPoolExecutor(DIGESTING) as pool:
+    with ThreadPoolExecutor(HASH_THREADS) as pool:
         return dict(zip(names, pool.map(lambda name: _digest(folder / name), names), strict=True))
 
 
@@ -460,30 +423,16 @@ def _digest(path: Path) -> str:
 
 
 def _sealed(meta: dict[str, Any]) -> str:
-    """Give the SHA-256 of what is said besides the digests."""
+    """Return the SHA-256 of ``meta.json`` without its digests."""
     said = {name: value for name, value in meta.items() if name != "digests"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Check that the files of a folder hold what was written; of others that lie there nothing is known.
+    """Check the digests of the files of a folder, except those in ``but``; return the number checked.
 
-    Parameters
-    ----------
-    folder : path
-        What :func:`whole_folder` wrote.
-    but : collection of str
-        Files that are not looked at.
-
-    Returns
-    -------
-    int
-        How many files were checked: none of a folder of an older polyadic.
-
-    Raises
-    ------
-    InputError
-        If the folder is none of ours, or a file holds something else or is missing.
+    Files that :func:`whole_folder` did not write are ignored; a folder of an older version has no digests. Raises
+    InputError if a file is missing or has changed.
 
     Examples
     --------
@@ -501,7 +450,7 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
-        raise InputError(f"{Path(folder) / META} is damaged: its digests are none")
+        raise InputError(f"{Path(folder) / META} is damaged: its digests are missing")
     found = {META: _sealed(meta), **(_digests(Path(folder), but) if digests else {})}
     for name, digest in digests.items():
         if name in but:
@@ -514,8 +463,8 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
 
 
 @contextlib.contextmanager
-def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
-    """Check the files of a folder, as :func:`check_whole` does, beside what the body does with them."""
+def checked_in_background(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
+    """Check the files of a folder (:func:`check_whole`) in parallel to the ``with`` block."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -525,8 +474,8 @@ def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[No
 
 
 @contextlib.contextmanager
-def damage_told(folder: Path) -> Iterator[None]:
-    """Make one sentence, as an InputError, of what goes wrong while a folder is read into a model."""
+def damage_as_input_error(folder: Path) -> Iterator[None]:
+    """Convert exceptions raised while a folder is read into an InputError."""
     from safetensors import SafetensorError
 
     try:
@@ -549,20 +498,14 @@ def damage_told(folder: Path) -> Iterator[None]:
 
 
 def read_arrays(folder: Path) -> dict[str, Any]:
-    """Read ``arrays.safetensors``, without looking at what it holds."""
+    """Read ``arrays.safetensors`` without validation."""
     from safetensors.numpy import load
 
     return dict(load((folder / "arrays.safetensors").read_bytes()))
 
 
 def numbered(what: str, names: Any) -> dict[str, int]:
-    """Give the place of each name of a list that was read.
-
-    Raises
-    ------
-    ValueError
-        If they are not different strings.
-    """
+    """Return the index of each name in a list; raise ValueError unless they are distinct strings."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
         raise ValueError(f"{what} are not different strings")
     return {name: at for at, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Forms: how factors explain an entry."""
+"""Model forms: the prediction of an entry from factors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Pullback = Callable[[NDArray[Any]], Factors]
 
 
 class Form(Protocol):
-    """A prediction per entry, with the way back from derivatives of predictions to gradients of factors."""
+    """A prediction for each entry, with the pullback of derivatives of predictions to gradients of factors."""
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Give the predictions at ``indices`` and their pullback."""
+        """Return the predictions at ``indices`` and their pullback."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,21 @@ class CP:
     """
 
     def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
-        """Give the predictions, shape (n,), at ``indices``, shape (n, order), and their pullback.
+        """Return the predictions at some entries, and their pullback.
 
-        ``factors`` holds one array (size of the mode, R) per mode. The pullback takes derivatives, shape (n,), to
-        one gradient per mode.
+        Parameters
+        ----------
+        factors : list of ndarray
+            One factor of shape (length of the mode, R) per mode.
+        indices : ndarray of shape (n, order)
+            Positions of the entries.
+
+        Returns
+        -------
+        m : ndarray of shape (n,)
+            Predictions.
+        pullback : callable
+            Maps derivatives of shape (n,) to one gradient per mode.
         """
         rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
 
@@ -56,22 +67,22 @@ class CP:
     def all_cells(
         self, factors: Factors, grams: dict[int, NDArray[Any]] | None = None
     ) -> tuple[float, Callable[[float], Factors]]:
-        r"""Sum the squared predictions over every cell of the array, listed or not.
+        r"""Sum the squared predictions over all cells of the array.
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
 
         Parameters
         ----------
         factors : list of ndarray
-            One per mode.
+            One factor per mode.
         grams : dict, optional
-            Gram matrices by the ``id`` of their factor; those missing are added, so that several sums share them.
+            Cache of Gram matrices by the ``id`` of their factor; missing ones are added.
 
         Returns
         -------
         total : float
         pullback : callable
-            Takes a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
+            Maps a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
         """
         grams = {} if grams is None else grams
         for u in factors:
@@ -80,7 +91,7 @@ class CP:
         products = [grams[id(u)] for u in factors]
 
         def pullback(derivative: float) -> Factors:
-            gradients = {}  # modes that share a factor share its gradient: one large product, not one per mode
+            gradients = {}  # modes that share a factor share one product
             for d, u in enumerate(factors):
                 if id(u) not in gradients:
                     others = _product([g for c, g in enumerate(products) if c != d], products[d])
@@ -90,15 +101,20 @@ class CP:
         return float(_product(products, products[0]).sum()), pullback
 
     def total(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
-        r"""Sum the predictions over every cell of the array, listed or not.
+        r"""Sum the predictions over all cells of the array.
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            One factor per mode.
 
         Returns
         -------
         total : float
         pullback : callable
-            Takes a number to its product with the gradient of each factor, the same for all its rows.
+            Maps a number to its product with the gradient of each factor, the same for all its rows.
         """
         sums = [u.sum(axis=0, dtype=float) for u in factors]
 
@@ -113,7 +129,7 @@ class CP:
 
 
 def gram(u: NDArray[Any]) -> NDArray[np.float64]:
-    """Give ``u' u``, shape (R, R): products of blocks of rows in the precision of ``u``, added in double precision."""
+    """Return ``u' u``, added over blocks of rows in double precision."""
     total = np.zeros((u.shape[1], u.shape[1]))
     for start in range(0, len(u), ROWS):
         block = u[start : start + ROWS]
@@ -122,7 +138,7 @@ def gram(u: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
-    """Multiply arrays of one shape, elementwise; of none at all the product is one."""
+    """Multiply arrays elementwise; the empty product is one."""
     product = np.ones_like(like)
     for array in arrays:
         product *= array

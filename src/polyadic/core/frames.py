@@ -1,6 +1,6 @@
-"""Answers as rows with names, for data frames and tables of other programs.
+"""Results as named records, for data frames and other programs.
 
-:func:`records` gives dicts, which need nothing; :func:`frame` makes a pandas ``DataFrame`` of them.
+:func:`records` yields dicts; :func:`frame` makes a pandas ``DataFrame``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,21 @@ Record = dict[str, Any]
 
 
 def frame(answer: Any) -> Any:
-    """Make a pandas ``DataFrame`` of an answer: see :func:`records` for what its columns are.
+    """Convert a result to a pandas ``DataFrame``.
+
+    Parameters
+    ----------
+    answer : object
+        Result to convert; see :func:`~polyadic.core.frames.records` for the kinds and their columns.
+
+    Returns
+    -------
+    pandas.DataFrame
 
     Raises
     ------
     InputError
-        If the answer is none that is known.
+        If there is no conversion for this kind of result.
     MissingExtraError
         If pandas is not installed.
 
@@ -45,19 +54,14 @@ def frame(answer: Any) -> Any:
 
 
 def is_frame(table: Any) -> bool:
-    """Tell whether something is a data frame: of pandas, polars, Arrow, or another that gives its columns to others."""
+    """Whether an object is a data frame of pandas, polars, Arrow or another library with an interchange protocol."""
     return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
 
 
 def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Give the names of the columns of a data frame, of whatever library, and its rows.
+    """Return the column names and rows of a data frame of any library.
 
-    Raises
-    ------
-    InputError
-        If it is no data frame.
-    MissingExtraError
-        If narwhals is not installed.
+    Raises InputError if it is not a data frame, and MissingExtraError if narwhals is not installed.
 
     Examples
     --------
@@ -73,23 +77,23 @@ def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError as error:
-        raise InputError(f"this is no data frame: {error}") from None
+        raise InputError(f"the table is not a data frame: {error}") from None
     return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
 
 
 def records(answer: Any) -> Iterator[Record]:
-    """Give the rows of an answer.
+    """Yield the rows of a result as dicts.
 
     Parameters
     ----------
     answer : object
-        Neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense, share,
-        rank, substitute); lines of a corpus (document, left, word, right, and the fields of the document: one of those
-        names is field_word); counts (a column for each word of a tuple, count); topics of documents (topic, rank, word,
-        weight); what is recommended (column, value); an explanation (value, base, name, part); themes of a table
-        (theme, share, column, loading); a table (row, column, count) and its correspondence analysis (side, label,
-        mass, quality, and coordinate, contribution and squared cosine in each axis). A dict of them by query has it in
-        the first column.
+        One of: neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
+        share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
+        field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
+        rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); themes of a
+        table (theme, share, column, loading); a table (row, column, count); a correspondence analysis (side, label,
+        mass, quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the
+        first column.
 
     Raises
     ------
@@ -109,11 +113,13 @@ def records(answer: Any) -> Iterator[Record]:
 
 
 def _rows_of(one: Any) -> Iterable[Record]:
-    """Give the rows of what is no collection, by the name of its class, so that none is loaded for it."""
+    """Return the records of a single result, selected by the name of its class to avoid imports."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
     of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
     if of is None or (kinds[0] == "tuple" and len(one) != 2):
-        raise InputError(f"there is no table of a {kinds[0]}; {', '.join(sorted({*ROWS} - {'tuple'}))} have one")
+        raise InputError(
+            f"a {kinds[0]} cannot be converted to a table; supported are {', '.join(sorted({*ROWS} - {'tuple'}))}"
+        )
     return of(one)
 
 
@@ -154,12 +160,12 @@ def _line(line: Any) -> Iterator[Record]:
 
 
 def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
-    """Put what is known of a document beside a record of it; a field whose name is taken is called field_name."""
+    """Add the fields of a document to a record; a field whose name is taken is renamed to field_name."""
     return {**record, **{field_name(name, record): value for name, value in fields.items()}}
 
 
 def field_name(name: str, taken: Iterable[str]) -> str:
-    """Give the name of a field beside those that are taken."""
+    """Return the column name of a field, given the names that are taken."""
     return f"field_{name}" if name in taken else name
 
 
@@ -185,7 +191,7 @@ def _topics(model: Any) -> Iterator[Record]:
 
 
 def _correspondence(model: Any) -> Iterator[Record]:
-    model.coordinates("rows")  # or it is refused: it is not fitted
+    model.coordinates("rows")  # raises if not fitted
     for side, labels, masses in (
         ("rows", model.row_labels_, model.row_masses_),
         ("columns", model.column_labels_, model.column_masses_),
@@ -214,4 +220,4 @@ ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Theme": _theme,
     "tuple": _neighbour,
 }
-"""How each kind of answer becomes rows, by the name of its class."""
+"""Conversion of each kind of result, by class name."""

@@ -1,4 +1,4 @@
-"""Public names that load their module when first used, so that ``import polyadic`` costs nothing."""
+"""Lazy public names, so that ``import polyadic`` is fast."""
 
 from __future__ import annotations
 
@@ -11,20 +11,7 @@ if TYPE_CHECKING:
 
 
 def attach(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make ``__getattr__`` and ``__dir__`` of a package whose public names live in its modules.
-
-    Parameters
-    ----------
-    package : str
-        ``__name__`` of the package.
-    homes : dict of str to str
-        Module of each public name, relative to the package (``".data"``).
-
-    Returns
-    -------
-    getattr_, dir_
-        The two module-level functions of PEP 562.
-    """
+    """Return ``__getattr__`` and ``__dir__`` (PEP 562) that import each public name from its home on first use."""
 
     def getattr_(name: str) -> Any:
         if name not in homes:

@@ -1,4 +1,4 @@
-"""Losses: how far a prediction ``m`` is from an observation ``x``."""
+"""Losses of a prediction ``m`` for an observation ``x``."""
 
 from __future__ import annotations
 
@@ -21,27 +21,24 @@ class Loss(Protocol):
 
     @property
     def zeros(self) -> Zeros | None:
-        """What the loss of a prediction adds up to where zero is observed, if the sum over all cells has a closed form.
-
-        Half the sum of squares, or the total of the predictions, times a constant.
-        """
+        """Closed form of the loss of zero observations: half the sum of squared predictions, their total, or None."""
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
 
 
 class Convex(Loss, Protocol):
-    """A convex loss whose derivative does not jump: what bounds on the distance to an optimum are made of."""
+    """A convex loss with a Lipschitz derivative, for duality gaps."""
 
     @property
     def curvature(self) -> float:
-        """The most by which the derivative grows, per unit of ``m``."""
+        """Lipschitz constant of the derivative."""
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        r"""Give :math:`\sup_m y m - f(x, m)` of each entry."""
+        r"""Return :math:`\sup_m y m - f(x, m)` of each entry."""
 
 
 @dataclass(frozen=True)
@@ -59,38 +56,38 @@ class Squared:
     curvature: ClassVar[float] = 1.0
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         return 0.5 * (x - m) ** 2
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         return m - x
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Give the conjugate of each entry's loss."""
+        """Return the convex conjugate of each loss."""
         return y * (x + 0.5 * y)
 
 
 @dataclass(frozen=True)
 class Poisson:
-    r"""Divergence of counts, :math:`m - x + x \log(x / m)`: the negative log-likelihood of a Poisson model of mean m.
+    r"""Poisson loss of counts with mean m: the divergence :math:`m - x + x \log(x / m)`, a negative log-likelihood.
 
     Counts and predictions must not be negative. Below ``floor`` the logarithm of a prediction continues as its tangent,
-    so that a prediction of zero where something was counted costs much and is pulled up, rather than infinitely so.
+    so that a zero prediction of a positive count has a large but finite loss.
 
     Parameters
     ----------
     floor : float
-        Above 0.
-
-    References
-    ----------
-    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, eq. 3.1.
+        Positive bound below which the logarithm is linear.
 
     Examples
     --------
     >>> Poisson().value(np.array([2.0, 0.0]), np.array([1.0, 3.0])).round(3).tolist()
     [0.386, 3.0]
+
+    References
+    ----------
+    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, eq. 3.1.
     """
 
     floor: float = 1e-10
@@ -100,52 +97,52 @@ class Poisson:
         check_number("floor", self.floor, above=True)
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         from scipy.special import xlogy
 
         above = np.maximum(m, m.dtype.type(self.floor))
         return m - x + xlogy(x, x / above) - x * (m - above) / above
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         return 1 - x / np.maximum(m, m.dtype.type(self.floor))
 
 
 @dataclass(frozen=True)
 class LogPoisson:
-    r"""Of counts with mean :math:`e^m`: their negative log-likelihood, less its smallest value; any m is allowed.
+    """Poisson loss of counts with mean :math:`e^m`: the negative log-likelihood less its smallest value.
 
-    Above m = 80, where single precision nearly ends, the exponential continues as its tangent.
-
-    References
-    ----------
-    Collins, Dasgupta, Schapire (2001), A generalization of principal component analysis to the exponential family,
-    section 3.
+    Above m = 80, near the limit of single precision, the exponential continues as its tangent.
 
     Examples
     --------
     >>> LogPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(2)])).round(6).tolist()
     [0.0, 0.0]
+
+    References
+    ----------
+    Collins, Dasgupta, Schapire (2001), A generalization of principal component analysis to the exponential family,
+    section 3.
     """
 
     zeros: ClassVar[Zeros | None] = None
     last: ClassVar[float] = 80.0
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         from scipy.special import xlogy
 
         most = np.minimum(m, m.dtype.type(self.last))
         return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         return np.exp(np.minimum(m, m.dtype.type(self.last))) - x
 
 
 @dataclass(frozen=True)
 class Logistic:
-    r"""Of truth values, :math:`\log(1 + e^m) - x m`: the negative log-likelihood of log-odds m, x from 0 to 1.
+    r"""Logistic loss :math:`\log(1 + e^m) - x m` of log-odds m, with labels or probabilities x from 0 to 1.
 
     Examples
     --------
@@ -157,17 +154,17 @@ class Logistic:
     curvature: ClassVar[float] = 0.25
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         return np.logaddexp(m.dtype.type(0), m) - x * m
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         from scipy.special import expit
 
         return expit(m) - x
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Give the conjugate of each entry's loss; infinite unless x + y is from 0 to 1."""
+        """Return the convex conjugate of each loss; infinite unless x + y is from 0 to 1."""
         from scipy.special import entr
 
         return -entr(x + y) - entr(1 - x - y)
@@ -175,7 +172,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Huber:
-    r"""Squared up to a distance :math:`\delta`, absolute beyond: a few wild entries do not rule the fit.
+    r"""Huber loss: squared up to a distance :math:`\delta`, absolute beyond, hence robust to outliers.
 
     Examples
     --------
@@ -191,60 +188,60 @@ class Huber:
         check_number("delta", self.delta, above=True)
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         near = np.minimum(np.abs(m - x), m.dtype.type(self.delta))
         return near * (np.abs(m - x) - 0.5 * near)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """Give the conjugate of each entry's loss; infinite where y is beyond delta."""
+        """Return the convex conjugate of each loss; infinite where y exceeds delta in magnitude."""
         return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
 
 
 @dataclass(frozen=True)
 class SoftplusPoisson:
-    r"""Of counts with mean :math:`\log(1 + e^m)`, any m: their negative log-likelihood, less its smallest value.
+    r"""Poisson loss of counts with mean :math:`\log(1 + e^m)`: the negative log-likelihood less its smallest value.
 
-    The softplus is almost :math:`m` where large and almost :math:`e^m` where small, so that one model spans rare and
-    frequent things without a bound on its factors.
-
-    References
-    ----------
-    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
-    4.2.
+    The softplus is almost :math:`m` for large and :math:`e^m` for small m, so that one model covers rare and frequent
+    events without bounds on its factors.
 
     Examples
     --------
     >>> SoftplusPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(np.e**2 - 1)])).round(6).tolist()
     [0.0, 0.0]
+
+    References
+    ----------
+    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
+    4.2.
     """
 
     zeros: ClassVar[Zeros | None] = None
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the loss of each entry."""
+        """Return the loss of each entry."""
         from scipy.special import xlogy
 
         mean = np.logaddexp(m.dtype.type(0), m)
         return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
-        """Give the derivative of each entry's loss with respect to ``m``."""
+        """Return the derivative of each loss with respect to ``m``."""
         from scipy.special import expit
 
         return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
 
 
 def log_softplus(m: NDArray[Any]) -> NDArray[Any]:
-    """Give the logarithm of ``log(1 + exp(m))``, which is ``m`` itself far below zero.
+    """Return ``log(log(1 + exp(m)))`` without underflow.
 
     Examples
     --------
     >>> log_softplus(np.array([-50.0, np.log(np.e**2 - 1)])).round(6).tolist()
     [-50.0, 0.693147]
     """
-    low = m < -30  # where exp(m) is less than the rounding of what would follow it
+    low = m < -30  # where log1p(exp(m)) rounds to exp(m)
     return np.where(low, m, np.log(np.logaddexp(m.dtype.type(0), np.where(low, 0, m))))

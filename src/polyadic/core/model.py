@@ -1,6 +1,6 @@
-r"""What every model is: settings said once, one check of them, the traces of a run, and a folder.
+"""Base class of all models: declared settings, their validation, records of iterative fits, and saving.
 
-A model writes its settings as fields, with types and bounds, and nothing else about them:
+A model declares its settings as annotated fields, with types, bounds and defaults:
 
 >>> import numpy as np
 >>> class Spectrum(Model):
@@ -18,8 +18,8 @@ Spectrum(rank=3)
 Traceback (most recent call last):
 polyadic.core.errors.InputError: power must be a finite number from 0 to 1; got 2
 
-``fit`` begins with :meth:`Model.check` and leaves what it has learned in attributes that end in ``_``. Those, and the
-settings, are what :meth:`Model.save` writes and :func:`~polyadic.core.serialization.load` gives back.
+``fit`` begins with :meth:`Model.check` and stores what it learns in attributes that end in ``_``. :meth:`Model.save`
+writes these and the settings; :func:`~polyadic.core.serialization.load` restores the model.
 """
 
 from __future__ import annotations
@@ -56,85 +56,93 @@ __all__ = [
 ]
 
 Callback = Callable[[Result], None] | None
-"""Called with the result so far after each sweep. It belongs to a run, and is not saved.
+"""Function called with the result so far after each iteration. It belongs to one fit and is not saved.
 
-What has a method ``within`` is told there which share of a sweep is done, by models whose sweeps may take long."""
+If it has a method ``within``, models with long iterations call that with the completed share of an iteration.
+"""
 
 
 def learned(*, init: Literal[False] = False) -> Any:
-    """Declare an attribute that a fit leaves: it is no setting. Needed only where no method of the class assigns it."""
+    """Declare an attribute that a fit sets, not a setting; needed only where no method of the class assigns it."""
     return field(init=init)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field, learned))
 class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """Base of all models; a subclass is made a dataclass, whose fields are its settings.
+    """Base class of all models. A subclass becomes a dataclass, whose fields are its settings.
 
     Attributes
     ----------
     result_ : Result
-        Of models that iterate: objective and seconds of each sweep, and why it ended; its factors are the model's.
-    history_, n_iter_, converged_, interrupted_
-        The objective at the start and after each sweep; sweeps; whether it settled; whether Ctrl-C stopped it.
+        Record of an iterative fit: objective and time of each iteration, and why it ended.
+    history_ : list of float
+        Objective at the start and after each iteration.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the objective converged.
+    interrupted_ : bool
+        Whether Ctrl-C stopped the fit.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the subclass a dataclass that is compared and shown as scikit-learn's estimators are."""
+        """Make the subclass a dataclass with the equality and repr of scikit-learn estimators."""
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
 
     def check(self) -> None:
-        """Refuse settings out of range, each by what its annotation says; subclasses add what concerns several.
+        """Validate the settings.
 
         Raises
         ------
         InputError
+            If a setting is out of range; the message names it, the allowed values and the value given.
         """
         check_settings(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder, whole or not at all; :func:`polyadic.load` reads it.
+        """Write the fitted model into a folder; :func:`polyadic.load` reads it.
 
         Parameters
         ----------
         path : path
-            The folder to make.
+            Folder to create. It is written atomically: completely or not at all.
         overwrite : bool
-            Whether a model that is there is replaced.
+            Whether to replace an existing model.
 
         Raises
         ------
         InputError
-            If something else is there, nothing is learned yet, or the model holds what no folder can.
+            If the folder exists and may not be replaced, the model is not fitted, or an attribute cannot be saved.
         """
         from polyadic.core.serialization import save
 
         if not self._state():
-            raise InputError(f"this {type(self).__name__} has learned nothing yet; call fit before save")
-        self.check()  # what could not be loaded is not written
+            raise InputError(f"this {type(self).__name__} is not fitted; call fit before save")
+        self.check()  # invalid settings could not be loaded
         save(self, path, overwrite=overwrite)
 
     def _state(self) -> dict[str, Any]:
-        """Give what a fit has left: all attributes that end in ``_``."""
+        """Return the fitted attributes: all that end in ``_``."""
         return {name: value for name, value in vars(self).items() if name.endswith("_")}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Take what :meth:`_state` gave; a subclass makes here what it keeps for speed."""
+        """Restore fitted attributes; subclasses rebuild caches here."""
         self.__dict__.update(state)
 
     @property
     def _threads(self) -> int:
-        """The number of threads to work with."""
+        """Number of threads to use."""
         threads: int | None = self.threads
         return resources.cores() if threads is None else int(threads)
 
     @property
     def _within(self) -> Callable[[float], None] | None:
-        """Whom to tell how much of a sweep is done."""
+        """Progress callback within an iteration, or None."""
         return getattr(self.callback, "within", None)
 
     def _keep(self, result: Result) -> Factors:
-        """Keep what is to be known of a run, and give its factors."""
+        """Store the record of a fit and return its factors."""
         factors, result.factors = result.factors, []
         self.result_, self.history_, self.n_iter_ = result, result.history, result.n_iter
         self.converged_, self.interrupted_ = result.converged, result.interrupted
@@ -142,7 +150,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
-    """A model that gives rows other columns, named by its class; ``set_output`` makes data frames of them.
+    """Base class of models that transform rows; output columns are named after the class, as in scikit-learn.
 
-    A subclass says how many columns there are, by ``_n_features_out``.
+    A subclass defines the number of columns by ``_n_features_out``.
     """

@@ -1,4 +1,4 @@
-"""Objectives: losses of listed entries, and of all cells, over shared factors."""
+"""Objectives: losses of listed entries and of all cells, over shared factors, with penalties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from polyadic.core import kernels, resources
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.executor import Sum, team
+from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
 from polyadic.core.kernels.common import PARTS, thick_parts
 from polyadic.core.losses import Loss, Squared
@@ -28,57 +28,56 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
-LOADING = 3.0
-"""Seconds that loading compiled loops may take."""
+LOADING_SECONDS = 3.0
+"""Seconds that loading compiled kernels may take."""
 BATCH = 4096
-"""Entries whose predictions are held at once on the general path."""
-PIECE = 1 << 21
-"""Entries of a piece at most, unless there are as many pieces as there may be: a fifth of a second at rank 300."""
-LEAST = 1 << 14
-"""Entries of a piece at least: a millisecond."""
-PIECES = 64
-"""Pieces of a term at most: each has a gradient of its own, and as many workers can share them."""
+"""Entries whose predictions are held at once for forms other than CP."""
+MAX_PIECE = 1 << 21
+"""Maximum number of entries of a piece, unless there are ``MAX_PIECES``: a fifth of a second at rank 300."""
+MIN_PIECE = 1 << 14
+"""Minimum number of entries of a piece: a millisecond."""
+MAX_PIECES = 64
+"""Maximum number of pieces of a term: each has its own gradient, and as many workers can share them."""
 
 
 Slot = int | tuple[int, ...]
-"""The number of a factor, or of several side by side."""
+"""Index of a factor, or indices of several side by side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    r"""One table of observations explained by some of the factors.
+    r"""Loss of one table of observations explained by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
               + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
 
-    The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
-    the sum over all cells, for which a CP form has a formula if the loss is squared
-    (:meth:`polyadic.core.forms.CP.all_cells`) or Poisson's (:meth:`polyadic.core.forms.CP.total`), less that over the
-    listed; the
-    importance :math:`q` of an index is a factor of its row there. A symmetric entry stands for all its permutations.
+    The second sum, over cells that are not listed and count as zeros, is exact and costs nothing per cell. It is the
+    sum over all cells minus that over the listed ones; the former has a closed form for a CP form with squared loss
+    (:meth:`polyadic.core.forms.CP.all_cells`) or Poisson loss (:meth:`polyadic.core.forms.CP.total`). The importance
+    :math:`q` of an index scales its row there. A symmetric entry stands for all its permutations.
 
     Parameters
     ----------
     entries : Entries
-        The observations :math:`x_e` and weights :math:`w_e`.
+        Observations :math:`x_e` and weights :math:`w_e`.
     form : Form
-        How :math:`m_e` comes from factors.
+        Form of the predictions :math:`m_e`.
     loss : Loss
-        :math:`\ell`.
+        Loss :math:`\ell` of an entry.
     slots : tuple of int or of tuples of int
-        Which factor explains each mode; a factor named twice is shared. Several factors in one slot stand side by side:
-        their columns explain the mode together.
+        Index of the factor that explains each mode; a repeated index is a shared factor. A tuple of indices puts
+        several factors side by side: their columns explain the mode together.
     weight : float
-        :math:`\alpha`.
+        Weight :math:`\alpha` of the term.
     zero_weight : float
-        :math:`z`; 0 if unlisted cells say nothing, 1 for plain least squares.
+        Weight :math:`z` of cells that are not listed: 0 ignores them, 1 is plain least squares.
     importance : dict of int to ndarray, optional
-        :math:`q` by slot, a number per row of its factor: how much a zero says there. Slots left out have ones.
+        Importance :math:`q` by slot: a weight for each row of its factor in ``zero_weight``. Ones by default.
 
     Raises
     ------
     InputError
-        If the slots do not fit, or zeros are weighted where cells are missing or form and loss have no formula.
+        If the slots do not fit, or zeros are weighted although cells are missing or form and loss have no closed form.
     """
 
     entries: Entries
@@ -107,7 +106,7 @@ class Term:
 
     @property
     def side_by_side(self) -> bool:
-        """Whether a slot names several factors."""
+        """Whether a slot has several factors."""
         return not all(isinstance(slot, int) for slot in self.slots)
 
 
@@ -117,15 +116,15 @@ class Objective:
     Parameters
     ----------
     terms : sequence of Term
-        They may share factors.
+        Terms, which may share factors.
     penalties : sequence of Penalty
-        One per factor.
+        Penalty of each factor.
     threads : int, optional
-        Threads for the compiled path; all cores by default.
+        Number of threads for compiled kernels; all cores by default.
     compiled : bool
-        Use compiled loops where they apply (CP forms); the general path gives the same result.
+        Whether to use compiled kernels where they apply (CP forms); the numpy path gives the same result.
     within : callable, optional
-        Told the share of an evaluation that is done, from time to time and at its end.
+        Progress callback, called with the completed share of an evaluation.
 
     Examples
     --------
@@ -149,47 +148,71 @@ class Objective:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
         self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
         )
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
-        self._team = team(self.threads)
+        self._executor = get_executor(self.threads)
         self._held: Any = None
         self._compiled = compiled
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Tell how long an evaluation takes on this machine; a short one is tried again, as the first loads loops."""
+        """Measure the time of an evaluation in seconds; a short one is repeated, as the first loads kernels.
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            Factors.
+        """
         for _ in range(2):
             start = time.perf_counter()
             self.value_and_gradient(factors)
             took = time.perf_counter() - start
-            if took > LOADING:
+            if took > LOADING_SECONDS:
                 break
         return took
 
     def value(self, factors: Factors) -> float:
-        """Give the objective."""
+        """Compute the objective.
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            Factors.
+        """
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Give the objective and the gradient of all of it that is smooth, one array per factor."""
-        seen = seen_by(self.terms, factors)
+        """Compute the objective and the gradient of its smooth part.
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            Factors.
+
+        Returns
+        -------
+        value : float
+        gradient : list of ndarray
+            One array per factor.
+        """
+        seen = slot_factors(self.terms, factors)
         if self._held is None:
-            self._held = self._team.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
+            self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
         done = 0
 
-        def told() -> None:
+        def advance() -> None:
             nonlocal done
             done += 1
             if self._within is not None:
                 self._within(done / len(self._pieces))
 
         work = Evaluation(compiled=self._compiled)
-        value, listed = self._team.total(work, self._held, list(factors), told=told)
+        value, listed = self._executor.reduce(work, self._held, list(factors), callback=advance)
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for gradient, part in zip(gradients, listed, strict=True):
             if part is not None:
@@ -205,20 +228,17 @@ class Objective:
 
 
 Seen = Mapping[Slot, "NDArray[Any]"]
-"""The factor in each slot."""
+"""Factor matrix of each slot."""
 
 
 def _numbers(slot: Slot) -> tuple[int, ...]:
     return (slot,) if isinstance(slot, int) else slot
 
 
-def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    """Give the factor in each slot of some terms.
+def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    """Return the factor matrix of each slot.
 
-    Raises
-    ------
-    InputError
-        If factors are no matrices of one rank with a row per index: compiled loops would read beyond them.
+    Raises InputError unless factors are matrices of one rank with a row per index: kernels do not check bounds.
     """
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
@@ -241,22 +261,22 @@ def _check_fit(term: Term, seen: Seen) -> None:
 
 
 def _lists_a_cell_twice(entries: Entries) -> bool:
-    """Whether two entries share all indices; symmetric entries never do."""
+    """Whether two entries have the same indices; symmetric entries never do."""
     order = np.lexsort(entries.indices.T)
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
 class Fit(NamedTuple):
-    r"""How much of the values a model explains, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
+    r"""Explained share of the values, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
 
     listed: float
-    """Over the cells that are listed."""
+    """Over listed cells."""
     all_cells: float | None
-    """Over all cells, the unlisted as zeros; None where they are missing or there is no formula."""
+    """Over all cells, unlisted ones as zeros; None where they are missing or there is no closed form."""
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
-    """Tell how much of the values of a term its factors explain; weights of entries are not used.
+    """Compute how much of the values of a term its factors explain; weights of entries are not used.
 
     Examples
     --------
@@ -266,7 +286,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
     Fit(listed=0.5, all_cells=0.29...)
     """
     threads = resources.cores() if threads is None else threads
-    seen = seen_by([term], factors)
+    seen = slot_factors([term], factors)
     size = product = error = 0.0
     for part in parts_of(replace(term, weight=1.0)):
         U, offsets = stacked(seen, part.slots)
@@ -280,7 +300,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
             product += part.scale * float(x @ m)
             error += part.scale * float(np.sum((x - m) ** 2))
     if not size:
-        raise InputError("every listed entry is zero: there is nothing to explain")
+        raise InputError("all listed entries are zero, so the fit is not defined")
     total = None
     if isinstance(term.form, CP) and term.entries.unlisted == "zero":
         squares, _ = CP().all_cells([seen[s] for s in term.slots])
@@ -289,7 +309,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Entries of a term, by its number, that stand for themselves alone, each as often as ``scale`` says."""
+    """Entries of a term, each standing for itself alone with weight ``scale``; ``number`` is the index of the term."""
 
     indices: NDArray[Any]
     values: NDArray[Any]
@@ -304,11 +324,12 @@ class Part(NamedTuple):
 
 
 FIBRE = 3.7
-"""What the gradient of a fibre, entries that share all words but one, costs beside that of an entry; measured."""
+"""Cost of the gradient of a fibre (entries that share all indices but the last) relative to that of an entry; measured.
+"""
 
 
 def work_of(indices: NDArray[Any]) -> float:
-    """Tell what the gradient of entries takes, in entries of a fibre that is there already.
+    """Estimate the cost of the gradient, in units of an entry of an existing fibre.
 
     Examples
     --------
@@ -324,7 +345,7 @@ def _cost(part: Part) -> float:
 
 
 class Laid(NamedTuple):
-    """Factors as loops want them: one tall matrix, where each mode begins, and tables that no part is using."""
+    """Factors as kernels need them: one tall matrix, the offset of each mode, and spare tables."""
 
     U: NDArray[Any]
     offsets: list[int]
@@ -332,23 +353,18 @@ class Laid(NamedTuple):
 
 
 class Evaluation:
-    """What parts add to the objective at one place; those that are evaluated one after another share a table.
-
-    Parameters
-    ----------
-    compiled : bool
-    """
+    """Contribution of a part to the objective; parts evaluated one after another reuse a table."""
 
     def __init__(self, *, compiled: bool = True) -> None:
         self.compiled = compiled
         self._laid: dict[tuple[Slot, ...], Laid] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send no tables: others make their own."""
+        """Omit the tables when pickled."""
         return {"compiled": self.compiled, "_laid": {}}
 
     def __call__(self, part: Part, factors: Factors, threads: int) -> Sum:
-        """Give what the listed entries of a part add to the objective, and to the gradient of each factor."""
+        """Return the contribution of a part to the objective and to the gradient of each factor."""
         seen = _seen(part.slots, factors)
         fast = self.compiled and isinstance(part.form, CP)
         value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
@@ -369,7 +385,7 @@ class Evaluation:
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
-    """Split a term into parts, which bear its number.
+    """Split a term into parts whose entries stand for themselves alone.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.
@@ -387,16 +403,13 @@ def parts_of(term: Term, number: int = 0) -> list[Part]:
 
 
 def pieces_of(n: int, rows: int) -> int:
-    """Into how many pieces ``n`` entries go: as many as can be worked on at the same time, few enough to be added up.
-
-    Each has a gradient of so many rows. How many there are does not depend on who works.
-    """
-    most = max(PARTS, min(PIECES, -(-n // PIECE)))
-    return thick_parts(n, rows, most=max(1, min(most, n // LEAST)))
+    """Return the number of pieces for ``n`` entries and a gradient of ``rows`` rows, whatever the executor."""
+    most = max(PARTS, min(MAX_PIECES, -(-n // MAX_PIECE)))
+    return thick_parts(n, rows, most=max(1, min(most, n // MIN_PIECE)))
 
 
 def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
-    """Cut a part into pieces; ``rows`` are those of each mode."""
+    """Cut a part into pieces; ``rows`` are the lengths of its modes."""
     tall = sum(dict(zip(part.slots, rows, strict=True)).values())
     for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
         weights = None if part.weights is None else part.weights[piece]
@@ -408,7 +421,7 @@ Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
 
 
 def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
-    """Split indices, values and weights so that all entries of a part stand for equally many permutations."""
+    """Group symmetric entries by their number of permutations."""
     columns, values, weights = entries.indices.T, entries.values, entries.weights
     if not any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order)):
         yield (columns.T, values, weights), math.factorial(entries.order)
@@ -420,11 +433,11 @@ def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
 
 
 Gradients = list[tuple[Slot, "NDArray[Any]"]]
-"""Slots and what is to be added to the gradients of their factors."""
+"""Slots, and what to add to the gradients of their factors."""
 
 
 def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
-    """Loss of all cells as if each were zero."""
+    """Loss and gradient of all cells as if each were zero."""
     squares = term.loss.zeros == "squares"
     scale = term.weight * term.zero_weight * (0.5 if squares else 1)
     scales: dict[Slot, NDArray[Any]] = {
@@ -432,7 +445,7 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
     }
     weighed = {s: seen[s] * scales[s] if s in scales else seen[s] for s in term.slots}
     mine = [weighed[s] for s in term.slots]
-    if squares:  # Gram matrices are shared by the identity of their factors: not those of products made here
+    if squares:  # the cache is keyed by identity, so not for temporaries
         total, pullback = CP().all_cells(mine, None if scales else grams)
     else:
         total, pullback = CP().total(mine)
@@ -441,7 +454,7 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
 
 
 def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
-    """Loss of the listed entries less their share of all zero cells, for CP forms."""
+    """Loss and gradient of listed entries, less their share of all zero cells (compiled, CP forms)."""
     U, offsets, spare = laid
     if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(
@@ -468,7 +481,7 @@ def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, 
 
 
 def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
-    """Give the factors that ``slots`` name as one tall matrix, and where the rows of each mode begin in it."""
+    """Stack the factors of ``slots`` into one tall matrix; also return the offset of each mode."""
     named = list(dict.fromkeys(slots))
     starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
     U = seen[named[0]] if len(named) == 1 else np.concatenate([seen[s] for s in named])
@@ -476,14 +489,14 @@ def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]
 
 
 def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
-    """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
+    """Return the importance of each row of the matrix of :func:`stacked`, or None if all are ones."""
     if not of.importance:
         return None
     return np.concatenate([of.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
 
 
 def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
-    """Do the same with any form."""
+    """Loss and gradient of listed entries, less their share of all zero cells (numpy, any form)."""
     mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):
@@ -496,7 +509,7 @@ def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
 
 
 def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-    """Add up the losses of a batch of predictions, and give their derivatives."""
+    """Return the loss of a batch of predictions and its derivatives."""
     loss, z = part.loss, part.zero_weight
     x = part.values[batch].astype(m.dtype)
     w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)

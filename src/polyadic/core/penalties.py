@@ -1,7 +1,7 @@
-"""Penalties: what factors we prefer.
+"""Penalties of factors, each the sum of a smooth and a kinked part.
 
-Each is ``smooth(u) + kinked(u)``. The smooth part has a gradient; the kinked part is an absolute value or a bound at
-zero, where exact zeros come from. ``steepest`` is the smallest subgradient of the whole, zero exactly at a minimum.
+The kinked part is an absolute value or a bound at zero and produces exact zeros. ``steepest`` is the smallest
+subgradient of the objective, which is zero at a minimum.
 """
 
 from __future__ import annotations
@@ -24,21 +24,26 @@ class Penalty(Protocol):
     """Whether there is a kink or a bound at zero."""
 
     def value(self, u: NDArray[Any]) -> float:
-        """Give the penalty of a factor; infinite where it is forbidden."""
+        """Return the penalty of a factor; infinite where it is infeasible."""
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Give the gradient of the smooth part."""
+        """Return the gradient of the smooth part."""
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Give the smallest element of ``g + d kinked(u)``, where ``g`` is the gradient of all that is smooth."""
+        """Return the smallest element of ``g + d kinked(u)``, where ``g`` is the gradient of the smooth objective."""
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Give ``argmin_v |v - u|^2 / 2 + step * penalty(v)``."""
+        """Return the proximal point ``argmin_v |v - u|^2 / 2 + step * penalty(v)``."""
 
 
 @dataclass(frozen=True)
 class L2:
-    r"""Ridge, :math:`\tfrac{\lambda}{2}\|U\|_F^2`.
+    r"""Ridge penalty :math:`\tfrac{\lambda}{2}\|U\|_F^2`.
+
+    Parameters
+    ----------
+    strength : float
+        Strength :math:`\lambda` of the penalty.
 
     Examples
     --------
@@ -53,25 +58,30 @@ class L2:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Give the penalty."""
+        """Return the penalty."""
         return 0.5 * self.strength * float(np.vdot(u, u))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Give its gradient."""
+        """Return the gradient."""
         return u * u.dtype.type(self.strength)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 nothing is kinked
-        """Give ``g``."""
+        """Return ``g``."""
         return g
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Give ``u / (1 + step * strength)``."""
+        """Return ``u / (1 + step * strength)``."""
         return u / u.dtype.type(1 + step * self.strength)
 
 
 @dataclass(frozen=True)
 class L1:
-    r"""Lasso, :math:`\lambda\|U\|_1`: exact zeros, either sign.
+    r"""Lasso penalty :math:`\lambda\|U\|_1`, which sets elements exactly to zero.
+
+    Parameters
+    ----------
+    strength : float
+        Strength :math:`\lambda` of the penalty.
 
     Examples
     --------
@@ -86,15 +96,15 @@ class L1:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Give the penalty."""
+        """Return the penalty."""
         return self.strength * float(np.abs(u).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Give zeros: the absolute value is all kink."""
+        """Return zeros: there is no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Give ``g + strength sign(u)``; at zero, ``g`` shrunk towards zero."""
+        """Return ``g + strength sign(u)``; at zero, ``g`` shrunk towards zero."""
         strength = u.dtype.type(self.strength)
         at_zero = np.sign(g) * np.maximum(np.abs(g) - strength, 0)
         return np.where(u == 0, at_zero, g + strength * np.sign(u))
@@ -106,7 +116,12 @@ class L1:
 
 @dataclass(frozen=True)
 class NonNegative:
-    r"""Parts-based factors: :math:`U \ge 0`, with :math:`\lambda \sum U` for more exact zeros.
+    r"""Constraint :math:`U \ge 0`, with a lasso penalty :math:`\lambda \sum U` for sparsity.
+
+    Parameters
+    ----------
+    l1 : float
+        Strength :math:`\lambda` of the lasso penalty.
 
     Examples
     --------
@@ -121,29 +136,28 @@ class NonNegative:
         check_number("l1", self.l1)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Give the penalty; infinite if an element is negative."""
+        """Return the penalty; infinite if an element is negative."""
         return float("inf") if (u < 0).any() else self.l1 * float(u.sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Give zeros: the bound is all kink."""
+        """Return zeros: there is no smooth part."""
         return np.zeros_like(u)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
-        """Give ``g + l1``; at zero only where it leads upward."""
+        """Return ``g + l1``; at zero only its negative part."""
         g = g + u.dtype.type(self.l1)
         return np.where(u > 0, g, np.minimum(g, 0))
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Subtract ``step * l1`` and cut at zero."""
+        """Subtract ``step * l1`` and clip at zero."""
         return np.maximum(u - u.dtype.type(step * self.l1), 0)
 
 
 @dataclass(frozen=True)
 class PositiveL1:
-    r"""The sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, as Bailey and Aeron trained CP-SN.
+    r"""Sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, as Bailey and Aeron trained CP-SN.
 
-    Negative elements cost nothing and are taken for zeros in the end, so one that has become negative feels the loss
-    only; :class:`NonNegative` is what the formula of the paper says.
+    Negative elements cost nothing and are set to zero in the end; the formula of the paper is :class:`NonNegative`.
 
     Examples
     --------
@@ -158,17 +172,17 @@ class PositiveL1:
         check_number("strength", self.strength)
 
     def value(self, u: NDArray[Any]) -> float:
-        """Give the penalty."""
+        """Return the penalty."""
         return self.strength * float(np.maximum(u, 0).sum(dtype=float))
 
     def grad(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Give a subgradient: the strength where an element is positive."""
+        """Return a subgradient: the strength where an element is positive."""
         return (u > 0) * u.dtype.type(self.strength)
 
     def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 as TensorFlow did
-        """Give ``g``: at zero the subgradient of a penalty not yet felt."""
+        """Return ``g``."""
         return g
 
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
-        """Subtract ``step * strength`` from positive elements, as far as zero."""
+        """Subtract ``step * strength`` from positive elements, not below zero."""
         return np.where(u > 0, np.maximum(u - u.dtype.type(step * self.strength), 0), u)

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, nothing when piped."""
+"""Progress bars on a terminal; no output otherwise."""
 
 from __future__ import annotations
 
@@ -13,42 +13,31 @@ Item = TypeVar("Item")
 
 
 class Advance(Protocol):
-    """Tell the bar how far the work has come."""
+    """Callback that advances a progress bar."""
 
     def __call__(self, amount: float = 1, *, note: str = "") -> None:
-        """Add ``amount`` to what is done and show ``note`` at the end of the line."""
+        """Add ``amount`` to the completed work and show ``note`` at the end of the line."""
 
 
 class Steps(Protocol):
-    """Tells how long a step took, and what the body put into the dict that it is given."""
+    """Timer of named steps: reports the duration and what the ``with`` block puts into its dict."""
 
     def __call__(self, name: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
-        """Time the body."""
+        """Time the ``with`` block."""
 
 
 @contextlib.contextmanager
-def untold(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
-    """Tell nobody."""
+def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
+    """Time nothing: the :class:`Steps` that reports nothing."""
     yield {}
 
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
-    """Show a bar on standard error while the body runs, if standard error is a terminal.
+    """Show a progress bar on standard error during the ``with`` block, if standard error is a terminal.
 
-    Parameters
-    ----------
-    label : str
-        What is being done.
-    total : float, optional
-        The amount of work; without it the bar only shows that something moves.
-    unit : str
-        What ``total`` counts; shown as a rate per second. ``"B"`` for bytes.
-
-    Yields
-    ------
-    advance : callable
-        ``advance(amount, note="...")``.
+    Yields ``advance(amount, note="...")``. ``unit`` is the unit of ``total``; without a total the bar only shows
+    activity.
 
     Examples
     --------
@@ -83,7 +72,7 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
 
 @contextlib.contextmanager
 def sweeps(model: Any, label: str) -> Iterator[None]:
-    """Show how far the fit in the body has come, by the sweeps, or draws, that its model tells of.
+    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model.
 
     Examples
     --------
@@ -108,7 +97,7 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
 
 
 class _Sweeping:
-    """Moves a bar by sweeps, and within them as far as the model tells."""
+    """Callback that advances a bar by iterations, and by shares of one where the model reports them."""
 
     def __init__(self, advance: Advance, callback: Any) -> None:
         self._advance, self._share, self._callback = advance, 0.0, callback
@@ -123,23 +112,14 @@ class _Sweeping:
         self._share = 0.0
 
     def within(self, share: float) -> None:
-        """Take note of the share of a sweep that is done; one that is tried again does not move the bar."""
+        """Advance to a share of the current iteration; a repeated one does not move the bar back."""
         if share > self._share:
             self._advance(share - self._share)
             self._share = share
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
-    """Give the items one by one under a bar.
-
-    Parameters
-    ----------
-    items : iterable
-        What the work goes through.
-    label : str
-        What is being done.
-    total : float, optional
-        How many items there are.
+    """Yield the items under a progress bar; ``total`` is their number.
 
     Examples
     --------
@@ -153,4 +133,4 @@ def tracked(items: Iterable[Item], label: str, *, total: float | None = None) ->
 
 
 def _silent(amount: float = 1, *, note: str = "") -> None:
-    """Advance nothing: there is no terminal to show it on."""
+    """Ignore progress: there is no terminal."""

@@ -1,4 +1,4 @@
-"""What is ranked: groups of candidates with features, of each of which the cheapest is wanted."""
+"""Ranking data: groups of candidates with features and costs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """Groups of candidates: the n-best lists of a parser, the documents of a query, the classes of a text.
+class QueryGroups:
+    """Groups of candidates to rank: n-best lists of a parser, documents of a query, or classes of a text.
 
     Parameters
     ----------
     features : csr_array of shape (candidates, features)
-        A group's candidates stand together, in the order of whatever proposed them, the best first.
+        Features of each candidate. The candidates of a group are consecutive, in the order of the model that proposed
+        them, the best first.
     costs : ndarray of shape (candidates,)
-        What is lost if a candidate is chosen, not negative.
+        Non-negative cost of selecting each candidate.
     starts : ndarray of int of shape (groups + 1,)
-        Where each group begins, and the number of candidates.
+        First candidate of each group, and the number of candidates.
 
     Raises
     ------
@@ -35,7 +36,7 @@ class Groups:
 
     Examples
     --------
-    >>> groups = Groups.of([[1, 0], [0, 1], [1, 1]], costs=[0.5, 0.0, 0.2], group=["a", "a", "b"])
+    >>> groups = QueryGroups.of([[1, 0], [0, 1], [1, 1]], costs=[0.5, 0.0, 0.2], group=["a", "a", "b"])
     >>> len(groups), groups.oracle.tolist(), groups.choice([0.9, 0.1, 0.3]).tolist()
     (2, [1, 2], [0, 2])
     >>> round(groups.cost(groups.choice([0.9, 0.1, 0.3])), 2)
@@ -48,7 +49,7 @@ class Groups:
 
     def __post_init__(self) -> None:
         if getattr(self.features, "format", None) != "csr":
-            raise InputError("features must be a csr_array; Groups.of makes one")
+            raise InputError("features must be a csr_array; QueryGroups.of converts other matrices")
         n = self.features.shape[0]
         if self.costs.shape != (n,):
             raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
@@ -59,16 +60,25 @@ class Groups:
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
             raise InputError(f"costs must be finite and not negative; got {self.costs.min()} to {self.costs.max()}")
         if not np.isfinite(self.features.data).all():
-            raise InputError("a feature is not finite")
+            raise InputError("features must be finite")
 
     @classmethod
-    def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> Groups:
-        """Make groups of candidates of which each names its own; those of a group must stand together.
+    def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> QueryGroups:
+        """Build groups from one group label per candidate; the candidates of a group must be consecutive.
+
+        Parameters
+        ----------
+        features : array or sparse matrix of shape (candidates, features)
+            Features of each candidate.
+        costs : array of shape (candidates,)
+            Non-negative cost of selecting each candidate.
+        group : array of shape (candidates,)
+            Group label of each candidate.
 
         Raises
         ------
         InputError
-            If a group stands in two places, or as for the class.
+            If the candidates of a group are not consecutive, or as for the class.
         """
         from scipy.sparse import csr_array
 
@@ -85,37 +95,39 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int]:
-        """How many groups there are, for those who divide arrays, as scikit-learn does."""
+        """The number of groups, as a tuple: lets scikit-learn split groups like an array."""
         return (len(self),)
 
-    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> Groups:
-        """Give some groups in a row, or those of some numbers, as :meth:`only`.
+    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
+        """Return the groups of a slice, an array of indices or a boolean mask; see :meth:`only`.
 
         Raises
         ------
         InputError
-            If a slice has no group, or a step; or there is no group of a number.
+            If a slice is empty or has a step, or an index is out of range.
         """
         if isinstance(which, tuple) and len(which) == 2 and which[1] is Ellipsis:
-            which = which[0]  # as arrays are asked along their first axis
+            which = which[0]  # scikit-learn indexes arrays along their first axis
         if not isinstance(which, slice):
             at = np.asarray(which)
             if at.ndim != 1:
-                raise InputError(f"give a slice of groups in a row, or the numbers of some; got {which}")
+                raise InputError(f"groups are indexed by a slice or a one-dimensional array; got {which}")
             return self.only(np.flatnonzero(at) if at.dtype == bool else at)
         first, last, step = which.indices(len(self))
         if step != 1 or last <= first:
-            raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
+            raise InputError(
+                f"a slice of groups must have step 1 and select at least one of {len(self):,}; got {which}"
+            )
         rows = slice(int(self.starts[first]), int(self.starts[last]))
-        return Groups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
+        return QueryGroups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
 
-    def only(self, groups: ArrayLike) -> Groups:
-        """Give the groups of these numbers, in this order.
+    def only(self, groups: ArrayLike) -> QueryGroups:
+        """Return the groups with these indices, in this order.
 
         Raises
         ------
         InputError
-            If there is no group of a number.
+            If an index is out of range.
         """
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
@@ -123,15 +135,15 @@ class Groups:
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
-        return Groups(self.features[rows], self.costs[rows], starts)
+        return QueryGroups(self.features[rows], self.costs[rows], starts)
 
     @property
     def oracle(self) -> NDArray[np.int64]:
-        """The cheapest candidate of each group, the first of equals."""
+        """The cheapest candidate of each group; the first of ties."""
         return self.choice(-self.costs)
 
     def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Give the candidate of each group that scores highest, the first of equals.
+        """Return the highest-scoring candidate of each group; the first of ties.
 
         Raises
         ------
@@ -145,5 +157,5 @@ class Groups:
         return np.asarray(order[self.starts[:-1]])
 
     def cost(self, choice: ArrayLike) -> float:
-        """Give the mean cost of one candidate of each group."""
+        """Return the mean cost of one selected candidate per group."""
         return float(self.costs[np.asarray(choice)].mean())

@@ -1,4 +1,4 @@
-"""What this machine has: cores and memory, asked before work starts."""
+"""Cores and memory of this machine, memory limits, and handling of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,54 +19,49 @@ if TYPE_CHECKING:
 
 
 def cores() -> int:
-    """Give the number of processor cores this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-MOST_THREADS = 1024
-"""Threads that may be asked for; a stack of each takes memory."""
+MAX_THREADS = 1024
+"""Maximum number of threads: each needs memory for a stack."""
 SYSTEM = Path("/")
 GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     1: ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""Of Linux's control groups, by version: where they are, the limit, what is used, what of that can be had back."""
+"""Linux control groups by version: folder, and the files or fields of limit, usage and reclaimable cache."""
 
 
 _BOUND: ContextVar[int | None] = ContextVar("memory", default=None)
 
 
 def free_memory() -> int | None:
-    """Give the bytes that can be had without swapping, in this container and bound too; None where no system tells."""
-    bound, held = _BOUND.get(), held_memory()
+    """Return the bytes available without swapping, within container and configured limits; None if unknown."""
+    bound, held = _BOUND.get(), current_memory()
     left = [] if bound is None or held is None else [max(bound - (held << 20), 0)]
     free = [_installed("MemAvailable")] if _installed("MemAvailable") else []
     return min([*free, *left, *(left for _, left in _groups())], default=None)
 
 
-FOR_US = 0.9
-"""Of what is free; the rest is for what other processes take meanwhile."""
-LEAST = 256 << 20
-"""Bytes that the program and its libraries take before they do anything."""
+MEMORY_SHARE = 0.9
+"""Share of the free memory to use; the rest is left to other processes."""
+MIN_MEMORY = 256 << 20
+"""Bytes that the program and its libraries need at start."""
 
 
 @contextlib.contextmanager
-def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
-    """Keep this process below ``bound`` bytes, by default below what there is: what needs more gets a MemoryError.
+def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
+    """Limit the memory of this process in the ``with`` block, by default to what is free.
 
-    Linux enforces it, on all memory that can be written to: then nothing is killed because it asked for too much.
-    Elsewhere, and if it is not ``enforced``, :func:`check_memory` alone goes by it.
-
-    Raises
-    ------
-    InputError
-        If the program itself needs more.
+    Exceeding it raises MemoryError. Linux enforces the limit on all writable memory; elsewhere, and unless
+    ``enforced``, only :func:`check_memory` respects it. A limit below what the program itself needs is an InputError.
     """
-    if bound is not None and bound < LEAST and enforced:
-        raise InputError(f"memory must be {LEAST >> 20} MiB at least, which the program itself takes")
+    if bound is not None and bound < MIN_MEMORY and enforced:
+        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, which the program itself needs")
     most = bound
     if bound is None and (free := free_memory()) is not None:
-        most = int(FOR_US * (free + _installed("SwapFree"))) + LEAST
+        most = int(MEMORY_SHARE * (free + _installed("SwapFree"))) + MIN_MEMORY
     before = _BOUND.set(bound)
     try:
         if not enforced or most is None or sys.platform != "linux":
@@ -92,7 +87,7 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
 
 
 def _take_buffers() -> None:
-    """Let BLAS take what it works in, once and for all its threads: if it could not later, it would end the process."""
+    """Let BLAS allocate its buffers now: if it could not do so later, it would end the process."""
     import numpy as np
 
     some = np.ones((256, 256))
@@ -100,7 +95,7 @@ def _take_buffers() -> None:
 
 
 def _installed(*names: str) -> int:
-    """Add what Linux tells of memory under some names, in bytes."""
+    """Sum fields of ``/proc/meminfo``, in bytes."""
     try:
         lines = (SYSTEM / "proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -109,7 +104,7 @@ def _installed(*names: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Give the limit of each control group of this process that has one, and what it leaves, in bytes."""
+    """Yield limit and free bytes of each memory control group of this process."""
     try:
         rows = [row.split(":", 2) for row in (SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -120,28 +115,16 @@ def _groups() -> Iterator[tuple[int, int]]:
             continue
         mount, limit, used, cached = GROUPS[version]
         own = Path(group.lstrip("/"))
-        for place in (own, *own.parents):  # a container may see its own as the root
+        for place in (own, *own.parents):  # a container may see its own group as the root
             folder = SYSTEM / mount / place
-            with contextlib.suppress(OSError, ValueError):  # there is none, or its limit is "max"
+            with contextlib.suppress(OSError, ValueError):  # no such folder, or the limit is "max"
                 most, now = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
                 known = dict(row.split() for row in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
                 yield most, max(most - now + int(known.get(cached, 0)), 0)
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Refuse work that would not fit.
-
-    Parameters
-    ----------
-    needed : float
-        Bytes.
-    what, remedy : str
-        What needs them, and what to do about it.
-
-    Raises
-    ------
-    InputError
-        If less is free.
+    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do.
 
     Examples
     --------
@@ -158,17 +141,17 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
 
 @contextlib.contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly.
+def deferred_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C until the end of the ``with`` block; processes started within it ignore Ctrl-C.
 
-    Blocking the signal keeps it from those processes, but not from here: another thread, such as one of a library's,
-    may take it, and Python then calls the handler in the main thread all the same. So there it is taken note of.
+    Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
+    calls the handler in the main thread; so the handler is replaced as well.
 
     Examples
     --------
     >>> import signal
     >>> try:
-    ...     with interrupts_held():
+    ...     with deferred_interrupts():
     ...         signal.raise_signal(signal.SIGINT)
     ...         print("held")
     ... except KeyboardInterrupt:
@@ -181,7 +164,7 @@ def interrupts_held() -> Iterator[None]:
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
+    resource_tracker.ensure_running()  # if loky started it below, it would unblock the signal
     heard: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and handler not in (None, signal.SIG_IGN)
@@ -199,21 +182,21 @@ def interrupts_held() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_told() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of a body that took note of Ctrl-C and went on, as fits do.
+def reraised_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed in it, even if a fit handled it.
 
     Examples
     --------
     >>> import signal
     >>> try:
-    ...     with interrupts_told():
+    ...     with reraised_interrupts():
     ...         with contextlib.suppress(KeyboardInterrupt):
     ...             signal.raise_signal(signal.SIGINT)
     ... except KeyboardInterrupt:
     ...     print("interrupted")
     interrupted
     """
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
         yield
         return
     heard = False
@@ -239,22 +222,22 @@ def interrupts_told() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def held_memory() -> int | None:
-    """Give the memory that this process holds now, in MiB; None where the system does not tell."""
+def current_memory() -> int | None:
+    """Return the current memory of this process in MiB, or None if unknown."""
     return _status("VmRSS")
 
 
 def _status(name: str) -> int | None:
-    """Read an amount of memory that Linux tells of this process, in MiB."""
+    """Return a field of ``/proc/self/status`` in MiB."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
     return next((int(line.split()[1]) // 1024 for line in lines if line.startswith(f"{name}:")), None)
 
 
 def peak_memory() -> int | None:
-    """Give the most memory that this process ever held, in MiB, or None where the system does not tell."""
+    """Return the peak memory of this process in MiB, or None if unknown."""
     peak = _status("VmHWM")
-    if peak is not None:  # what getrusage says begins with the memory of the process that started this one
+    if peak is not None:  # getrusage starts from the memory of the parent process
         return peak
     try:
         import resource

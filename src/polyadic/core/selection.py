@@ -1,18 +1,18 @@
-r"""Settings that the data choose: a walk over a few values, judged by what is held out.
+r"""Model selection: coordinate search over a few settings, scored on held-out data.
 
-A model says how by its method ``search``, which takes the data and a seed and gives a :class:`Search`: which settings
-matter, their values from the simple to the rich, what it learns from, and what it loses on each unit that is held out,
-be it a rating, a user, a fact, a string or a document. The walk begins at the settings of the model and goes along one
-setting after another for as long as the mean loss falls, to larger models for as long as it falls by a thousandth; when
-no step from where it stands lowers it, it ends. Then, of all that was tried, the smallest model is taken whose
-loss :math:`l` cannot be told from the least, :math:`l^*`: over the n units, each compared with itself,
+A model defines its search by a method ``search``, which takes the data and a seed and returns a :class:`SearchSpace`:
+the settings to select, their values from simple to rich, how to fit, and the loss of each held-out unit (a rating,
+user, fact, string or document). The search starts at the settings of the model and moves along one setting after
+another while the mean loss falls (by at least a thousandth where the model grows), until no step lowers it. Of all
+trials it then selects the smallest model whose loss :math:`l` is within one standard error of the least, :math:`l^*`,
+over the n paired units:
 
 .. math:: \overline{l - l^*} \le \sqrt{\operatorname{var}(l - l^*) / n}
 
 References
 ----------
 Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, section 3.4.3, for the rule of one
-standard error; here it is that of the difference, which is much smaller than that of the loss.
+standard error; here it is that of the paired difference, which is much smaller than that of the loss.
 """
 
 from __future__ import annotations
@@ -38,34 +38,39 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=Model)
 
-GAIN = 1e-3
-"""Share of the loss that a larger model has to gain: without, noise led ratings to rank 160."""
-HELD_OUT, ENOUGH = 0.1, 100_000
-"""Share of the units that is held out, and their number at most: more would tell no better, and fill memory."""
+MIN_GAIN = 1e-3
+"""Relative reduction of the loss required of a larger model: without it, noise led ratings to rank 160."""
+HELD_OUT, MAX_HELD_OUT = 0.1, 100_000
+"""Share of the units that is held out, and their maximum number: more would not improve the selection, and use memory.
+"""
 
 
 @dataclass(frozen=True)
-class Search:
-    """Which settings of a model are to be chosen by some data, and how they are judged.
+class SearchSpace:
+    """Settings of a model to select, and how trials are scored.
 
-    Attributes
+    Parameters
     ----------
     values : dict of str to sequence
-        Settings to choose, in the order in which the walk goes along them, and values of each, from the simple to the
-        rich. That which the model has joins them.
-    fit, last : callable
-        Fit a model, and give it: to what is not held out, and to everything.
+        Candidate values of each setting, from simple to rich, in the order of the search. The model's own value is
+        added.
+    fit : callable
+        Fits a model to the training part and returns it.
+    last : callable
+        Fits a model to all data and returns it.
     losses : callable
-        Gives what a fitted model loses on each unit held out, an array of shape (units,).
+        Returns the loss of a fitted model on each held-out unit, an array of shape (units,).
     units : str
-        What they are, such as ``"cells"``.
-    measure, figure : str and callable
-        Name of what people read, such as ``"RMSE"``, and what makes it of a mean loss.
+        Name of the held-out units in the plural, such as ``"cells"``.
+    measure : str
+        Name of the reported metric, such as ``"RMSE"``.
+    figure : callable
+        Converts a mean loss to the reported metric.
     size : str
-        The setting of which less makes a smaller model.
+        Name of the setting that determines the size of the model.
     whole : bool
-        Whether ``fit`` learns from everything, since what it is judged by was given beside it; then nothing is fitted
-        anew.
+        Whether ``fit`` already uses all data because a separate validation set was given; the model is then not
+        refitted.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -81,15 +86,15 @@ class Search:
 
 @dataclass
 class Trial:
-    """Settings that were tried.
+    """Settings that were evaluated.
 
     Attributes
     ----------
     settings : dict of str to value
     loss : float
-        Mean over the units held out.
+        Mean loss over the held-out units.
     figure : float
-        What people read of it.
+        The reported metric.
     """
 
     settings: dict[str, Any]
@@ -98,22 +103,27 @@ class Trial:
 
 
 @dataclass
-class Choice:
-    """What was chosen, and all that was tried.
+class Selection:
+    """The selected settings and all trials.
 
     Attributes
     ----------
     settings : dict of str to value
+        Selected settings.
     trials : list of Trial
-        In the order in which they were made; the first has the settings that the model had.
+        Trials in the order of evaluation; the first has the settings that the model had.
     best : int
-        The place among them of what was chosen.
-    measure, units, number : str, str, int
-        What ``figure`` is, and of how many of which units.
+        Index of the selected trial.
+    measure : str
+        Name of the metric in ``Trial.figure``.
+    units : str
+        Name of the held-out units.
+    number : int
+        Number of held-out units.
     complete : bool
-        Whether the walk came to its end, and not the time, or Ctrl-C.
+        Whether the search finished, rather than being stopped by the time limit or Ctrl-C.
     seconds : list of float
-        That each trial took; empty in what was saved, so that equal fits make equal files.
+        Duration of each trial; not saved, so that equal fits make equal files.
     """
 
     settings: dict[str, Any]
@@ -125,14 +135,14 @@ class Choice:
     complete: bool
     seconds: list[float] = field(default_factory=list, metadata={"kept": False})
 
-    def facts(self) -> dict[str, Any]:
-        """Tell the same to programs."""
+    def summary(self) -> dict[str, Any]:
+        """Return the selection as a dict for JSON."""
         facts = {"settings": self.settings, "measure": self.measure, "figure": self.trials[self.best].figure}
         facts |= {"default": self.trials[0].figure, "held_out": self.number, "units": self.units}
         return facts | {"fits": len(self.trials), "seconds": round(sum(self.seconds), 2), "complete": self.complete}
 
     def __str__(self) -> str:
-        """Tell in one line what was chosen, how good it is, and what it cost."""
+        """Return one line with the selected settings, their score and the cost of the search."""
         settings = ", ".join(f"{name} {_short(value)}" for name, value in self.settings.items())
         first, best = self.trials[0].figure, self.trials[self.best].figure
         gain = f"; {_short(first)} with the defaults" if self.best else ", as by default"
@@ -144,49 +154,54 @@ class Choice:
         )
 
 
-def chosen(
+def select(
     model: M, X: Any, *, keep: Collection[str] = (), budget: float | None = None, seed: int | None = 0, **parts: Any
 ) -> M:
-    """Fit a model with the settings that its data choose; ``choice_`` of what is given back tells of them.
+    """Fit a model with settings selected by held-out data; the returned model describes the search in ``selection_``.
 
-    Ctrl-C keeps the best so far, which knows nothing of what was held out: ``interrupted_`` tells of it.
+    Ctrl-C keeps the best model so far, fitted to the training part only, and sets ``interrupted_``.
 
     Parameters
     ----------
     model : Model
-        One that has ``search``; a copy is fitted.
-    X
-        What its ``fit`` takes.
+        Model to tune; it must have a method ``search``. A copy is fitted.
+    X : object
+        Training data, as ``fit`` of the model takes it.
     keep : collection of str
-        Settings that stay as they are; if that leaves none to choose, the model is fitted as it is.
+        Names of settings that are not changed. If none remains to select, the model is fitted as it is.
     budget : float, optional
-        Seconds after which nothing more is tried; the first fit is always made, and the last comes on top.
+        Time limit in seconds after which no new trial starts. The first trial and the final fit are always made.
     seed : int, optional
-        Of what is held out.
+        Seed of the held-out split.
     **parts
-        What else ``search`` of the model takes, such as facts to judge by.
+        Further arguments of the model's ``search``, such as a validation set.
+
+    Returns
+    -------
+    Model
+        Fitted copy of the model, with a :class:`Selection` in ``selection_``.
 
     Raises
     ------
     InputError
-        If the model has nothing to choose, there is no such setting, or the data are too few to hold any out.
+        If the model has no settings to select, ``keep`` names an unknown one, or the data are too few to hold any out.
 
     Examples
     --------
     >>> from polyadic import MatrixFactorization
     >>> rng = np.random.default_rng(0)
     >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20)) + 0.1 * rng.standard_normal((30, 20))
-    >>> model = chosen(MatrixFactorization(seed=0), x)
-    >>> model.rank < 10, len(model.choice_.trials) > 1
+    >>> model = select(MatrixFactorization(seed=0), x)
+    >>> model.rank < 10, len(model.selection_.trials) > 1
     (True, True)
     """
     model.check()
     if budget is not None:
         check_number("budget", budget)
     if not hasattr(model, "search"):
-        raise InputError(f"{type(model).__name__} has no settings that are chosen by what is held out")
+        raise InputError(f"{type(model).__name__} has no settings to select on held-out data")
     if unknown := sorted({*keep} - {*model.get_params(deep=False)}):
-        raise InputError(f"{unknown[0]} is no setting of {type(model).__name__}")
+        raise InputError(f"{unknown[0]} is not a setting of {type(model).__name__}")
     task = model.search(X, seed=seed, **parts)
     values = {name: _joined(row, getattr(model, name)) for name, row in task.values.items() if name not in keep}
     if not values:
@@ -196,17 +211,17 @@ def chosen(
     return trials.last(complete=complete, interrupted=interrupted)
 
 
-class _TimeUp(Exception):  # noqa: N818 # no error: the walk ends
-    """Nothing more is to be tried."""
+class _TimeUp(Exception):  # noqa: N818 # not an error
+    """The time limit is reached."""
 
 
 class _Trials:
-    """What was tried, each place once, and the models that cannot be told from the best.
+    """Evaluated grid points, and the fitted models within one standard error of the best.
 
-    A place is that of each setting among its values.
+    A grid point is a tuple of indices into the values of each setting.
     """
 
-    def __init__(self, model: Any, task: Search, values: Mapping[str, Sequence[Any]], ends: float) -> None:
+    def __init__(self, model: Any, task: SearchSpace, values: Mapping[str, Sequence[Any]], ends: float) -> None:
         self.model, self.task, self.values, self.ends = model, task, values, ends
         self.made: list[Trial] = []
         self.seconds: list[float] = []
@@ -215,7 +230,7 @@ class _Trials:
         self.refused: dict[tuple[int, ...], InputError] = {}
 
     def walk(self) -> tuple[bool, bool]:
-        """Go along one setting after another until no step helps; say if that was done, and if Ctrl-C came."""
+        """Search until no step along any setting helps; return whether it finished and whether Ctrl-C stopped it."""
         with bar("choosing settings", unit="fits") as self.advance:
             try:
                 at, before = tuple(row.index(getattr(self.model, name)) for name, row in self.values.items()), None
@@ -236,9 +251,9 @@ class _Trials:
         return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        """Give the best place along a setting: up while the loss falls, and down while it does.
+        """Return the best point along one setting: first upwards, then downwards, while the loss falls.
 
-        A larger model has to lower it by a thousandth. From what is infinite it goes on to what is not.
+        A larger model must lower the loss by ``MIN_GAIN``. An infinite loss does not end the search in its direction.
         """
         length, size = len([*self.values.values()][axis]), [*self.values][axis] == self.task.size
         ends = []
@@ -246,7 +261,7 @@ class _Trials:
             best = at
             for place in places:
                 reached = (*at[:axis], place, *at[axis + 1 :])
-                least = self.loss(best) * (1 - GAIN if size and place > at[axis] else 1)
+                least = self.loss(best) * (1 - MIN_GAIN if size and place > at[axis] else 1)
                 if self.loss(reached) < least:
                     best = reached
                 elif math.isfinite(least):
@@ -255,7 +270,7 @@ class _Trials:
         return min(ends, key=self.loss)
 
     def loss(self, at: tuple[int, ...]) -> float:
-        """Give the mean loss of the settings at a place."""
+        """Return the mean loss at a grid point."""
         if at not in self.losses:
             if self.made and time.perf_counter() >= self.ends:
                 raise _TimeUp
@@ -263,18 +278,18 @@ class _Trials:
         return float(self.losses[at].mean())
 
     def try_(self, at: tuple[int, ...]) -> None:
-        """Fit with the settings at a place, and measure; what the model refuses loses all."""
+        """Fit and evaluate a grid point; settings that the model rejects have infinite loss."""
         began = time.perf_counter()
         settings = {name: row[place] for (name, row), place in zip(self.values.items(), at, strict=True)}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit warns
+            warnings.simplefilter("ignore")  # the final fit warns
             try:
                 fitted = self.task.fit(clone(self.model).set_params(**settings))
                 losses = np.nan_to_num(self.task.losses(fitted), nan=np.inf, posinf=np.inf)
             except InputError as error:
                 self.refused[at], fitted, losses = error, None, np.array([np.inf])
         if getattr(fitted, "interrupted_", False):
-            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
+            raise KeyboardInterrupt  # an interrupted fit cannot be compared
         mean = float(losses.mean())
         self.made.append(Trial(settings, mean, self.task.figure(mean)))
         self.seconds.append(time.perf_counter() - began)
@@ -286,7 +301,7 @@ class _Trials:
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
 
     def last(self, *, complete: bool, interrupted: bool) -> Any:
-        """Fit what is chosen to everything, unless Ctrl-C came or it was; what that refuses is not chosen either."""
+        """Fit the selected settings to all data, unless interrupted; if the model rejects them, select again."""
         choice, fitted = self.choice(complete=complete)
         while not (interrupted or self.task.whole):
             try:
@@ -302,11 +317,11 @@ class _Trials:
             raise KeyboardInterrupt
         if interrupted:
             fitted.interrupted_ = True
-        fitted.choice_ = choice
+        fitted.selection_ = choice
         return fitted
 
     def refuse(self, number: int, error: InputError) -> None:
-        """Note that a trial which went well for a part is refused for everything."""
+        """Record that a trial's settings are rejected when fitted to all data."""
         at = [*self.losses][number]
         self.refused[at], self.losses[at] = error, np.array([np.inf])
         self.made[number].loss, self.made[number].figure = math.inf, self.task.figure(math.inf)
@@ -314,48 +329,48 @@ class _Trials:
         self.check()
 
     def check(self) -> None:
-        """Refuse what was refused wherever it was tried."""
+        """Raise the first error if every trial was rejected."""
         if len(self.refused) == len(self.losses):
             raise next(iter(self.refused.values()))
 
     def alike(self) -> list[tuple[int, ...]]:
-        """Give the best place, and those within one standard error of it, and of those before; the best first."""
+        """Return the best point, and the fitted ones within one standard error of it, the best first."""
         best, *others = sorted(self.losses, key=lambda at: (float(self.losses[at].mean()), at in self.refused))
         return [best, *(at for at in others if at in self.fitted and self.close(at, best))]
 
     def close(self, at: tuple[int, ...], best: tuple[int, ...]) -> bool:
-        """Say whether the loss of a place is within one standard error of that of a better one."""
+        """Whether the loss of a point is within one standard error of that of a better one."""
         if not np.isfinite(self.losses[at].mean()):
             return False
         excess = self.losses[at] - self.losses[best]
         return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
-    def choice(self, *, complete: bool) -> tuple[Choice, Any]:
-        """Take the smallest model that cannot be told from the best, and of those the one of least loss."""
+    def choice(self, *, complete: bool) -> tuple[Selection, Any]:
+        """Return the selection and its model: the smallest within one standard error, then the one of least loss."""
         names = [*self.values]
         alike = self.alike()
         if self.task.size in names:
             axis = names.index(self.task.size)
-            alike.sort(key=lambda at: at[axis])  # which leaves equals as they are
+            alike.sort(key=lambda at: at[axis])  # stable
         best = [*self.losses].index(alike[0])
         settings, task = self.made[best].settings, self.task
         facts = task.measure, task.units, len(self.losses[alike[0]])
-        return Choice(settings, self.made, best, *facts, complete, self.seconds), self.fitted.get(alike[0])
+        return Selection(settings, self.made, best, *facts, complete, self.seconds), self.fitted.get(alike[0])
 
 
 def held_out_share(number: int) -> float:
-    """Give the share of so many units that is held out.
+    """Return the share of ``number`` units to hold out.
 
     Examples
     --------
     >>> held_out_share(5000), held_out_share(2_000_000)
     (0.1, 0.05)
     """
-    return min(HELD_OUT, ENOUGH / number)
+    return min(HELD_OUT, MAX_HELD_OUT / number)
 
 
 def _joined(row: Sequence[Any], value: Any) -> list[Any]:
-    """Put the value that a model has among those of a setting, where it belongs."""
+    """Insert the model's value into the candidate values, in order."""
     if value in row:
         return [*row]
     falling = len(row) > 1 and row[0] > row[-1]

@@ -1,12 +1,13 @@
-"""The folder of a model: ``meta.json`` with its settings, ``state.json`` with what it has learned, and arrays.
+"""Serialization of models: ``meta.json`` with settings, ``state.json`` with fitted attributes, and arrays.
 
-Any model, and whatever it holds of this library: numbers, texts, lists, mappings, arrays dense and sparse, named
-tuples, other models. In JSON a plain value stands for itself, and all else is an object whose first key says what::
+Supported are all models and the values they hold: numbers, strings, lists, mappings, dense and sparse arrays, named
+tuples, objects of this library and other models. In JSON a plain value stands for itself; anything else is an object
+whose first key gives its type::
 
     {"array": "7"}    {"tuple": [1, 2]}    {"map": {"a": 1}}    {"object": "polyadic.text.vocabulary:Vocabulary", ...}
 
-Nothing in a folder is run: classes and functions are named, and taken from this library only. Each file's digest stands
-in ``meta.json``, which has one of its own, so that damage is told and never loaded.
+No code is executed on loading: classes and functions are looked up by name in this library only. ``meta.json`` holds a
+digest of each file and of itself, so that damage is detected.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from polyadic.core.errors import InputError
-from polyadic.core.files import META, check_whole, damage_told, read_meta, whole_folder, write_meta
+from polyadic.core.files import META, check_whole, damage_as_input_error, read_meta, whole_folder, write_meta
 from polyadic.core.model import Model
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
 KIND, VERSION = "model", 2
 STATE, ARRAYS = "state.json", "arrays.safetensors"
 NOT_KEPT = frozenset({"callback"})
-"""Settings that belong to a run, not to the model."""
+"""Settings of a fit rather than of the model, which are not saved."""
 OPENED = {
     "embedding": ("polyadic.embedding", "Embedding", "load"),
     "corpus": ("polyadic.text.corpus", "Corpus", "open"),
     "counts": ("polyadic.text.counts", "Counts", "open"),
 }
-"""The folders that are no models: the class of each, and its method that opens one."""
+"""Kinds of folders other than models: module, class and method that opens one."""
 LARGE = 1 << 12
-"""Numbers from which an array is looked at for rows of zeros: hashed weights are mostly those."""
+"""Size from which an array is checked for zero rows: hashed weights are mostly zeros."""
 
 
 def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -63,19 +64,24 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
 
 
 def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] = object) -> Any:
-    """Give back what was saved: a model, as it was; vectors; a corpus; counts.
+    """Load a saved model, embedding, corpus or counts.
 
     Parameters
     ----------
     path : path
-        A folder.
+        Folder to load.
     kind : type or tuple of types
-        What it must be.
+        Expected class; any by default.
+
+    Returns
+    -------
+    object
+        The saved object.
 
     Raises
     ------
     InputError
-        If the folder holds something else, is of another version, or is damaged.
+        If the folder holds another class, has another version, or is damaged.
 
     Examples
     --------
@@ -95,7 +101,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
         _check_kind(folder, cls, kind)
         return getattr(cls, opener)(folder)
     if what != KIND:
-        raise InputError(f"{folder} holds no model but a {what!r:.60}, or was written by an older polyadic")
+        raise InputError(f"{folder} does not hold a model but a {what!r:.60}, or was written by an older polyadic")
     model = _model(folder)
     _check_kind(folder, type(model), kind)
     return model
@@ -112,27 +118,27 @@ def _model(folder: Path) -> Model:
 
     meta = read_meta(folder, KIND, VERSION)
     check_whole(folder)
-    with damage_told(folder):
+    with damage_as_input_error(folder):
         if not {STATE, ARRAYS, META} <= meta["digests"].keys():
-            raise ValueError("meta.json does not say what was written")
+            raise ValueError("meta.json lists no digests")
         reader = Reader(dict(unpacked((folder / ARRAYS).read_bytes())))
         return reader.model(meta["model"], meta["settings"], json.loads((folder / STATE).read_bytes()))
 
 
 class Writer:
-    """Makes JSON of values, and keeps their arrays: each one once, however often it stands there."""
+    """Convert values to JSON and collect their arrays, each once."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._known: dict[Any, tuple[Any, Any]] = {}  # with the array itself, so that no other takes its address
+        self._known: dict[Any, tuple[Any, Any]] = {}  # keeps the array, so that its address is not reused
 
     def settings(self, model: Model) -> dict[str, Any]:
-        """Write the settings of a model."""
+        """Convert the settings of a model."""
         kept = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_KEPT}
         return self.mapping(kept)
 
     def mapping(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Write values by name; an error names the one that cannot be written."""
+        """Convert values by name; raise InputError with the name of one that cannot be saved."""
         written = {}
         for name, value in values.items():
             try:
@@ -142,7 +148,7 @@ class Writer:
         return written
 
     def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 # one line for each kind of value
-        """Write a value."""
+        """Convert a value."""
         if isinstance(value, np.generic):
             return self._scalar(value)
         if value is None or isinstance(value, bool | int | str):
@@ -178,14 +184,14 @@ class Writer:
         return self._of_this_library(value)
 
     def name(self, named: Any) -> str:
-        """Name a class or function of this library."""
+        """Return the qualified name of a class or function of this library."""
         module, name = named.__module__, named.__qualname__
         if module.split(".")[0] != "polyadic" or "<" in name:
             raise TypeError(f"it holds {module}.{name}, which is not of this library")
         return f"{module}:{name}"
 
     def _scalar(self, value: np.generic) -> Any:
-        """Write a number of numpy's: what it is multiplied with may have another precision than with Python's."""
+        """Convert a numpy scalar with its dtype, which affects the precision of products."""
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
@@ -206,8 +212,8 @@ class Writer:
         return {"object": self.name(kind), "parts": self.mapping(parts)}
 
     def _array(self, array: NDArray[Any]) -> Any:
-        lies = (array.ctypes.data, array.strides) if array.size else None  # what is empty lies anywhere
-        place = lies, array.shape, array.dtype  # the same for views of one array
+        address = (array.ctypes.data, array.strides) if array.size else None  # empty arrays have no address
+        place = address, array.shape, array.dtype  # the same for views of one array
         if place in self._known:
             return self._known[place][1]
         if array.dtype.kind in "OUS":
@@ -224,7 +230,7 @@ class Writer:
         return written
 
     def _numbers(self, array: NDArray[Any]) -> Any:
-        flipped = array.flags.f_contiguous and not array.flags.c_contiguous  # sums depend on how arrays lie
+        flipped = array.flags.f_contiguous and not array.flags.c_contiguous  # rounding depends on the memory order
         array = np.asarray(array.T if flipped else array, order="C")
         flags = {"flipped": True} if flipped else {}
         if array.size >= LARGE:
@@ -247,28 +253,28 @@ class Writer:
 
 
 class Reader:
-    """Makes values of what :class:`Writer` made."""
+    """Restore values written by :class:`Writer`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.arrays = arrays
         self._whole: dict[str, NDArray[Any]] = {}
 
     def model(self, name: str, settings: dict[str, Any], state: dict[str, Any]) -> Model:
-        """Make a model of its settings and of what it had learned."""
+        """Create a model from its settings and fitted attributes."""
         kind = _named(name)
         if not issubclass(kind, Model):
-            raise TypeError(f"{name} is no model")
+            raise TypeError(f"{name} is not a model")
         model: Model = kind(**self.mapping(settings))
         model.check()
         model._restore(self.mapping(state))  # noqa: SLF001 # of one piece with the model
         return model
 
     def mapping(self, written: dict[str, Any]) -> dict[str, Any]:
-        """Read values by name."""
+        """Restore values by name."""
         return {name: self(value) for name, value in written.items()}
 
     def __call__(self, written: Any) -> Any:
-        """Read a value."""
+        """Restore a value."""
         if isinstance(written, list):
             return [self(item) for item in written]
         if not isinstance(written, dict):
@@ -301,7 +307,7 @@ class Reader:
     def _sparse(self, written: dict[str, Any]) -> Any:
         kinds = {f"{form}_{what}" for form in ("csr", "csc", "coo") for what in ("array", "matrix")}
         if written["sparse"] not in kinds:
-            raise ValueError(f"{written['sparse']!r:.60} is no sparse matrix")
+            raise ValueError(f"{written['sparse']!r:.60} is not a sparse matrix")
         return getattr(sparse, written["sparse"])(self(written["parts"]), shape=tuple(written["shape"]))
 
     def _object(self, written: dict[str, Any]) -> Any:
@@ -312,13 +318,13 @@ class Reader:
     def _named_tuple(self, written: dict[str, Any]) -> Any:
         kind = _named(written["named tuple"])
         if not issubclass(kind, tuple):
-            raise TypeError(f"{kind} is no tuple")
+            raise TypeError(f"{kind} is not a tuple")
         return kind(*self(written["fields"]))
 
     def _partial(self, written: dict[str, Any]) -> Any:
         return functools.partial(self(written["partial"]), *self(written["arguments"]), **self(written["options"]))
 
-    READERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {  # noqa: RUF012 # never changed
+    READERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {  # noqa: RUF012 # constant
         "float": lambda _, w: float(w["float"]),
         "complex": lambda _, w: complex(*w["complex"]),
         "path": lambda _, w: Path(w["path"]),
@@ -343,16 +349,16 @@ class Reader:
 
 
 def _named(name: str) -> Any:
-    """Give a class or function of this library."""
+    """Return a class or function of this library by name."""
     module, _, attribute = name.partition(":")
     value: Any = None
     if module.split(".")[0] == "polyadic" and "__" not in name:
         try:
             value = attrgetter(attribute)(importlib.import_module(module))
         except (ImportError, AttributeError):
-            raise ValueError(f"{name!r:.60} is not in this polyadic, but in the one that wrote the folder") from None
-    if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as what a module of ours imports
-        raise ValueError(f"{name!r:.60} is nothing of this library")
+            raise ValueError(f"{name!r:.60} is not in this version of polyadic; use the one that wrote it") from None
+    if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as a name that a module imports
+        raise ValueError(f"{name!r:.60} is not defined in this library")
     return value
 
 

@@ -1,4 +1,4 @@
-r"""Settings said once: a field of a dataclass tells type, bounds and default, and one check reads all of them.
+"""Declared settings: annotations of a dataclass give types and bounds, which one function validates.
 
 >>> from dataclasses import dataclass
 >>> from typing import Literal
@@ -24,19 +24,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from polyadic.core.errors import InputError
-from polyadic.core.resources import MOST_THREADS
+from polyadic.core.resources import MAX_THREADS
 
 
 @dataclass(frozen=True)
 class Within:
-    """The bounds of a number, in an annotation: at least ``low`` (with ``above``, more than it), at most ``high``."""
+    """Bounds of a number in an annotation: at least ``low`` (more, if ``above``), at most ``high``."""
 
     low: float
     high: float | None = None
     above: bool = False
 
     def admits(self, value: Any) -> bool:
-        """Tell whether a number lies within."""
+        """Whether a number is within the bounds."""
         low = self.low < value if self.above else self.low <= value
         return bool(low and (self.high is None or value <= self.high))
 
@@ -53,7 +53,7 @@ Amount = Annotated[float, Within(0)]
 Positive = Annotated[float, Within(0, above=True)]
 Share = Annotated[float, Within(0, 1)]
 Seed = Natural | None
-Threads = Annotated[int, Within(1, MOST_THREADS)] | None
+Threads = Annotated[int, Within(1, MAX_THREADS)] | None
 BUDGET = 600.0
 """Default number of seconds for the selection of settings."""
 
@@ -77,20 +77,10 @@ Folder = Annotated[Path, Metavar("DIR")]
 
 
 def check_settings(settings: Any) -> None:
-    """Refuse settings that are not what their annotations say.
+    """Raise InputError if a setting of a dataclass does not match its annotation.
 
-    Understood are numbers with bounds (:class:`Within`), choices (``Literal``), truth values, text, functions, classes,
+    Supported are numbers with bounds (:class:`Within`), choices (``Literal``), booleans, strings, functions, classes,
     sequences and mappings of these, unions, and ``None``.
-
-    Parameters
-    ----------
-    settings : dataclass
-        Its annotations can be resolved in its module.
-
-    Raises
-    ------
-    InputError
-        In one sentence that names the setting, what is allowed and what came.
     """
     hints = resolved(settings.__class__)
     for field in fields(settings):
@@ -99,24 +89,19 @@ def check_settings(settings: Any) -> None:
 
 
 def check_setting(name: str, value: Any, hint: Any) -> None:
-    """Refuse one value; see :func:`check_settings`.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if a value does not match its annotation; see :func:`check_settings`."""
     if not admits(hint, value):
         raise InputError(f"{name} must be {spelled(hint)}; got {value!r:.80}", name)
 
 
 @functools.cache
 def resolved(cls: type) -> dict[str, Any]:
-    """Give the annotations of a class and of those that it comes from, resolved, with their bounds."""
+    """Return the resolved annotations of a class and its bases, with bounds."""
     return get_type_hints(cls, include_extras=True)
 
 
 def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for each kind of annotation
-    """Tell whether a value is what an annotation says; of a protocol, whether it has the names."""
+    """Whether a value matches an annotation; a protocol is matched by attribute names."""
     hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -146,12 +131,12 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
 
 
 def _meant(hint: Any) -> Any:
-    """Give what an alias stands for; ``NDArray`` is one from numpy 2.5 and Python 3.12 on."""
+    """Resolve a type alias (``NDArray`` is one from numpy 2.5 and Python 3.12 on)."""
     return getattr(get_origin(hint) or hint, "__value__", hint)
 
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
-    """Tell whether a collection is of a kind, and holds what it should; an array may stand for a sequence."""
+    """Whether a value is a collection of the given kind with matching elements; an array may stand for a sequence."""
     array = origin.__name__ == "Sequence" and hasattr(value, "tolist")
     if isinstance(value, str) or not (array or isinstance(value, origin)):
         return False
@@ -194,7 +179,7 @@ _NAMES: dict[Any, str] = {
 
 
 def spelled(hint: Any) -> str:  # noqa: PLR0911 # as above
-    """Say in words what an annotation allows."""
+    """Describe in words what an annotation allows."""
     hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:

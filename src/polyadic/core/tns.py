@@ -1,7 +1,7 @@
-"""Tensors as text in the format of FROSTT: one entry a line, indices from 1, then the value.
+"""Read and write tensors in FROSTT's text format: one entry a line, indices from 1, then the value.
 
-Lines that begin with ``#`` are comments. The first says shape and symmetry, which the format itself cannot; without
-it a file is read as a general tensor whose shape is that of its largest indices.
+A comment in the first line stores shape and symmetry, which the format itself does not. A file without it is read as a
+general tensor whose shape is given by the largest indices.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16
 """Lines read or written at once."""
-LARGEST = 1 << 53
-"""Index: lines are held as floating point numbers."""
+MAX_INDEX = 1 << 53
+"""Largest index: lines are held as floats."""
 
 
 def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = False) -> None:
-    """Write entries as text.
+    """Write entries as text in the FROSTT format.
 
     Parameters
     ----------
     entries : Entries
-        Weights are not written.
+        Entries to write; weights are not written.
     path : path
-        The file; it is whole or absent.
+        File to write, atomically.
     expand : bool
-        Whether symmetric entries are written with all their permutations, for programs that know no symmetry.
+        Whether to write all permutations of symmetric entries, for programs that do not know symmetry.
 
     Examples
     --------
@@ -60,12 +60,21 @@ def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = 
 
 
 def read_tns(path: str | os.PathLike[str]) -> Entries:
-    r"""Read entries from text.
+    r"""Read entries from text in the FROSTT format.
+
+    Parameters
+    ----------
+    path : path
+        File to read.
+
+    Returns
+    -------
+    Entries
 
     Raises
     ------
     InputError
-        With file and line if a line is not whole numbers from 1 and a value, as many as in the lines before.
+        If a line is not a fixed number of indices from 1 and a value; the message names file and line.
 
     Examples
     --------
@@ -83,8 +92,8 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
         for number, line in enumerate(file, 1):
             if line.startswith("#"):
                 if header := HEADER.match(line):
-                    if max(map(len, lengths := header[2].split()), default=0) > len(str(LARGEST)):
-                        raise InputError(f"{path}:{number}: a mode is {LARGEST:,} long at most")
+                    if max(map(len, lengths := header[2].split()), default=0) > len(str(MAX_INDEX)):
+                        raise InputError(f"{path}:{number}: the length of a mode must be at most {MAX_INDEX:,}")
                     symmetric, shape = header[1] == "symmetric", tuple(map(int, lengths))
                 continue
             if fields := line.split():
@@ -93,7 +102,7 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
                 blocks.append(np.array(rows[:-1]))
                 rows = rows[-1:]
     if not rows:
-        raise InputError(f"{path} lists no entries")
+        raise InputError(f"{path} has no entries")
     table = np.concatenate([*blocks, np.array(rows)])
     indices = np.asfortranarray(table[:, :-1].astype(np.int64) - 1)
     shape = shape or tuple(int(n) + 1 for n in indices.max(axis=0))
@@ -104,7 +113,7 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
 
 
 def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width: int | None) -> list[float]:
-    """Read a line, or say what is wrong with it."""
+    """Parse a line; raise InputError if it is not indices and a value."""
     try:
         indices, value = [int(field) for field in fields[:-1]], float(fields[-1])
     except ValueError:
@@ -114,6 +123,6 @@ def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
         raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r:.80}")
-    if max(indices) > LARGEST:
-        raise InputError(f"{path}:{number}: an index is {LARGEST:,} at most; got {' '.join(fields)[:60]!r}")
+    if max(indices) > MAX_INDEX:
+        raise InputError(f"{path}:{number}: an index must be at most {MAX_INDEX:,}; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

@@ -1,7 +1,7 @@
-"""Files that may lie behind URLs: which there are, their states, their bytes.
+"""Local files and URLs: listing, states and contents.
 
-Behind a URL it is fsspec that reads: ``https://``, ``s3://``, ``gs://`` and what else it knows, with the keys and the
-settings that the library of each store looks for.
+URLs are read by fsspec: ``https://``, ``s3://``, ``gs://`` and others, with the credentials that the library of each
+store finds.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 CHANGES = ("ETag", "etag", "mtime", "Last-Modified", "LastModified", "last_modified", "updated", "created")
-"""What stores call that by which a file is told from a later state of itself."""
-TOGETHER = 8
-"""Parts of a file that a store is asked for at once, about as many as a browser asks for."""
-SILENT = 60
-"""Seconds that a server may say nothing."""
+"""Keys by which stores report a version or modification time."""
+MAX_RANGES = 8
+"""Byte ranges of a file requested at once, about as many as by a browser."""
+TIMEOUT = 60
+"""Seconds after which a silent server is given up."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class URL(os.PathLike[str]):
-    """A URL as one of several paths, where :class:`pathlib.Path` would make one slash of two.
+    """A URL as a path-like object; :class:`pathlib.Path` would collapse its double slash.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class URL(os.PathLike[str]):
 
 
 def is_url(path: str) -> bool:
-    """Tell whether a path is a URL.
+    """Whether a path is a URL.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def is_url(path: str) -> bool:
 
 
 def is_file(path: str) -> bool:
-    """Tell whether a path is a file, which can be read twice and from any byte; of URLs that is taken for granted."""
+    """Whether a path is a file, which can be read repeatedly and from any offset; assumed for URLs."""
     return is_url(path) or Path(path).is_file()
 
 
 def suffix_of(path: str) -> str:
-    """Give the last suffix of a path, or of what a URL names, in small letters.
+    """Return the last suffix of a path or URL, in lower case.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def suffix_of(path: str) -> str:
 
 
 def without_query(path: str) -> str:
-    """Give a path, or a URL without what stands behind the name.
+    """Return a path or URL without query and fragment.
 
     Examples
     --------
@@ -84,14 +84,9 @@ def without_query(path: str) -> str:
 
 
 def files_behind(url: str) -> list[str]:
-    """Give the file of a URL, all files below it, or those that it matches as a pattern; of the web only what it names.
+    """List the files of a URL: a file, all files below a folder, or the matches of a pattern; one file for ``http``.
 
-    Raises
-    ------
-    InputError
-        If there are none, or their store cannot be asked.
-    MissingExtraError
-        If what reads URLs is not installed.
+    Raises InputError if there are none or the store cannot be read, and MissingExtraError if fsspec is not installed.
     """
     if _of_web(url):
         return [url]
@@ -111,18 +106,10 @@ def files_behind(url: str) -> list[str]:
 
 
 def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
-    """Give of each file its bytes, 0 if its store does not tell, and what is another when it has changed.
+    """Return size (0 if unknown) and version of each file.
 
-    What :func:`files_behind` was told of stores is not asked again, unless ``anew``.
-
-    Raises
-    ------
-    InputError
-        If the store of a URL cannot be asked.
-    MissingExtraError
-        If what reads URLs is not installed.
-    OSError
-        If a file of this machine is not there.
+    Listings of stores are cached unless ``anew``. Raises InputError if a store cannot be read, MissingExtraError if
+    fsspec is not installed, and OSError if a local file is missing.
     """
     states: list[tuple[int, str]] = []
     asked = None
@@ -142,12 +129,9 @@ def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, st
 
 
 def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-    """Give some bytes of a file after others; behind a URL, many of them are asked for together.
+    """Yield byte ranges of a file; those of a URL are requested several at a time.
 
-    Raises
-    ------
-    InputError
-        If a URL cannot be read, or only from its beginning.
+    Raises InputError if a URL cannot be read, or only from its beginning.
     """
     if not is_url(path):
         with Path(path).open("rb") as file:
@@ -156,31 +140,27 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
                 yield file.read(stop - start)
         return
     for first in spans[:1]:
-        with open_url(path, first) as part:  # where a store gives only the whole, that is told here
+        with open_url(path, first) as part:  # raises if the store does not support ranges
             yield part.read()
     store, name = _located(path)
-    for k in range(1, len(spans), TOGETHER):
-        starts, stops = zip(*spans[k : k + TOGETHER], strict=True)
+    for k in range(1, len(spans), MAX_RANGES):
+        starts, stops = zip(*spans[k : k + MAX_RANGES], strict=True)
         with _told(path):
             parts = store.cat_ranges([name] * len(starts), starts, stops, on_error="raise")
         yield from parts
 
 
 def bytes_of(paths: Iterable[str]) -> int:
-    """Add up the bytes of files; raises what :func:`states_of` does."""
+    """Return the total size of files; raises as :func:`states_of`."""
     return sum(size for size, _ in states_of(paths))
 
 
 @contextlib.contextmanager
 def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
-    """Open what a URL names, byte by byte in a row; or some of its bytes, asked for in one go.
+    """Open a URL as a stream, or a byte range of it, read at once.
 
-    Raises
-    ------
-    InputError
-        If it cannot be opened or read, or only from its beginning and ``span`` begins elsewhere.
-    MissingExtraError
-        If what reads URLs is not installed.
+    Raises InputError if it cannot be read, or ``span`` is not supported, and MissingExtraError if fsspec is not
+    installed.
     """
     store, name = _located(url)
     how: dict[str, Any] = {"cache_type": "none"} if span else {"block_size": 0} if _of_web(url) else {}
@@ -195,12 +175,12 @@ def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
             file.seek(span[0])
             data = file.read(size)
         if len(data) != size:
-            raise InputError(f"{url} has changed, or its store does not give parts of it; download it first")
+            raise InputError(f"{url} has changed, or its store does not support byte ranges; download it first")
         yield io.BytesIO(data)
 
 
 class _Remote(io.RawIOBase):
-    """Bytes in a row; faults are told of the URL."""
+    """A stream whose errors name the URL."""
 
     def __init__(self, file: Any, url: str) -> None:
         self._file, self._url = file, url
@@ -220,40 +200,40 @@ def _of_web(url: str) -> bool:
 
 
 def _located(url: str) -> tuple[Any, str]:
-    """Give the store of a URL, and by which name it knows the file."""
+    """Return the file system of a URL and the path of the file in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingExtraError("fsspec", "remote", f"reading {url}") from None
     if "::" in url:
-        raise InputError(f"{url} names a file within another, which is not read; unpack that one first")
+        raise InputError(f"{url} names a file within an archive, which is not supported; unpack the archive first")
     settings: dict[str, Any] = {}
     if _of_web(url):
         try:
             from aiohttp import ClientTimeout
         except ImportError:
             raise MissingExtraError("aiohttp", "remote", f"reading {url}") from None
-        # a file is read as fast as it is encoded, so nothing is known of the time that it takes as a whole
-        settings["client_kwargs"] = {"timeout": ClientTimeout(total=None, sock_connect=SILENT, sock_read=SILENT)}
+        # no total timeout: a file is read only as fast as it is processed
+        settings["client_kwargs"] = {"timeout": ClientTimeout(total=None, sock_connect=TIMEOUT, sock_read=TIMEOUT)}
     try:
         with _told(url):
             store, name = url_to_fs(url, **settings)
     except ImportError as error:
-        raise InputError(f"cannot read {url}: {said(error)}") from None
+        raise InputError(f"cannot read {url}: {error_text(error)}") from None
     return store, name
 
 
 @contextlib.contextmanager
 def _told(url: str) -> Iterator[None]:
-    """Say of which URL a store has told an error; the library of each has its own."""
+    """Convert any error of a store into an InputError that names the URL."""
     try:
         yield
     except ImportError:
         raise
     except FileNotFoundError as error:
-        cause = f" ({said(error.__cause__)})" if error.__cause__ else ""
+        cause = f" ({error_text(error.__cause__)})" if error.__cause__ else ""
         raise InputError(f"no file {url}{cause}") from None
     except TimeoutError:
-        raise InputError(f"cannot read {url}: its store has said nothing for too long; try again later") from None
+        raise InputError(f"cannot read {url}: the server does not respond; try again later") from None
     except Exception as error:
-        raise InputError(f"cannot read {url}: {said(error)}") from error
+        raise InputError(f"cannot read {url}: {error_text(error)}") from error

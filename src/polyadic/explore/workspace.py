@@ -20,9 +20,9 @@ from polyadic.completion.recommending import best_columns
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import made_folder, read_meta, write_meta
-from polyadic.core.progress import untold
+from polyadic.core.progress import no_steps
 from polyadic.core.serialization import load
-from polyadic.core.stage_cache import Store
+from polyadic.core.stage_cache import StageCache
 from polyadic.embedding import Embedding
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table
@@ -79,7 +79,7 @@ class Shelf:
         source: Any,
         path: str | os.PathLike[str],
         *,
-        steps: Steps = untold,
+        steps: Steps = no_steps,
         overwrite: bool = False,
         **settings: Any,
     ) -> Shelf:
@@ -111,7 +111,7 @@ class Shelf:
         if not (named := find_files(source)) or "-" in named:
             raise InputError("a shelf is made of files, which can be read again when it is made further; name some")
         with made_folder(folder):
-            store = Store(folder, steps=steps, force=overwrite)
+            store = StageCache(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}
 
             def learn() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyadic.core.errors import InputError
-from polyadic.core.resources import LEAST, MOST_THREADS, memory_below
+from polyadic.core.resources import MIN_MEMORY, MAX_THREADS, memory_limit
 from polyadic.core.settings import Metavar, Within, spelled
 from polyadic.interface import output
 from polyadic.interface.errors import Verb as Command
@@ -63,7 +63,7 @@ Scheduler = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        min=1, max=MOST_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
+        min=1, max=MAX_THREADS, help="Start a local Dask cluster of N processes.", rich_help_panel=CLUSTER, hidden=True
     ),
 ]
 MemoryOfAll = Annotated[
@@ -306,7 +306,7 @@ def bounded(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
-        with memory_below(memory, enforced=not plans or memory is None or memory >= LEAST):
+        with memory_limit(memory, enforced=not plans or memory is None or memory >= MIN_MEMORY):
             verb(*arguments, **options, **({"memory": memory} if plans else {}))
 
     return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})

@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.files import claimed
+from polyadic.core.files import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class Verb(TyperCommand):
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
             try:
-                with claimed(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
+                with locked(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
                     return super().invoke(ctx)
             except InputError as error:
                 named = {name: _flag(name, options) for name in error.settings}

@@ -198,21 +198,21 @@ def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as
         raise interrupted()
     if not as_json:
         facts(values, as_json=False)
-    choice = chosen(model, as_json=as_json)
+    choice = select(model, as_json=as_json)
     model.save(out, overwrite=force)
     wrote(out, {**values, **choice}, as_json=as_json, hint=hint)
     if stopped:
         raise interrupted(kept=[f"what was reached, in {out}"])
 
 
-def chosen(model: Any, *, as_json: bool) -> dict[str, Any]:
+def select(model: Any, *, as_json: bool) -> dict[str, Any]:
     """Tell in a line which settings were chosen for a model, and give the same for JSON; nothing if none were."""
-    choice = getattr(model, "choice_", None)
+    choice = getattr(model, "selection_", None)
     if choice is None:
         return {}
     if not as_json:
         typer.echo(str(choice))
-    return {"choice": choice.facts()}
+    return {"choice": choice.summary()}
 
 
 def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: Command = ()) -> None:

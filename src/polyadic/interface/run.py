@@ -77,8 +77,8 @@ def save(model: Model, out: Path, *, force: bool, summary: Callable[[Any], Mappi
     model.save(out, overwrite=force)
     if stopped:
         raise Interrupted(f"the model of the last iteration in {out}")
-    selection = getattr(model, "choice_", None)
+    selection = getattr(model, "selection_", None)
     saved = Saved(out=str(out), **summary(model))
     if selection is not None:
-        saved["choice"], saved.notes = selection.facts(), [str(selection)]
+        saved["choice"], saved.notes = selection.summary(), [str(selection)]
     return saved

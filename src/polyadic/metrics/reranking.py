@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.core.query_groups import Groups
+    from polyadic.core.query_groups import QueryGroups
 
 
 class Reranked(NamedTuple):
@@ -51,7 +51,7 @@ class Reranked(NamedTuple):
         return (self.first - self.reranked) / room if room > 0 else float("nan")
 
 
-def reranking(scored: Iterable[tuple[Groups, ArrayLike]]) -> Reranked:
+def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
     """Compare choices by score, block after block of lists with a score for each candidate.
 
     Raises
@@ -61,8 +61,8 @@ def reranking(scored: Iterable[tuple[Groups, ArrayLike]]) -> Reranked:
 
     Examples
     --------
-    >>> from polyadic.core.query_groups import Groups
-    >>> lists = Groups.of([[0.0]] * 4, costs=[3, 1, 2, 0], group=[0, 0, 1, 1])
+    >>> from polyadic.core.query_groups import QueryGroups
+    >>> lists = QueryGroups.of([[0.0]] * 4, costs=[3, 1, 2, 0], group=[0, 0, 1, 1])
     >>> found = reranking([(lists, [0, 1, 5, 5])])
     >>> found.first, found.oracle, found.reranked, found.worst, found.tied, found.moved
     (2.5, 0.5, 1.5, 1.5, 1, 1)

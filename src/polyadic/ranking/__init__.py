@@ -3,7 +3,7 @@
 from polyadic.core.lazy import attach
 
 HOMES = {
-    "Groups": "polyadic.core.query_groups",
+    "QueryGroups": "polyadic.core.query_groups",
     "MIRA": "polyadic.ranking.linear_rerankers",
     "NBestLists": "polyadic.ranking.nbest",
     "RankingPerceptron": "polyadic.ranking.linear_rerankers",

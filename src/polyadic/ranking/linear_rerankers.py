@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from polyadic.core.query_groups import Groups
+    from polyadic.core.query_groups import QueryGroups
 
 
 class RankingPerceptron(Reranker):
@@ -49,8 +49,8 @@ class RankingPerceptron(Reranker):
 
     Examples
     --------
-    >>> from polyadic.core.query_groups import Groups
-    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> from polyadic.core.query_groups import QueryGroups
+    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
     >>> RankingPerceptron(seed=0).fit(lists).rerank(lists).tolist()
     [1, 3]
     """
@@ -62,7 +62,7 @@ class RankingPerceptron(Reranker):
     seed: Seed = 0
     callback: Callback = None
 
-    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
         return Linear(V, averaged=self.averaged)
 
@@ -106,8 +106,8 @@ class MIRA(Reranker):
 
     Examples
     --------
-    >>> from polyadic.core.query_groups import Groups
-    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> from polyadic.core.query_groups import QueryGroups
+    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
     >>> MIRA(C=1.0).fit(lists).rerank(lists).tolist()
     [1, 3]
     """
@@ -122,6 +122,6 @@ class MIRA(Reranker):
     seed: Seed = 0
     callback: Callback = None
 
-    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
         return Linear(V, C=float(self.C), augmented=self.augmented, best=self.best, averaged=self.averaged)

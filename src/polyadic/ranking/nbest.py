@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.text.kept_blocks import KeptBlocks
 from polyadic.text.streams import name_of, open_bytes
 
@@ -55,7 +55,7 @@ class NBest(NamedTuple):
 
 
 class NBestLists:
-    """Candidate lists of a JSON Lines file as blocks of Groups, which can be iterated repeatedly.
+    """Candidate lists of a JSON Lines file as blocks of QueryGroups, which can be iterated repeatedly.
 
     The file is parsed once; later passes read cached blocks.
 
@@ -114,11 +114,11 @@ class NBestLists:
         self._number = {name: at for at, name in enumerate(self.names)}
         self._kept = KeptBlocks(lambda: (groups for groups, _ in self.blocks()))
 
-    def __iter__(self) -> Iterator[Groups]:
+    def __iter__(self) -> Iterator[QueryGroups]:
         return iter(self._kept)
 
-    def blocks(self) -> Iterator[tuple[Groups, list[NBest]]]:
-        """Yield blocks of lists as Groups, together with the lists as written in the file."""
+    def blocks(self) -> Iterator[tuple[QueryGroups, list[NBest]]]:
+        """Yield blocks of lists as QueryGroups, together with the lists as written in the file."""
         block: list[NBest] = []
         self.ignored, size = 0, 0
         for candidates in read_nbest(self.path, costs=self._costs):
@@ -137,7 +137,7 @@ class NBestLists:
             count.update(dict.fromkeys((name for features in candidates.features for name in features), 1))
         return [name for name, times in count.items() if times >= min_count]
 
-    def _groups(self, lists: list[NBest]) -> Groups:
+    def _groups(self, lists: list[NBest]) -> QueryGroups:
         from scipy.sparse import csr_array
 
         columns: list[int] = []
@@ -158,7 +158,7 @@ class NBestLists:
         X.sort_indices()
         costs: NDArray[Any] = np.array([cost for candidates in lists for cost in candidates.costs])
         starts = np.r_[0, np.cumsum([len(candidates.costs) for candidates in lists])]
-        return Groups(X, costs, starts.astype(np.int64))
+        return QueryGroups(X, costs, starts.astype(np.int64))
 
 
 def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[NBest]:

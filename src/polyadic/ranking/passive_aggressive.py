@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.core.query_groups import Groups
+    from polyadic.core.query_groups import QueryGroups
     from polyadic.ranking.kernels import CandidateLists
 
 Updates = Literal["random", "rotated", "fixed", "joint"]
@@ -73,13 +73,13 @@ class Learner(Protocol):
 
 
 def passive_aggressive(
-    blocks: Iterable[Groups], learner: Learner, *, rng: np.random.Generator | None = None
+    blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
     """Learn from lists epoch by epoch until an epoch has no update.
 
     Parameters
     ----------
-    blocks : iterable of Groups
+    blocks : iterable of QueryGroups
         Iterated once per epoch; only one block is held at a time. At least one list is required.
     learner : Learner
     rng : numpy.random.Generator, optional

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, check_choice
 from polyadic.core.model import Callback, Count, Model, Seed
 from polyadic.core.progress import tracked
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Learner, passive_aggressive
 
@@ -54,12 +54,12 @@ class ClassGroups:
         self._rows, self._labels, self._classes = X[order], labels[order], classes
         self._step = max(1, int(BLOCK_SIZE * X.shape[0] / (classes * max(X.nnz, 1))))
 
-    def __iter__(self) -> Iterator[Groups]:
+    def __iter__(self) -> Iterator[QueryGroups]:
         for first in range(0, self._rows.shape[0], self._step):
             part = slice(first, first + self._step)
             yield self._block(self._rows[part], self._labels[part])
 
-    def _block(self, X: csr_array, labels: NDArray[Any]) -> Groups:
+    def _block(self, X: csr_array, labels: NDArray[Any]) -> QueryGroups:
         from scipy.sparse import csr_array
 
         (n, d), K = X.shape, self._classes
@@ -68,7 +68,7 @@ class ClassGroups:
         columns = many.indices + np.repeat(shift, np.diff(many.indptr))
         features = csr_array((many.data, columns, many.indptr), shape=(n * K, K * d))
         costs = (np.arange(K) != labels[:, None]).astype(float).ravel()
-        return Groups(features, costs, np.arange(n + 1, dtype=np.int64) * K)
+        return QueryGroups(features, costs, np.arange(n + 1, dtype=np.int64) * K)
 
 
 def as_rows(X: Any) -> csr_array:
@@ -109,7 +109,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     callback: Callback
 
     @abstractmethod
-    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Learner:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
         """Return the learner for blocks with V features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
@@ -117,7 +117,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
         Parameters
         ----------
-        X : Groups, iterable of Groups, or array or sparse matrix of shape (rows, features)
+        X : QueryGroups, iterable of QueryGroups, or array or sparse matrix of shape (rows, features)
             Candidate lists; re-iterable blocks of them, such as :class:`~polyadic.ranking.nbest.NBestLists`, of which
             one is held at a time; or rows to classify. In classification each class has its own weights and an
             intercept.
@@ -155,7 +155,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
         Parameters
         ----------
-        X : Groups, or array or sparse matrix of shape (rows, features)
+        X : QueryGroups, or array or sparse matrix of shape (rows, features)
             Candidate lists or rows.
         unknown : {"ignore", "error"}
             Treatment of candidate features that were not seen in ``fit``.
@@ -172,7 +172,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         """
         check_is_fitted(self)
         check_choice("unknown", unknown, get_args(Unknown))
-        if isinstance(X, Groups):
+        if isinstance(X, QueryGroups):
             return candidate_scores(X, self.weights_, unknown)
         W = self._class_weights()
         rows = as_rows(X)
@@ -181,12 +181,12 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         scores = np.asarray(rows @ W.T)
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
-    def rerank(self, groups: Groups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
+    def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
         """Return the index of the highest-scored candidate of each list; ties go to the first.
 
         Parameters
         ----------
-        groups : Groups
+        groups : QueryGroups
             Candidate lists.
         unknown : {"ignore", "error"}
             Treatment of features that were not seen in ``fit``.
@@ -199,14 +199,14 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row, or the chosen candidate of each list."""
-        if isinstance(X, Groups):
+        if isinstance(X, QueryGroups):
             return self.rerank(X)
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on rows, or the negative mean cost of the choices on lists."""
-        if isinstance(X, Groups):
+        if isinstance(X, QueryGroups):
             return -X.cost(self.rerank(X))
         weights = None if sample_weight is None else np.asarray(sample_weight, float)
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
@@ -216,7 +216,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
-    ) -> tuple[Iterable[Groups], NDArray[Any] | None]:
+    ) -> tuple[Iterable[QueryGroups], NDArray[Any] | None]:
         """Return the training lists, and the classes if they are made from labels."""
         if y is None:
             return as_blocks(X), None
@@ -227,11 +227,11 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     def _class_weights(self) -> NDArray[np.float64]:
         if not hasattr(self, "classes_"):
-            raise InputError("the model was fitted to candidate lists; pass Groups")
+            raise InputError("the model was fitted to candidate lists; pass QueryGroups")
         return self.weights_.reshape(len(self.classes_), -1)
 
 
-def candidate_scores(groups: Groups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> NDArray[np.float64]:
+def candidate_scores(groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> NDArray[np.float64]:
     """Score candidates; features beyond the weights score 0, or raise InputError if ``unknown`` is "error"."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:
@@ -241,22 +241,22 @@ def candidate_scores(groups: Groups, weights: NDArray[np.float64], unknown: Unkn
     return np.asarray(X @ weights[: X.shape[1]])
 
 
-def as_blocks(X: Any) -> Iterable[Groups]:
+def as_blocks(X: Any) -> Iterable[QueryGroups]:
     """Return re-iterable blocks of lists, or raise InputError."""
-    if isinstance(X, Groups):
+    if isinstance(X, QueryGroups):
         return [X]
     if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        raise InputError("X must be Groups, blocks of Groups, or rows with labels y")
+        raise InputError("X must be QueryGroups, blocks of QueryGroups, or rows with labels y")
     if iter(X) is X:
         raise InputError("blocks are iterated repeatedly; pass a list instead of an iterator")
-    blocks: Iterable[Groups] = X
+    blocks: Iterable[QueryGroups] = X
     return blocks
 
 
-def check_block(block: object) -> Groups:
-    """Raise InputError if a block is not Groups."""
-    if not isinstance(block, Groups):
-        raise InputError(f"blocks must be Groups; got {type(block).__name__}")
+def check_block(block: object) -> QueryGroups:
+    """Raise InputError if a block is not QueryGroups."""
+    if not isinstance(block, QueryGroups):
+        raise InputError(f"blocks must be QueryGroups; got {type(block).__name__}")
     return block
 
 
@@ -301,9 +301,9 @@ def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any
 
     Examples
     --------
-    >>> from polyadic.core.query_groups import Groups
+    >>> from polyadic.core.query_groups import QueryGroups
     >>> from polyadic.ranking.linear_rerankers import MIRA
-    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
     >>> choose([MIRA(C=0.1), MIRA(C=1.0)], lists, validation=lists).costs
     [0.0, 0.0]
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.core.query_groups import Groups
+    from polyadic.core.query_groups import QueryGroups
 
 
 Mapping = Literal["guided", "sequential", "random", "hashed"]
@@ -258,8 +258,8 @@ class TensorMIRA(Reranker):
 
     Examples
     --------
-    >>> from polyadic.core.query_groups import Groups
-    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> from polyadic.core.query_groups import QueryGroups
+    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
     >>> model = TensorMIRA(1, C=1.0).fit(lists)
     >>> model.rerank(lists).tolist(), [len(w) for w in model.factors_]
     ([1, 3], [1, 2])
@@ -290,7 +290,7 @@ class TensorMIRA(Reranker):
                 f"sizes must have one number for each of {self.order} modes; got {tuple(map(int, self.sizes))}"
             )
 
-    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Multilinear:
+    def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Multilinear:
         H, D = self.rank, self.order
         sizes = mode_sizes(V, D) if self.sizes is None else tuple(map(int, self.sizes))
         v = self._surrogate(blocks, V) if self.mapping == "guided" or self.init == "components" else None
@@ -304,7 +304,7 @@ class TensorMIRA(Reranker):
         how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
         return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
-    def _surrogate(self, blocks: Iterable[Groups], V: int) -> NDArray[np.float64]:
+    def _surrogate(self, blocks: Iterable[QueryGroups], V: int) -> NDArray[np.float64]:
         """Return the weights of a perceptron."""
         rng = np.random.default_rng(self.seed) if self.shuffle else None
         learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)

@@ -39,8 +39,8 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
-from polyadic.core.resources import MOST_THREADS, cores
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.resources import MAX_THREADS, cores
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
 from polyadic.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
@@ -320,7 +320,7 @@ class KnowledgeTensor(LinkPredictor):
         seed: int | None = 0,
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
-    ) -> Search:
+    ) -> SearchSpace:
         """Define the search for penalty, strength and rank: mean log-rank of validation triples.
 
         The validation triples are those given, as for :meth:`fit`, or a tenth of the triples such that entities and
@@ -340,7 +340,7 @@ class KnowledgeTensor(LinkPredictor):
             ranks = model.evaluate(judged, known=known)
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
-        return Search(
+        return SearchSpace(
             values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else MATRIX_VALUES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),
@@ -648,7 +648,7 @@ def descend_triples(
         batch.
     """
     plan.check()
-    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
+    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
     descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))

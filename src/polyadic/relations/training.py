@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.core.selection import chosen
+from polyadic.core.selection import select
 from polyadic.core.settings import BUDGET
 from polyadic.relations.facts import Facts, read_facts
 from polyadic.relations.horn_rules import HornRules
@@ -72,7 +72,7 @@ def train_facts(
         Predicates without facts that occur in conclusions of rules.
     choose : bool
         Whether to select ``strength`` and ``rank``, where not given, on ``validation`` or on a held-out part of the
-        triples (:func:`~polyadic.core.selection.chosen`). Selection needs a tensor method and at least 100 triples;
+        triples (:func:`~polyadic.core.selection.select`). Selection needs a tensor method and at least 100 triples;
         otherwise the defaults are used.
     budget : float, optional
         Time limit of model selection in seconds; no further model is fitted after it.
@@ -135,7 +135,7 @@ def _of_triples(
     model = KnowledgeTensor(form=FORMS[method], **options)
     if budget is False or len(facts) < MIN_FACTS:
         return model.fit(facts, validation=held_out, known=true)
-    return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
+    return select(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation
 from polyadic.core.model import Model, Positive, Share, Within
-from polyadic.core.selection import Search
+from polyadic.core.selection import SearchSpace
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row
 from polyadic.text.pieces import checked, nested
@@ -142,7 +142,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         classes = np.unique(labels)
         return self._mixed(classes, self._weights_of(X, labels, classes))
 
-    def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> Search:
+    def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
         """Judge the share of ratios and C by all documents, each by a model that did not learn it: in folds.
 
         Of what is held out the words are known, and nothing else. That a tenth of some thousand documents cannot tell
@@ -167,7 +167,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
                 p[fold == k] = learned(clone(model), k)._probabilities(X[fold == k])  # noqa: SLF001
             return -np.log(p[np.arange(len(right)), right][fold >= 0])
 
-        return Search(
+        return SearchSpace(
             values=VALUES,
             fit=lambda model: learned(model, FOLDS),
             last=lambda model: learned(model, FOLDS),

@@ -189,9 +189,7 @@ def find_filters(
     support = n if support is None else check_int("support", support, low=1, high=n)
     check_int("starts", starts, low=1)
     check_int("sweeps", sweeps, low=1)
-    threads = (
-        resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
-    )
+    threads = resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
     check_choice("projection", projection, get_args(Projection))
     if number > (most := most_filters(n, support)):
         about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"

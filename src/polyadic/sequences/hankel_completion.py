@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.linalg.spectral import shrunk, zero
+from polyadic.core.linalg.spectral import soft_threshold, zero
 from polyadic.core.losses import Squared
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.run import Sweep, run
@@ -123,7 +123,7 @@ def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64
         H = f[cells]
         norm = float(np.linalg.svd(H, compute_uv=False).sum())
         yield Sweep([f], 0.5 * float(((dense - H)[known] ** 2).sum()) + penalty * norm)
-        near = shrunk(H + U, penalty, near=near, tol=EXACT)
+        near = soft_threshold(H + U, penalty, near=near, tol=EXACT)
         Z = near.toarray()
         U = U + H - Z
         f = (data + np.bincount(flat, (Z - U).ravel())) / (seen + times)

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
 from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
@@ -136,7 +136,7 @@ class HiddenMarkov(Model):
         self.symbols_ = symbols
         return self
 
-    def search(self, sequences: Sequences, *, seed: int | None = 0) -> Search:
+    def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
         """Judge smoothing and states by a tenth of the sequences, where symbols that are only there say nothing."""
         strings = listed(sequences)
         out = held_out(len(strings), held_out_share(len(strings)), seed)
@@ -155,7 +155,7 @@ class HiddenMarkov(Model):
             finally:
                 model.unknown = asked
 
-        return Search(
+        return SearchSpace(
             values={"smoothing": SMOOTHINGS, "states": [states for states in STATES if states <= most]},
             fit=fit,
             last=lambda model: model.fit(strings),

@@ -28,7 +28,7 @@ from polyadic.core.linalg import truncated_svd
 from polyadic.core.losses import Huber, Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Model
 from polyadic.core.penalties import L2
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.smooth import WithOffsets
@@ -129,7 +129,7 @@ class LowRankTasks(Model):
         self.intercept_ = b + tasks.centre
         return self
 
-    def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> Search:
+    def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
         """Return the search over ridge and rank, evaluated by the loss of a held-out tenth of the rows.
 
         Parameters
@@ -143,7 +143,7 @@ class LowRankTasks(Model):
 
         Returns
         -------
-        Search
+        SearchSpace
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
@@ -160,7 +160,7 @@ class LowRankTasks(Model):
             return np.asarray(np.where(known, each, 0.0).sum(axis=1) / mean)
 
         most = min(X.shape[1], Y.shape[1])
-        return Search(
+        return SearchSpace(
             values={"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)},
             fit=lambda model: model.fit(X[~out], Y[~out]),
             last=lambda model: model.fit(X, Y),

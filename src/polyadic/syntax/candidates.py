@@ -23,7 +23,7 @@ import numpy as np
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import whole_file
 from polyadic.core.progress import bar
-from polyadic.core.resources import MOST_THREADS
+from polyadic.core.resources import MAX_THREADS
 from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
 from polyadic.syntax.brackets import Phrase, parse_phrase, shared
 from polyadic.syntax.dependency import ArcFactored
@@ -108,7 +108,7 @@ def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int 
 
 def parse_all(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
     """Apply a parser to sentences in several threads; return the results in order."""
-    check_int("threads", threads, low=1, high=MOST_THREADS)
+    check_int("threads", threads, low=1, high=MAX_THREADS)
     results = []
     with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
         try:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.files import check_whole, damage_told, read_arrays, read_meta, whole_folder, write_meta
+from polyadic.core.files import check_whole, damage_as_input_error, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.core.progress import tracked
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.syntax.rerank_features import SCORE, Feature
 
 if TYPE_CHECKING:
@@ -31,18 +31,18 @@ KIND, VERSION = "candidates", 1
 
 
 class CandidateGroups(NamedTuple):
-    """Groups of candidates with the match counts of each candidate.
+    """QueryGroups of candidates with the match counts of each candidate.
 
     Attributes
     ----------
-    groups : Groups
+    groups : QueryGroups
         Features and costs: 1 - F of each candidate, or for dependencies the share of words with a wrong head.
     counts : ndarray of int64 of shape (candidates, 5), or (candidates, 2) for dependencies
         Input of ``bracket_score(counts[choice])`` of :mod:`polyadic.metrics.brackets`; for dependencies the number of
         words with the correct head, and of words.
     """
 
-    groups: Groups
+    groups: QueryGroups
     counts: NDArray[np.int64]
 
     @property
@@ -62,7 +62,7 @@ class CandidateGroups(NamedTuple):
 
         every = (self, *others)
         sizes = np.concatenate([np.diff(each.groups.starts) for each in every])
-        groups = Groups(
+        groups = QueryGroups(
             vstack([each.groups.features for each in every], format="csr"),
             np.concatenate([each.groups.costs for each in every]),
             np.r_[0, np.cumsum(sizes)],
@@ -132,7 +132,7 @@ def narrowed(
     kept[0] = True
     columns = np.flatnonzero(kept)
     parts = [
-        CandidateGroups(Groups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
+        CandidateGroups(QueryGroups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
         for part in (training, *others)
     ]
     return parts, [names[at] for at in columns.tolist()]
@@ -162,7 +162,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Fea
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
     check_whole(folder)
-    with damage_told(folder):
+    with damage_as_input_error(folder):
         arrays = read_arrays(folder)
         text = (folder / "features.jsonl").read_text(
             encoding="utf-8"
@@ -177,7 +177,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[CandidateGroups, list[Fea
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
             raise InputError("names, counts and features differ in length")
-        return CandidateGroups(Groups(features, arrays["costs"], arrays["starts"]), counts), names
+        return CandidateGroups(QueryGroups(features, arrays["costs"], arrays["starts"]), counts), names
 
 
 SparseEntries = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
@@ -222,4 +222,4 @@ def _ranked(lists: Sequence[CandidateList], cells: Sequence[SparseEntries], widt
     columns, values = (np.concatenate([cell[part] for cell in cells]) for part in (1, 2))
     features: csr_array = csr_array((values, (rows, columns)), shape=(int(starts[-1]), width))
     costs = np.concatenate([listed.costs for listed in lists])
-    return CandidateGroups(Groups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))
+    return CandidateGroups(QueryGroups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))

@@ -16,7 +16,7 @@ import numpy as np
 
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.core.urls import bytes_of
 from polyadic.text import languages
@@ -203,7 +203,7 @@ class Corpus:
         for key, kind in (("settings", dict), ("digest", str)):
             if not isinstance(meta.get(key), kind):
                 raise InputError(f"{folder / 'meta.json'} lacks {key!r}")
-        with checked_meanwhile(folder, but=[TEXT]):
+        with checked_in_background(folder, but=[TEXT]):
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
             sentences = open_array(folder / "sentences.npy", (np.int64,))

@@ -30,9 +30,9 @@ from polyadic.core import resources
 from polyadic.core.arrays import ArrayWriter, open_array, save_array, write_header
 from polyadic.core.entries import Entries, blocks
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.executor import WAITING, Shared, team
-from polyadic.core.executor.spill import Left, Spool
-from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.executor import MAX_WAITING, Shared, get_executor
+from polyadic.core.executor.spill import Spilled, SpillFile
+from polyadic.core.files import checked_in_background, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.core.progress import bar
 from polyadic.text import kernels
 from polyadic.text.vocabulary import Vocabulary
@@ -121,7 +121,7 @@ class Counts:
             If it is of another kind or version, damaged, or its parts do not fit.
         """
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
-        with checked_meanwhile(folder):
+        with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unlisted == "zero" and whole):
@@ -255,7 +255,7 @@ def count(
         raise InputError("the plan is of another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
-            spool = Spool(draft / "parts")
+            spool = SpillFile(draft / "parts")
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
@@ -286,12 +286,12 @@ def plan(
 
 
 def _threads(threads: int | None) -> int:
-    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
 
 
 def _count_part(
-    arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int, int]
-) -> tuple[Left, NDArray[np.int64]]:
+    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
+) -> tuple[Spilled, NDArray[np.int64]]:
     """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
     first, last, most = part
     words, counts, marginals = kernels.count_tuples(index, first, last, most=most, **arguments)
@@ -317,10 +317,10 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
     looking = partial(_work, order, repeats=settings["repeats"])
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
-    looked = [*team(threads).in_order(looking, blocks(length, -(-length // LOOKS)), shared=index)]
+    looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // LOOKS)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
-    ranges = _cut(work, held, entry, threads, memory, size=PART * team(threads).grain)
+    ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
     return Plan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
 
 
@@ -342,9 +342,9 @@ def _cut(
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
-    share = (budget - held) / (threads + WAITING)
+    share = (budget - held) / (threads + MAX_WAITING)
     if share < keys + entry * largest:
-        need = held + (threads + WAITING) * (keys + entry * largest)
+        need = held + (threads + MAX_WAITING) * (keys + entry * largest)
         raise InputError(
             f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
             " order, the width or the threads"
@@ -359,22 +359,22 @@ def _cut(
             total = 0.0
         total += tuples
     bounds.append(len(work))
-    most = held + (threads + WAITING) * (keys + entry * min(max(size, largest), everything))
+    most = held + (threads + MAX_WAITING) * (keys + entry * min(max(size, largest), everything))
     parts = [(first, last, int(work[first:last].sum())) for first, last in pairwise(bounds)]
     return everything, most, everything * entry, parts
 
 
 def _counted(
-    plan: Plan, order: int, min_count: int, spool: Spool, threads: int
-) -> tuple[list[Left], NDArray[np.int64]]:
+    plan: Plan, order: int, min_count: int, spool: SpillFile, threads: int
+) -> tuple[list[Spilled], NDArray[np.int64]]:
     """Count part after part; give where their tuples are, and the marginals."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
-    workers = team(threads)
+    workers = get_executor(threads)
     with bar(f"counting {order}-tuples", total=len(plan.parts)) as advance:
         try:
-            for left, more in workers.in_order(partial(_count_part, how, spool), plan.parts, shared=plan.indexed):
+            for left, more in workers.imap(partial(_count_part, how, spool), plan.parts, shared=plan.indexed):
                 lefts.append(spool.take(left))
                 marginals += more
                 advance()
@@ -383,7 +383,7 @@ def _counted(
     return lefts, marginals
 
 
-def _write_tuples(spool: Spool, parts: list[Left], order: int, draft: Path) -> int:
+def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
     """Write the columns of all parts, each behind that of the part before; give how many tuples there are."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
     kind = np.dtype(parts[0].kinds[0][0])

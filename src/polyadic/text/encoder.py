@@ -21,8 +21,8 @@ import numpy as np
 
 from polyadic.core.arrays import ArrayWriter
 from polyadic.core.errors import InputError
-from polyadic.core.executor import Processes, cluster
-from polyadic.core.executor.spill import Left, Spool
+from polyadic.core.executor import ProcessExecutor, cluster
+from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
@@ -34,7 +34,7 @@ from polyadic.text.tokens import Tokenizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.core.executor import Workers
+    from polyadic.core.executor import Executor
     from polyadic.text.pieces import Reading
     from polyadic.text.vocabulary import Vocabulary
 
@@ -52,14 +52,14 @@ class Chunk(NamedTuple):
 
     types: list[str]
     counts: NDArray[np.int64]  # how often each occurs
-    numbers: Left  # of all tokens; then lengths of sentences, sentences of pieces, whether a piece starts a document
+    numbers: Spilled  # of all tokens; then lengths of sentences, sentences of pieces, whether a piece starts a document
     starts: list[bool]  # the last of these
     fields: list[dict[str, str]]  # of the documents that start
     texts: list[list[tuple[str, list[str]]]]  # the sentences of each piece with their words, if they are to be kept
     account: Account  # of the files that were read
 
 
-def encode(group: Group, tokenize: Tokenize, spool: Spool, *, keep_text: bool = False) -> Chunk:
+def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: bool = False) -> Chunk:
     """Give the words of pieces, or of files, numbers by first occurrence; words are held for a few pieces at a time.
 
     Raises
@@ -126,7 +126,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
     """Group files so that each group is worth a task: as they are, if those who encode them see them, or in pieces."""
-    if not _team(jobs).sees(files.paths):
+    if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
     for run in files.runs():
@@ -139,23 +139,23 @@ def groups(files: Files, account: Account, advance: Callable[[float], None], job
             advance(some.size)
 
 
-def _team(jobs: int | None) -> Workers:
-    return cluster() or Processes(jobs)
+def _executor(jobs: int | None) -> Executor:
+    return cluster() or ProcessExecutor(jobs)
 
 
 def encode_all(
-    groups: Iterable[Group], tokenize: Tokenize, spool: Spool, jobs: int | None, *, keep_text: bool = False
+    groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
     """Encode groups of pieces or files, in order, in ``jobs`` processes (default: one for each core).
 
     Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
     generator ends, whatever ends it.
     """
-    remaining, team = iter(groups), _team(jobs)
+    remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
     if len(first) > SMALL:
-        yield from team.in_order(work, chain(first, remaining))
+        yield from executor.imap(work, chain(first, remaining))
     else:
         yield from map(work, chain(first, remaining))
 
@@ -166,11 +166,11 @@ class Draft:
     def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
         self._folder = folder
         self._lines = LineWriter(folder) if keep_text else None
-        self._spool = Spool(folder / "parts")
+        self._spool = SpillFile(folder / "parts")
         self._tables = (folder / "tables").open("w+b")  # the provisional number of each word of a chunk
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = False
-        self._parts: list[tuple[int, Left]] = []
+        self._parts: list[tuple[int, Spilled]] = []
         self._documents = self._tokens = 0
         self._index: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
@@ -262,7 +262,7 @@ class Draft:
         return ((numbers, lengths) for numbers, lengths, *_ in self._chunks())
 
     def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
-        spool, parts = Spool(self._folder / "joined"), []
+        spool, parts = SpillFile(self._folder / "joined"), []
         for numbers, lengths, *rest in self._chunks():
             parts.append((0, spool.take(spool.leave([*joined(numbers, lengths, keys, numbers_of), *rest]))))
         self._spool.remove()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 from polyadic.text.kept_blocks import KeptBlocks
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _whole(word: str) -> int:
 
 
 class RankLines:
-    r"""Lists of a file, block by block as Groups, as often as wanted; the file is not read again for that.
+    r"""Lists of a file, block by block as QueryGroups, as often as wanted; the file is not read again for that.
 
     A candidate costs what its relevance lacks of the highest in its list.
 
@@ -255,10 +255,10 @@ class RankLines:
         self.path, self._size = path, size
         self._kept = KeptBlocks(self._read)
 
-    def __iter__(self) -> Iterator[Groups]:
+    def __iter__(self) -> Iterator[QueryGroups]:
         return iter(self._kept)
 
-    def _read(self) -> Iterator[Groups]:
+    def _read(self) -> Iterator[QueryGroups]:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
@@ -269,4 +269,4 @@ class RankLines:
                 raise InputError(f"{self.path}: the lines of a list must stand together; sort them by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
-            yield Groups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))
+            yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.core.arrays import save_array
 from polyadic.core.files import folder_or_temporary
-from polyadic.core.query_groups import Groups
+from polyadic.core.query_groups import QueryGroups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,18 +27,18 @@ class KeptBlocks:
     Examples
     --------
     >>> made = []
-    >>> lists = Groups.of([[1.0, 0.0], [0.0, 2.0]], costs=[0, 1], group=[0, 0])
+    >>> lists = QueryGroups.of([[1.0, 0.0], [0.0, 2.0]], costs=[0, 1], group=[0, 0])
     >>> blocks = KeptBlocks(lambda: made.append("once") or [lists])
     >>> [block.features.toarray().tolist() for _ in range(2) for block in blocks], made
     ([[[1.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 2.0]]], ['once'])
     """
 
-    def __init__(self, make: Callable[[], Iterable[Groups]]) -> None:
+    def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
         self._make = make
         self._folder: Path | None = None
         self._count = 0
 
-    def __iter__(self) -> Iterator[Groups]:
+    def __iter__(self) -> Iterator[QueryGroups]:
         if self._folder is None:
             with folder_or_temporary(None) as (folder, release):
                 weakref.finalize(self, release)
@@ -52,17 +52,17 @@ class KeptBlocks:
             yield _read(self._folder / f"{k}.npy")
 
 
-def _write(path: Path, groups: Groups) -> None:
+def _write(path: Path, groups: QueryGroups) -> None:
     X = groups.features
     with path.open("wb") as file:
         for array in (np.array(X.shape), X.indptr, X.indices, X.data, groups.costs, groups.starts):
             save_array(file, array)
 
 
-def _read(path: Path) -> Groups:
+def _read(path: Path) -> QueryGroups:
     from scipy.sparse import csr_array
 
     with path.open("rb") as file:
         shape, indptr, indices, data, costs, starts = (np.load(file, allow_pickle=False) for _ in range(6))
     X: Any = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-    return Groups(X, costs, starts)
+    return QueryGroups(X, costs, starts)

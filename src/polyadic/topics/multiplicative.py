@@ -21,7 +21,7 @@ from scipy.special import xlogy
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
-from polyadic.core.linalg.distributed import spread
+from polyadic.core.linalg.distributed import distribute
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Squares:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
         self.alike = cells.weights is None and cells.zero_weight == 1
         self.constant = cells.constant(2.0)
-        self.table = spread(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
+        self.table = distribute(cells.table) if self.alike else cells.table  # otherwise there is no matrix product
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Update ``U`` in place and return the weighted squared error of the ``U`` passed in, without penalties."""

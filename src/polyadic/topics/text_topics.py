@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Count, Seed, Threads, Transformer
 from polyadic.core.progress import bar
-from polyadic.core.selection import Search, held_out_share
+from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.topics import halves, surprise
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row, document_table, table_of_texts
@@ -133,7 +133,7 @@ class TextTopics(Transformer):
         super().check()
         self._new().check()
 
-    def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> Search:
+    def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> SearchSpace:
         """Define the search for the number of topics: document completion of a tenth of the documents."""
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         counts, words = document_table(corpus), corpus.vocabulary.words
@@ -151,7 +151,7 @@ class TextTopics(Transformer):
             mixtures, background = model.transform_table(seen), model.background_ + 1
             return surprise(hidden, mixtures, model.word_weights_, background=background) / mean
 
-        return Search(
+        return SearchSpace(
             values={"n_components": N_COMPONENTS},
             fit=lambda model: model.fit_table(counts[~out], words),
             last=lambda model: model.fit(corpus),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.files import check_replaceable, check_whole, plain, read_meta, remove_whole, whole_folder, write_meta
 from polyadic.core.solvers.run import Result
-from polyadic.core.stage_cache import RefusedError, differing
+from polyadic.core.stage_cache import RefusedError, differences
 
 if TYPE_CHECKING:
     import os
@@ -75,7 +75,7 @@ class Checkpoint:
         self.reached: Result | None = None
         self._made_of: dict[str, Any] | None = plain(made_of)
         if self._made_of is not None and self.path.exists():
-            other = differing(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
+            other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
                     f"{path} is of a fit that was stopped, with {other}; take its settings to go on with it, or"

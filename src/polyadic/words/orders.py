@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.forms import CP
 from polyadic.core.objective import Term
-from polyadic.core.resources import check_memory, held_memory
+from polyadic.core.resources import check_memory, current_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
     """
     size = objective.terms[0].entries.shape[0]
     needed = check_fits(size, sum(widths), objective.threads)
-    held = held_memory() or 0
+    held = current_memory() or 0
     rng = np.random.default_rng(0)
     factors = [rng.random((size, width), np.float32) for width in widths]
     minutes = min(SWEEPS, max_iter) * objective.seconds(factors) / 60

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
-from polyadic.core.linalg.truncated import LONGEST
+from polyadic.core.linalg.truncated import MAX_BASIS
 from polyadic.core.model import Amount, Count, Model, Seed
 from polyadic.core.resources import check_memory
 from polyadic.embedding import Embedding
@@ -98,7 +98,7 @@ class PPMISVD(Model):
         """Refuse what would not fit: the matrix while it is sorted, and a basis of six times the rank at most."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
-            48.0 * len(entries) + itemsize * (LONGEST + 1) * max(entries.shape) * self.rank,
+            48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
             f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
             "lower the rank or the size of the vocabulary",
         )

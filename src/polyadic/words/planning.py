@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.files import META, read_meta
 from polyadic.core.objective import pieces_of, work_of
-from polyadic.core.resources import LEAST
+from polyadic.core.resources import MIN_MEMORY
 from polyadic.words.orders import COPIES, SWEEPS
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Ste
     led = sum(sizes[path] for path in large if not Files.of([path], Reading()).ranges())
     sent = text + 4 * text / WORD
     seconds = max(text / ENCODED / workers, led / LED + (text - led) / MERGED)
-    return _step("corpus", max(seconds, sent / speed), sent / speed, LEAST, LEAST, sent)
+    return _step("corpus", max(seconds, sent / speed), sent / speed, MIN_MEMORY, MIN_MEMORY, sent)
 
 
 def _counting(source: str | os.PathLike[str], workers: int, speed: float, **window: Any) -> Step:
@@ -136,7 +136,12 @@ def _counting(source: str | os.PathLike[str], workers: int, speed: float, **wind
     counting, coming = work.tuples / COUNTED[window["order"]] / workers, work.disk / speed
     sent = workers * tokens + work.disk
     return _step(
-        "count", before + max(counting, coming), sent / speed, LEAST + tokens + work.memory, LEAST + work.memory, sent
+        "count",
+        before + max(counting, coming),
+        sent / speed,
+        MIN_MEMORY + tokens + work.memory,
+        MIN_MEMORY + work.memory,
+        sent,
     )
 
 
@@ -152,7 +157,7 @@ def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: 
     sending = (stored + max_iter * serial_copies(busy) * factors) / speed
     held = stored / busy + factors * (4 + math.ceil(parts / busy).bit_length())
     sent = stored + 2 * factors * busy * max_iter
-    return _step("train", seconds + sending, sending, LEAST + held, LEAST + stored + COPIES * factors, sent)
+    return _step("train", seconds + sending, sending, MIN_MEMORY + held, MIN_MEMORY + stored + COPIES * factors, sent)
 
 
 def _step(name: str, seconds: float, sending: float, worker: float, here: float, sent: float) -> Step:

@@ -28,7 +28,7 @@ from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Poisson
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
-from polyadic.core.objective import Objective, Term, seen_by, stacked
+from polyadic.core.objective import Objective, Term, slot_factors, stacked
 from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
@@ -333,7 +333,7 @@ class _Model:
 
 def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
     """Give the start as one matrix of its own, and where its modes begin."""
-    U, offsets = stacked(seen_by([term], start), term.slots)
+    U, offsets = stacked(slot_factors([term], start), term.slots)
     if not (U >= 0).all():
         raise InputError(f"the start of CP-APR must not be negative; its smallest element is {U.min()}")
     return np.array(U, order="C"), offsets

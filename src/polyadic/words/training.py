@@ -19,10 +19,10 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.files import made_folder, plain
-from polyadic.core.progress import sweeps, untold
+from polyadic.core.progress import no_steps, sweeps
 from polyadic.core.serialization import load
 from polyadic.core.settings import check_settings
-from polyadic.core.stage_cache import Store
+from polyadic.core.stage_cache import StageCache
 from polyadic.core.version import __version__
 from polyadic.embedding import Embedding, read_vectors
 from polyadic.text.contexts import contexts
@@ -97,7 +97,7 @@ def train(
     opened = _opened(source)
     plan = Plan.of(opened, settings, keep=keep)
     model = plan.model()
-    tell = steps or untold
+    tell = steps or no_steps
     with _store(keep, overwrite=overwrite, steps=tell) as store:
         data, vocabulary, digest = _data(opened, plan, Making(store, tell))
     if plan.start is not None:
@@ -186,7 +186,7 @@ class Plan:
 class Making:
     """How what comes before the vectors is made: told of, and kept where there is a store."""
 
-    store: Store | None
+    store: StageCache | None
     steps: Steps
 
     def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
@@ -233,12 +233,12 @@ def _opened(source: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[Store | None]:
+def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[StageCache | None]:
     if keep is None:
         yield None
         return
     with made_folder(Path(keep)):
-        yield Store(Path(keep), steps=steps, force=overwrite)
+        yield StageCache(Path(keep), steps=steps, force=overwrite)
 
 
 @contextlib.contextmanager
@@ -319,7 +319,7 @@ def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
     return made
 
 
-def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts:
+def counted(corpus: Corpus, *, steps: Steps = no_steps, **settings: Any) -> Counts:
     """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")

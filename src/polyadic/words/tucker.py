@@ -332,7 +332,7 @@ class _Tensor:
             raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)
         self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
         )
         x = self.entries.values
         self._values = x * self.entries.multiplicity() if entries.symmetric else x

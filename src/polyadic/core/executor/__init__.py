@@ -1,13 +1,12 @@
-r"""Who works on parts: threads and processes of this machine, or the workers of a Dask cluster, with the same bits.
+r"""Executors: run work in threads or processes of this machine, or on a Dask cluster, with bit-identical results.
 
-A few verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
-the next. ``hold`` puts parts where they stay. ``each`` gives what a pure function makes of every part held and of what
-is sent to all; ``total`` adds it along a fixed tree,
+``imap`` yields the results of a pure function of each item, in order. ``hold`` keeps parts of the data where they are
+worked on. ``map`` applies a pure function to every held part, and ``reduce`` adds the results along a fixed tree,
 
 .. math:: \big((t_0 + t_1) + (t_2 + t_3)\big) + \big((t_4 + t_5) + t_6\big),
 
-so that the sum has the same bits whoever adds, on however many machines. How many parts there are does not depend on
-the workers either.
+so that the rounding of the sum does not depend on the executor or the number of machines. The number of parts does not
+depend on the executor either.
 """
 
 from __future__ import annotations
@@ -25,33 +24,26 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.common import in_turns
-from polyadic.core.resources import interrupts_held
+from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-WAITING = 2
-"""Results that may be ready before it is their turn, beside those being made."""
+MAX_WAITING = 2
+"""Finished results that may wait for their turn, beside those being computed."""
 
 
 class Sum(NamedTuple):
-    """A number and arrays, which are added one by one.
-
-    Attributes
-    ----------
-    value : float
-    arrays : list of ndarray or None
-        None stands for zeros.
-    """
+    """A number and arrays that are added elementwise; None stands for an array of zeros."""
 
     value: float
     arrays: list[NDArray[Any] | None]
 
 
 def added(left: Sum, right: Sum) -> Sum:
-    """Add two sums; the arrays of the left one become the result."""
+    """Add two sums in place: the arrays of the left one become the result."""
     arrays: list[NDArray[Any] | None] = []
     for a, b in zip(left.arrays, right.arrays, strict=True):
         arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
@@ -59,7 +51,7 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 class Tree:
-    """Adds sums that come one after another along the tree, and holds few of them.
+    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept.
 
     Examples
     --------
@@ -74,13 +66,13 @@ class Tree:
         self._nodes: list[tuple[int, Sum]] = []
 
     def add(self, leaf: Sum) -> None:
-        """Add the next leaf, and whatever is of one size then."""
+        """Append a leaf and merge finished subtrees of equal size."""
         self._nodes.append((1, leaf))
         while len(self._nodes) > 1 and self._nodes[-2][0] == self._nodes[-1][0]:
             self._join()
 
     def total(self) -> Sum:
-        """Give the sum of all."""
+        """Return the sum of all leaves."""
         while len(self._nodes) > 1:
             self._join()
         return self._nodes[0][1]
@@ -91,34 +83,26 @@ class Tree:
 
 
 class Shared:
-    """A value that all workers need, which each makes of what is sent to it, and keeps until another one is needed.
-
-    Parameters
-    ----------
-    make : callable
-        Makes it: a function of this library.
-    *parts
-        What of.
-    """
+    """A value that every worker needs: ``make(*parts)``, built on each and cached until another is needed."""
 
     def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
         self.make, self.parts, self.key = make, parts, uuid.uuid4().hex
 
     @cached_property
     def value(self) -> Any:
-        """What is made, here."""
+        """The value, built in this process."""
         return self.make(*self.parts)
 
 
-class Workers(ABC):
-    """Those who work.
+class Executor(ABC):
+    """Interface of executors: threads, processes or a Dask cluster.
 
     Attributes
     ----------
     size : int
-        How many hold parts of their own.
+        Number of workers that hold parts of their own.
     grain : int
-        How many times the work of a thread's turn a piece should be, so that sending it costs little beside.
+        Size of a piece of work relative to that for a thread; larger where sending is expensive.
     """
 
     size: int
@@ -126,53 +110,53 @@ class Workers(ABC):
 
     @property
     def copies(self) -> int:
-        """How many copies of what all need are sent one after another until all have it: two for each level of a tree.
-
-        (:meth:`each` and :meth:`total` pass them on along it.)
-        """
+        """Number of sequential transfers until every worker has a broadcast value: two for each level of a tree."""
         return 2 * self.size.bit_length()
 
     @abstractmethod
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """Give ``work(item)``, or ``work(shared value, item)``, of each item, in their order; a few are made ahead."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """Yield ``work(item)``, or ``work(shared value, item)``, for each item in order; a few are computed ahead."""
 
     def sees(self, files: Sequence[str]) -> bool:
-        """Whether each of them sees the same files, and can read them itself; processes of this machine do."""
+        """Whether every worker sees the same files and can read them itself."""
         return not any(file.startswith("memory://") for file in files)
 
     @abstractmethod
     def forget(self, shared: Shared) -> None:
-        """Let go of what is shared, as nobody needs it any more."""
+        """Release a shared value."""
 
     @abstractmethod
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Put parts where they stay, for :meth:`total`; ``cost`` says what one takes beside another."""
+        """Keep parts where they are worked on; ``cost`` estimates the work of a part."""
 
     @abstractmethod
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """Give ``work(part, given, own of the part, threads)`` of all parts held."""
+        """Return ``work(part, given, own value of the part, threads)`` for each held part."""
 
     @abstractmethod
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Any,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """Add ``work(part, given, threads)`` of all parts held; ``told`` is called after each, or at the end."""
+        """Add ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
 
 
-_CLUSTER: ContextVar[Workers | None] = ContextVar("cluster", default=None)
+_CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
 
 
-def cluster() -> Workers | None:
-    """Give the cluster that work goes to (:func:`polyadic.core.executor.dask.working_on`); None for this machine."""
+def cluster() -> Executor | None:
+    """Return the current cluster (see :func:`polyadic.core.executor.dask.working_on`), or None."""
     return _CLUSTER.get()
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Cut what costs ``starts[i + 1] - starts[i]`` each into so many runs that cost about the same, or fewer, but one.
+    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``.
 
     Examples
     --------
@@ -184,30 +168,28 @@ def spans(starts: NDArray[Any], number: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
 
 
-def team(threads: int) -> Workers:
-    """Give the cluster that work goes to, or so many threads of this process."""
-    return cluster() or Threads(threads)
+def get_executor(threads: int) -> Executor:
+    """Return the current cluster, or an executor with this number of threads."""
+    return cluster() or ThreadExecutor(threads)
 
 
-class Threads(Workers):
-    """Threads of this process, which share all there is."""
+class ThreadExecutor(Executor):
+    """Threads of this process, which share memory."""
 
     size = 1
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`Workers`."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`Executor`."""
         given = () if shared is None else (shared.value,)
         pool = ThreadPoolExecutor(self.threads)
         waiting: deque[Any] = deque()
         try:
             for item in items:
                 waiting.append(pool.submit(work, *given, item))
-                if len(waiting) == self.threads + WAITING:
+                if len(waiting) == self.threads + MAX_WAITING:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -215,50 +197,52 @@ class Threads(Workers):
             pool.shutdown(cancel_futures=True)
 
     def forget(self, shared: Shared) -> None:
-        """See :class:`Workers`."""
+        """See :class:`Executor`."""
         shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Sequence[Any]:
-        """Give them back."""
+        """Return the parts unchanged."""
         del cost
         return parts
 
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`Workers`; one after another, each in all threads."""
+        """See :class:`Executor`; parts are processed one after another, each by all threads."""
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Any,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`Workers`; several parts at a time, of one thread each where there are as many as threads."""
+        """See :class:`Executor`; parts are processed in parallel, with one thread each if there are enough parts."""
         tree, inside = Tree(), max(1, self.threads // len(held))
 
         def take(leaf: Sum) -> None:
             tree.add(leaf)
-            told()
+            callback()
 
         in_turns(lambda k: work(held[k], given, inside), take, len(held), self.threads)
         return tree.total()
 
 
-class Processes(Threads):
-    """Processes of this machine for what python computes, in order; threads for the rest."""
+class ProcessExecutor(ThreadExecutor):
+    """Processes of this machine for ``imap`` (Python code); threads for compiled work."""
 
     def __init__(self, processes: int | None) -> None:
         from loky import cpu_count
 
         super().__init__(processes or cpu_count())
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`Workers`; functions of any kind, lambdas too."""
-        # A pool of our own rather than joblib.Parallel, which would draw from the items in a thread of its own (some
-        # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs
-        # no __main__ guard.
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`Executor`; lambdas are allowed."""
+        # Not joblib.Parallel: it iterates over the items in another thread, which some iterators (database cursors) do
+        # not allow, and it leaves its workers running. loky pickles lambdas and needs no __main__ guard.
         from loky import ProcessPoolExecutor
         from loky.process_executor import PicklingError
 
@@ -268,14 +252,16 @@ class Processes(Threads):
         try:
             waiting: deque[Any] = deque()
             for item in items:
-                with interrupts_held():
+                with deferred_interrupts():
                     waiting.append(pool.submit(work, *given, item))
-                if len(waiting) > WAITING * self.threads:
+                if len(waiting) > MAX_WAITING * self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
             finished = True
         except PicklingError as error:
-            raise InputError(f"this cannot be sent to other processes ({error}); ask for jobs=1") from error
+            raise InputError(
+                f"the function or its items cannot be sent to other processes ({error}); use jobs=1"
+            ) from error
         finally:
             pool.shutdown(wait=True, kill_workers=not finished)

@@ -1,10 +1,10 @@
-"""The workers of a Dask cluster: what they hold, what is sent to them, and what happens when one is lost.
+"""Executor on a Dask cluster: data placement, transfers and recovery from lost workers.
 
-Nothing is shuffled, and nothing large goes through the scheduler: what is shared goes from worker to worker, parts stay
-where they were put, and of a sum each worker sends one set of arrays. What a worker held is put on another when it is
-lost, from where it came, and the sum is made again; results of single items Dask itself makes again.
+Nothing is shuffled, and nothing large passes through the scheduler: shared values travel from worker to worker, parts
+stay where they were put, and each worker sends one set of arrays per sum. Parts of a lost worker are sent to another
+one and the sum is repeated; Dask itself repeats results of single items.
 
-Bits are those of one machine if the processors are of one kind.
+Results are bit-identical to those of one machine if all processors are of one kind.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.executor import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added, spans
-from polyadic.core.resources import interrupts_held
+from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
+from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
 
 if TYPE_CHECKING:
@@ -31,36 +31,37 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TRIES = 4
-"""Times that a sum is begun anew, or an item sent again, because workers were lost."""
-JOINING = 30.0
-"""Seconds to wait for a worker where none is left."""
-OURS: dict[str, object] = {
+MAX_ATTEMPTS = 4
+"""Attempts at a sum, or at sending an item, when workers are lost."""
+JOIN_TIMEOUT = 30.0
+"""Seconds to wait for a worker if there is none."""
+LOCAL_SETTINGS: dict[str, object] = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.deploy.lost-worker-timeout": "1 day",
 }
-"""Settings of a cluster that is started here. Dask's own give freed memory back at once: each page of an array is then
-a fault, which makes counting a sixth slower. And they give up a worker that is away, however shortly, fifteen seconds
-after it was lost, though it may have come back and been lost again."""
-HELD = 0.6
+"""Dask settings of a local cluster. By default Dask returns freed memory at once, so that every page of a new array
+faults, which makes counting a sixth slower; and it gives up a worker fifteen seconds after a lost connection, although
+the worker may have reconnected.
+"""
+MEMORY_SHARE = 0.6
 """Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
 
 
 @contextmanager
-def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskWorkers]:
-    """Let a Dask cluster do what is begun in the body: encoding text, counting, objectives of listed entries.
+def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
+    """Run encoding, counting and objectives of listed entries on a Dask cluster within the ``with`` block.
 
     Parameters
     ----------
     where : dask.distributed.Client or str, optional
-        A client, the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``, or the file that it wrote it to.
+        Cluster: a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file.
     workers : int, optional
-        Without an address, that many processes of this machine.
+        Number of local worker processes to start if no cluster is given.
 
     Raises
     ------
     InputError
-        If there is no scheduler, or workers have other versions of this library or of what it computes with.
+        If there is no scheduler, or workers have other versions of polyadic, numpy, numba or Python.
     MissingExtraError
         If dask.distributed is not installed.
     """
@@ -70,12 +71,12 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     except ImportError:
         raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
     if (where is None) == (workers is None):
-        raise InputError("name a scheduler, or how many workers this machine should have")
+        raise InputError("give either a scheduler or a number of local workers")
     with ExitStack() as stack:
         client = where
         if workers is not None:
-            stack.enter_context(dask.config.set(OURS))
-            with interrupts_held():
+            stack.enter_context(dask.config.set(LOCAL_SETTINGS))
+            with deferred_interrupts():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers,
@@ -92,49 +93,33 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
                 address = json.loads(file.read_text(encoding="utf-8"))["address"] if file.is_file() else where
                 client = stack.enter_context(Client(address, timeout=10))
             except (OSError, ValueError, KeyError, TypeError) as error:
-                raise InputError(f"there is no scheduler at {where}: {error}") from None
-        team = DaskWorkers(client)
-        token = _CLUSTER.set(team)
+                raise InputError(f"cannot connect to a scheduler at {where}: {error}") from None
+        executor = DaskExecutor(client)
+        token = _CLUSTER.set(executor)
         try:
-            yield team
+            yield executor
         finally:
             _CLUSTER.reset(token)
 
 
-class LostError(Exception):
-    """A worker went away while something was sent to it or waited for."""
+class WorkerLostError(Exception):
+    """A worker was lost while data was sent to it or a result awaited."""
 
 
-def persistently(work: Callable[[], Any]) -> Any:
-    """Do some work again if a worker is lost over it.
-
-    Raises
-    ------
-    InputError
-        If one is lost each time.
-    """
-    for left in reversed(range(TRIES)):
+def with_retries(work: Callable[[], Any]) -> Any:
+    """Repeat work when a worker is lost, at most ``MAX_ATTEMPTS`` times; then raise InputError."""
+    for left in reversed(range(MAX_ATTEMPTS)):
         try:
             return work()
-        except LostError as error:
+        except WorkerLostError as error:
             if not left:
                 cause = error.__cause__
-                raise InputError(f"workers were lost {TRIES} times over one piece of work: {cause}") from error
-    raise AssertionError  # the last attempt gives or raises
+                raise InputError(f"workers were lost {MAX_ATTEMPTS} times during one task: {cause}") from error
+    raise AssertionError  # the last attempt returns or raises
 
 
 class Held(NamedTuple):
-    """Parts, and where they are.
-
-    Attributes
-    ----------
-    parts : sequence
-        As they are here.
-    futures : list of Future
-    owners : list of str
-        The worker of each part; those of one worker stand together.
-    costs : ndarray
-    """
+    """Parts, their futures and costs, and the worker of each; parts of one worker are consecutive."""
 
     parts: Sequence[Any]
     futures: list[Any]
@@ -142,14 +127,14 @@ class Held(NamedTuple):
     costs: NDArray[np.float64]
 
 
-class DaskWorkers(Workers):
-    """The workers of a cluster, as its client knows them.
+class DaskExecutor(Executor):
+    """The workers of a Dask cluster.
 
     Attributes
     ----------
     client : dask.distributed.Client
     used : bool
-        Whether they had anything to do.
+        Whether any work was sent.
     """
 
     grain = 16
@@ -160,12 +145,10 @@ class DaskWorkers(Workers):
         self._sent: dict[str, Any] = {}
         self._check()
 
-    def in_order(
-        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
-    ) -> Iterator[Any]:
-        """See :class:`~polyadic.core.executor.Workers`; what is shared is made once on each worker."""
+    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
+        """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
         self.used = True
-        ahead = WAITING * max(sum(self._threads().values()), 1) + WAITING
+        ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
         sending = _Sending(self, work, shared)
         waiting: deque[tuple[Any, Any]] = deque()
         try:
@@ -179,19 +162,19 @@ class DaskWorkers(Workers):
             self.client.cancel([future for _, future in waiting])
 
     def sees(self, files: Sequence[str]) -> bool:
-        """See :class:`~polyadic.core.executor.Workers`: by size and time of change."""
+        """See :class:`~polyadic.core.executor.Executor`; files are compared by size and modification time."""
         here = _stamp(files)
         return here is not None and all(there == here for there in self.client.run(_stamp, files).values())
 
     def forget(self, shared: Shared) -> None:
-        """See :class:`~polyadic.core.executor.Workers`."""
+        """See :class:`~polyadic.core.executor.Executor`."""
         self._sent.pop(shared.key, None)
-        self.client.run(_forget, shared.key, on_error="ignore")  # some may be gone
+        self.client.run(_forget, shared.key, on_error="ignore")  # some workers may be lost
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
-        """Put parts on workers, as much work on each; refuse before anything is sent if a worker has too little memory.
+        """Distribute parts evenly by cost; raise InputError before sending if a worker has too little memory.
 
-        A fit makes several objectives of the same entries: what was put last and is put again is sent once.
+        The parts of the previous call are reused: a fit makes several objectives of the same entries.
         """
         self.used = True
         costs = np.array([cost(part) for part in parts])
@@ -200,10 +183,10 @@ class DaskWorkers(Workers):
         limits = {address: worker["memory_limit"] for address, worker in self.workers().items()}
         for owner in dict.fromkeys(owners):
             size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
-            if limits.get(owner) and size > HELD * limits[owner]:
+            if limits.get(owner) and size > MEMORY_SHARE * limits[owner]:
                 raise InputError(
-                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; take more workers,"
-                    " or give them more memory"
+                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
+                    " or workers with more memory"
                 )
         marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
@@ -212,13 +195,13 @@ class DaskWorkers(Workers):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """How many workers there are now."""
+        """Current number of workers."""
         return len(self.workers())
 
-    def each(
+    def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`~polyadic.core.executor.Workers`; what a lost worker held is put on others."""
+        """See :class:`~polyadic.core.executor.Executor`; parts of a lost worker are sent to others."""
         owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
@@ -233,54 +216,45 @@ class DaskWorkers(Workers):
 
         return self._again(held, made)
 
-    def total(
-        self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
+    def reduce(
+        self,
+        work: Callable[[Any, Any, int], Sum],
+        held: Held,
+        given: Any,
+        *,
+        callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`~polyadic.core.executor.Workers`; if a worker is lost meanwhile, its parts go to others."""
+        """See :class:`~polyadic.core.executor.Executor`; parts of a lost worker are sent to others."""
         total: Sum = self._again(held, lambda: self._total(work, held, given))
         for _ in held.parts:
-            told()
+            callback()
         return total
 
     def _again(self, held: Held, make: Callable[[], Any]) -> Any:
-        """Make something of parts, and once more when workers were lost."""
+        """Compute something from held parts, again after workers are lost."""
 
         def attempt() -> Any:
             self._repair(held)
             return make()
 
-        return persistently(attempt)
+        return with_retries(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
-        """Send a value to a worker, not through the scheduler; others that need it take it from there.
-
-        Raises
-        ------
-        LostError
-            If the worker goes away meanwhile.
-        """
+        """Send a value directly to a worker, from which others take it; raise WorkerLostError if it is lost."""
         try:
             return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
         except (OSError, TimeoutError, KeyError, ValueError) as error:
-            raise LostError from error
+            raise WorkerLostError from error
 
     def parts_of(self, shared: Shared) -> Any:
-        """Give what a shared value is made of, which is sent if it is nowhere."""
+        """Return the arguments of a shared value on the cluster; send them if no worker has them."""
         known = self._sent.get(shared.key)
         if known is None or known.status != "finished":
             known = self._sent[shared.key] = self.put(shared.parts)
         return known
 
     def take(self, future: Any) -> Any:
-        """Wait for a result.
-
-        Raises
-        ------
-        LostError
-            If a worker takes what it needs along.
-        InputError
-            If it has ended several workers.
-        """
+        """Wait for a result; raise WorkerLostError if a worker is lost, InputError if the task has killed several."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
@@ -288,14 +262,12 @@ class DaskWorkers(Workers):
         try:
             return self.client.gather(future, direct=True)  # not through the scheduler
         except CancelledError as error:
-            raise LostError from error
+            raise WorkerLostError from error
         except KilledWorker as error:
-            raise InputError(
-                f"one piece of work has ended several workers, perhaps for want of memory: {error}"
-            ) from None
+            raise InputError(f"one task has killed several workers, perhaps for lack of memory: {error}") from None
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
-        """Let each worker add its parts, and pairs of workers what they have, along the tree."""
+        """Add the parts within each worker, then pairs of workers, along the tree."""
         threads, copies = self._threads(), self._copies(given, held.owners)
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
@@ -307,7 +279,7 @@ class DaskWorkers(Workers):
         return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
-        """Give the sum of a node of the tree, and its owner; those above the ones there are made where the left is."""
+        """Return the sum of a tree node and its owner; an inner node is added where its left child is."""
         if (low, high) in sums:
             return sums[low, high]
         middle = low + half(high - low)
@@ -315,7 +287,7 @@ class DaskWorkers(Workers):
         return self._submit(_joined, (left, right), owner), owner
 
     def _copies(self, given: Any, owners: Sequence[str]) -> dict[str, Any]:
-        """Send a value to the first of some workers, and from each of them on to two others."""
+        """Broadcast a value along a binary tree of workers."""
         first, *others = dict.fromkeys(owners)
         sent = [self.put(given, [first])]
         for k, owner in enumerate(others):
@@ -326,7 +298,7 @@ class DaskWorkers(Workers):
         return self.client.submit(function, *arguments, workers=[owner], pure=False)
 
     def _repair(self, held: Held) -> None:
-        """Put parts that are nowhere on workers that are there."""
+        """Send parts without a worker to workers that are connected."""
         lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
         there = self.workers()
         lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
@@ -338,19 +310,19 @@ class DaskWorkers(Workers):
             held.futures[k] = self.put(held.parts[k], [heirs[k]])
 
     def _owners(self, costs: NDArray[np.float64]) -> list[str]:
-        """Give parts in a row to each worker in turn."""
+        """Assign consecutive parts to workers, by cost."""
         addresses = sorted(self.workers())
         runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))
         return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
 
     def workers(self) -> dict[str, Any]:
-        """Give what is known of each worker; wait for one if there is none."""
+        """Return the scheduler's record of each worker; wait for one if there is none."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
             try:
-                self.client.wait_for_workers(1, timeout=JOINING)
+                self.client.wait_for_workers(1, timeout=JOIN_TIMEOUT)
             except TimeoutError:
-                raise InputError(f"no worker has joined the scheduler in {JOINING:.0f} s") from None
+                raise InputError(f"no worker has joined the scheduler in {JOIN_TIMEOUT:.0f} s") from None
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return workers
 
@@ -358,51 +330,51 @@ class DaskWorkers(Workers):
         return {address: int(worker["nthreads"]) for address, worker in self.workers().items()}
 
     def _check(self) -> None:
-        """Refuse workers that compute with something else."""
+        """Raise InputError if a worker has other versions of Python, polyadic, numpy or numba."""
         self.workers()
         here = _versions()
         for address, there in sorted(self.client.run(_versions).items()):
             if other := next((name for name in here if here[name] != there.get(name)), None):
                 raise InputError(
-                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install"
-                    " the same"
+                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install the"
+                    " same version"
                 )
 
 
 class _Sending:
-    """What is sent with each item, and sent again if it was lost."""
+    """The function and shared value of an ``imap``, resent with each item if lost."""
 
-    def __init__(self, team: DaskWorkers, work: Callable[..., Any], shared: Shared | None) -> None:
-        self._team, self._work, self._shared = team, work, shared
+    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None) -> None:
+        self._executor, self._work, self._shared = executor, work, shared
 
     def send(self, item: Any) -> Any:
-        """Let some worker do an item."""
-        return persistently(lambda: self._sent(item))
+        """Submit an item to any worker."""
+        return with_retries(lambda: self._sent(item))
 
     def _sent(self, item: Any) -> Any:
-        client, shared = self._team.client, self._shared
-        sent = self._team.put(item) if _size(item) else item
+        client, shared = self._executor.client, self._shared
+        sent = self._executor.put(item) if _size(item) else item
         if shared is None:
             return client.submit(self._work, sent, pure=False)
         return client.submit(
-            _with_made, self._work, shared.make, shared.key, self._team.parts_of(shared), sent, pure=False
+            _with_made, self._work, shared.make, shared.key, self._executor.parts_of(shared), sent, pure=False
         )
 
     def result(self, item: Any, future: Any) -> Any:
-        """Wait for it; send it again if a worker took it, or what it needs, along."""
+        """Wait for the result of an item; resubmit it if a worker was lost."""
         try:
-            return self._team.take(future)
-        except LostError:
-            return persistently(lambda: self._team.take(self._sent(item)))
+            return self._executor.take(future)
+        except WorkerLostError:
+            return with_retries(lambda: self._executor.take(self._sent(item)))
 
 
 def half(n: int) -> int:
-    """Give the largest power of two below a number from 2 on: the leaves of the left half of a tree."""
+    """Return the largest power of two below n >= 2: the number of leaves in the left half of a tree."""
     return 1 << (n - 1).bit_length() - 1
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
-    """Give the largest nodes of the tree of so many leaves, from ``low`` on, that lie within ``first`` to ``last``.
+    """Yield the largest nodes of a tree with ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``.
 
     Examples
     --------
@@ -419,7 +391,7 @@ def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterato
 
 
 def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Give who owns parts in a row, and from where to where."""
+    """Yield each owner with the first and last position of its consecutive parts."""
     first = 0
     for k in range(1, len(owners) + 1):
         if k == len(owners) or owners[k] != owners[first]:
@@ -428,17 +400,19 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
-    """Add what parts in a row give."""
-    return Threads(threads).total(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
+    """Add the results of consecutive parts."""
+    return ThreadExecutor(threads).reduce(
+        work, parts, [_own(factor) for factor in given] if type(given) is list else given
+    )
 
 
 def _as_it_is(value: Any) -> Any:
-    """Make a copy on another worker, which takes the value from where it is."""
+    """Return the value: Dask copies it to the worker that runs this."""
     return value
 
 
 def _joined(left: Sum, right: Sum) -> Sum:
-    """Add two sums and leave both as they are, as they may be needed again."""
+    """Add two sums without changing either, as they may be needed again."""
     return added(Sum(left.value, [None if array is None else np.array(array) for array in left.arrays]), right)
 
 
@@ -446,7 +420,7 @@ _MAKING = threading.Lock()
 
 
 def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, parts: tuple[Any, ...], item: Any) -> Any:
-    """Do an item with what is shared, which the first one makes; a worker keeps one such thing."""
+    """Apply ``work`` with the shared value, which is built on first use; a worker keeps one shared value."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -460,12 +434,12 @@ def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, par
 
 
 def _forget(key: str, dask_worker: Any) -> None:
-    """Drop what was made; Dask gives the worker under that name."""
+    """Drop a cached shared value from a worker (Dask passes ``dask_worker`` by name)."""
     dask_worker.__dict__.get("_polyadic", {}).pop(key, None)
 
 
 def _portable(value: Any) -> Any:
-    """Give arrays as plain ones in memory: parts of files are read here."""
+    """Copy memory maps and array subclasses into plain arrays."""
     if isinstance(value, np.ndarray):
         return np.array(value, order="K", subok=False)
     if isinstance(value, tuple):
@@ -475,12 +449,12 @@ def _portable(value: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Give an array a place of its own: in a message it is not writable, and lies where BLAS may round otherwise."""
+    """Copy an array: one in a message is read-only and differently aligned, so that BLAS may round otherwise."""
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _mark(value: Any) -> bytes:
-    """Give a digest of what a value holds."""
+    """Return a digest of the content of a value."""
     whole = hashlib.blake2b(digest_size=16)
 
     def take(value: Any) -> None:
@@ -503,7 +477,7 @@ def _mark(value: Any) -> bytes:
 
 
 def _size(value: Any) -> int:
-    """Give the bytes of arrays and texts."""
+    """Return the size of arrays and strings, in bytes."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     if isinstance(value, str):
@@ -512,10 +486,10 @@ def _size(value: Any) -> int:
 
 
 def _stamp(paths: Sequence[str]) -> str | None:
-    """Give a digest of the sizes of files and when they were changed; None if one is not there, or cannot be asked."""
+    """Return a digest of the sizes and modification times of files; None if one cannot be read."""
     try:
-        states = states_of(paths, anew=True)  # a worker lives long
-    except (OSError, InputError, ImportError):  # who leads reads them, and says what is wrong
+        states = states_of(paths, anew=True)  # a worker may have cached older states
+    except (OSError, InputError, ImportError):  # the client reads them itself and reports the error
         return None
     return hashlib.blake2b(repr(states).encode(), digest_size=16).hexdigest()
 

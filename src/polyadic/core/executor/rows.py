@@ -1,4 +1,4 @@
-"""Rows of a sparse table in blocks that stay with whoever works on them; rows depend on no other, nor on the blocks."""
+"""Row-wise operations on a sparse table, in blocks that stay on their workers. Results do not depend on the blocks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.core.executor import Workers
+    from polyadic.core.executor import Executor
 
 
 class Block(NamedTuple):
-    """Some rows.
-
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,)
-    listed : tuple of ndarrays of shape (entries,)
-        What is known of each entry.
-    """
+    """Rows of a sparse table in CSR form; ``listed`` are arrays of values of each entry."""
 
     starts: NDArray[Any]
     columns: NDArray[Any]
@@ -35,33 +26,24 @@ class Block(NamedTuple):
 
 
 class RowBlocks:
-    """Rows cut into as many blocks as there are to hold them, each with about as many entries.
+    """Rows cut into one block per worker of the executor, with about as many entries each.
 
-    What is multiplied with, or solved against, has a row for each column. Each block gets those that its own columns
-    need, unless they are so many that one copy for all, which goes from worker to worker, is there sooner.
-
-    Parameters
-    ----------
-    rows : Block
-        All of them.
-    columns : int
-        How many there are.
-    team : Workers
-        One block for all threads of this machine, one for each worker of a cluster.
+    The right factor has a row for each of the ``columns``. Each block receives the rows that its columns need, or all
+    of them where one broadcast copy is cheaper.
     """
 
-    def __init__(self, rows: Block, columns: int, team: Workers) -> None:
-        self._spans, self._team = spans(rows.starts, team.size), team
+    def __init__(self, rows: Block, columns: int, executor: Executor) -> None:
+        self._spans, self._executor = spans(rows.starts, executor.size), executor
         blocks = [_block(rows, span) for span in self._spans]
         self._needed: list[NDArray[Any]] | None = None
         if len(blocks) > 1:
             needed, renamed = zip(*(np.unique(block.columns, return_inverse=True) for block in blocks), strict=True)
-            if sum(map(len, needed)) <= team.copies * columns:
+            if sum(map(len, needed)) <= executor.copies * columns:
                 self._needed = list(needed)
                 blocks = [b._replace(columns=at.astype(b.columns.dtype)) for b, at in zip(blocks, renamed, strict=True)]
-        self._held = team.hold(blocks)
+        self._held = executor.hold(blocks)
 
-    def each(
+    def map(
         self,
         work: Callable[..., NDArray[Any]],
         V: NDArray[Any],
@@ -69,13 +51,13 @@ class RowBlocks:
         given: Any = None,
         before: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Give the rows that ``work(block, rows of V, given, rows before, threads)`` makes, block after block."""
+        """Return the rows of ``work(block, rows of V, given, rows before, threads)``, concatenated over blocks."""
         own: list[Any] = [None if before is None else before[span] for span in self._spans]
         if self._needed is None:
-            parts = self._team.each(partial(_with_all, work), self._held, (V, given), own)
+            parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)
         else:
             own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
-            parts = self._team.each(partial(_with_its_own, work), self._held, given, own)
+            parts = self._executor.map(partial(_with_its_own, work), self._held, given, own)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -1,4 +1,4 @@
-"""Results that are large: whoever sees the folder of the one who waits for them leaves them there, others send them."""
+"""Large results: workers that share the file system write them to a folder, others send them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Left(NamedTuple):
-    """Arrays in a file of a spool, one behind the other.
+class Spilled(NamedTuple):
+    """Arrays in one file of a spill folder, one after the other: ``kinds`` are their types and shapes.
 
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    kinds : tuple of (str, tuple of int)
-        Type and shape of each array.
-    sent : tuple of ndarray or None
-        The arrays themselves, where they could not be left.
+    ``sent`` holds the arrays themselves if the worker could not write them.
     """
 
     name: str
@@ -36,21 +29,16 @@ class Left(NamedTuple):
     sent: tuple[NDArray[Any], ...] | None = None
 
 
-class Spool:
-    """A folder for results, which goes with the work that makes them.
+class SpillFile:
+    """A folder of results, created with this object and sent along with the work that produces them.
 
-    Whether a worker sees this folder, and not another one of its name, it tells by a file with a name drawn at random.
-    Work that is done twice, because a worker seemed lost, leaves two files, of which one is read.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder to make.
+    A worker recognises the folder by a file with a random name, so that another folder of the same path is not mistaken
+    for it. Work that is repeated after a lost worker leaves a second file, which is not read.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> spool = Spool(pathlib.Path(tempfile.mkdtemp()) / "parts")
+    >>> spool = SpillFile(pathlib.Path(tempfile.mkdtemp()) / "parts")
     >>> left = spool.take(spool.leave([np.arange(3), np.eye(2)]))
     >>> [array.tolist() for array in spool.read(left)]
     [[0, 1, 2], [[1.0, 0.0], [0.0, 1.0]]]
@@ -61,36 +49,30 @@ class Spool:
         self._folder.mkdir()
         (self._folder / self._sign).touch()
 
-    def leave(self, arrays: Sequence[NDArray[Any]]) -> Left:
-        """Write arrays into the folder, or, where it is not seen or cannot be written, give them along."""
+    def leave(self, arrays: Sequence[NDArray[Any]]) -> Spilled:
+        """Write arrays into the folder, or return them with the record where it cannot be written."""
         kinds = tuple((array.dtype.str, array.shape) for array in arrays)
-        left = Left(secrets.token_hex(16), kinds)
+        left = Spilled(secrets.token_hex(16), kinds)
         try:
             if (self._folder / self._sign).exists():
                 self._write(left, arrays)
                 return left
-        except OSError:  # the one who takes them tries again, and says what is wrong
+        except OSError:  # the receiver tries again and reports the error
             with contextlib.suppress(OSError):
                 (self._folder / left.name).unlink(missing_ok=True)
         return left._replace(sent=tuple(arrays))
 
-    def take(self, left: Left) -> Left:
-        """Write what was sent; refuse what was not left whole.
-
-        Raises
-        ------
-        InputError
-            If a worker has left something that is not there.
-        """
+    def take(self, left: Spilled) -> Spilled:
+        """Write arrays that were sent; raise InputError if a file that a worker wrote is incomplete."""
         path = self._folder / left.name
         if left.sent is not None:
             self._write(left, left.sent)
         elif not path.exists() or path.stat().st_size != sum(map(_size, left.kinds)):
-            raise InputError(f"{path}, which a worker has written, is not there as a whole; is the disk full?")
+            raise InputError(f"{path}, written by a worker, is missing or incomplete; check that the disk is not full")
         return left._replace(sent=None)
 
-    def read(self, left: Left) -> list[NDArray[Any]]:
-        """Map arrays into memory."""
+    def read(self, left: Spilled) -> list[NDArray[Any]]:
+        """Map the arrays into memory."""
         path, offset, arrays = self._folder / left.name, 0, []
         for kind in left.kinds:
             dtype, shape = kind
@@ -103,7 +85,7 @@ class Spool:
         """Delete the folder."""
         shutil.rmtree(self._folder)
 
-    def _write(self, left: Left, arrays: Sequence[NDArray[Any]]) -> None:
+    def _write(self, left: Spilled, arrays: Sequence[NDArray[Any]]) -> None:
         with (self._folder / left.name).open("xb") as file:
             for array in arrays:
                 for row in [array] if array.flags.c_contiguous else array:

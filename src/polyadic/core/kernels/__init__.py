@@ -1,8 +1,8 @@
-"""Numba kernels that several families use; those of one family are in its own package.
+"""Numba kernels shared by several families; those of one family are in its package.
 
 Each kernel is a Python function that checks shapes and makes arrays contiguous, followed by the compiled loops that it
-calls. Loops release the interpreter's lock, so that parts of the work run in threads; the parts, and the order in which
-their sums are added, do not depend on the number of threads, so the result does not either.
+calls. The loops release the GIL and run in threads. How work is split and sums are ordered does not depend on the
+number of threads, so neither does the result.
 """
 
 from polyadic.core.lazy import attach

@@ -1,6 +1,6 @@
-r"""Means of weights over the steps that made them, from sums that are kept up where a step moves them.
+r"""Averages of weights over training steps, from sums that each step updates.
 
-A step at time t that moves a weight by :math:`d` adds :math:`t\,d` to its sum s; the mean of the weights at the start
+A step at time t that changes a weight by :math:`d` adds :math:`t\,d` to its sum s; the mean of the weights at the start
 and after each of T steps is then
 
 .. math:: \bar w = w - \frac{s}{T + 1}.
@@ -20,18 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 1 << 14
-"""Rows that are looked at together, so that the mean of large weights takes room for the result alone."""
+"""Rows processed at once, which bounds the temporaries."""
 
 
 def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
-    """Give the mean of weights at the start and after each step.
-
-    Parameters
-    ----------
-    w, s : ndarrays of the same shape
-        Weights as they are, and their sums.
-    T : int
-        Steps that were taken.
+    """Return the mean of weights ``w`` at the start and after each of T steps; ``s`` are their sums.
 
     Examples
     --------

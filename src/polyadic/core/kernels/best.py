@@ -1,7 +1,4 @@
-"""Door to the loop that finds the largest numbers of each row.
-
-Loop that finds the largest numbers of each row.
-"""
+"""Largest elements of each row."""
 
 from __future__ import annotations
 
@@ -17,22 +14,9 @@ if TYPE_CHECKING:
 
 
 def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Give the places of the largest numbers of each row, and these, in falling order; of equals the first.
+    """Return positions and values of the ``n`` largest elements of each row in descending order; the first of ties.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (rows, columns)
-    n : int
-        At most ``columns``.
-
-    Returns
-    -------
-    places, values : ndarray of shape (rows, n)
-
-    Raises
-    ------
-    ValueError
-        If there are not so many columns.
+    Shape (rows, columns) -> two arrays (rows, n).
     """
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"rows have {scores.shape[1]} numbers, of which {n} are wanted")
@@ -43,10 +27,7 @@ def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArr
 
 @njit(cache=True, nogil=True)
 def _best_of_rows(scores, places, values):
-    """Put the largest of each row, in falling order, into ``values`` and where they stand into ``places``.
-
-    Of equals the first come first. What is not above the least of those held is passed over, which is nearly all.
-    """
+    """Insert elements into the sorted ``values`` and ``places``; nearly all fail the first comparison."""
     n = places.shape[1]
     for i in range(len(scores)):
         held = 0

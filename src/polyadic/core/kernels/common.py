@@ -1,4 +1,4 @@
-"""What doors share: arrays of one type, rows laid out for the loops, indices checked, and the work in threads."""
+"""Shared helpers of the kernels: memory layout, index checks and threads."""
 
 from __future__ import annotations
 
@@ -16,36 +16,27 @@ if TYPE_CHECKING:
 LINE = 64
 """Bytes of a cache line."""
 PARTS = 16
-"""Parts that sums are made of, whatever the threads, of which so many can have work at the same time."""
-THIN = 24
-"""Entries of a part for each row of its sum, at least: adding parts is then a tenth, about, of what entries take."""
-FEWEST = 32
+"""Number of parts of a sum, whatever the number of threads."""
+MIN_PER_ROW = 24
+"""Minimum number of entries of a part per row of its sum, so that adding the parts takes about a tenth of the time."""
+MIN_ROWS = 32
 """Rows that are worth a call."""
-PART = 1 << 22
-"""Entries whose gradients are added in a row in the precision of the factors before they join the total."""
+MAX_PART = 1 << 22
+"""Maximum number of entries whose gradients are added in the precision of the factors."""
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Give a contiguous view that cannot be written to, so that mapped files and arrays share one compiled loop."""
+    """Return a read-only contiguous view, so that memory maps and arrays share one compiled signature."""
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view
 
 
 def table(*layers: NDArray[Any]) -> NDArray[Any]:
-    """Lay rows out for the loops: rows of the same number side by side, each in cache lines of its own.
+    """Interleave the rows of several matrices, aligned to cache lines.
 
-    What a loop reads and writes together is then close together: a gradient beside its row halves the time of an
-    entry against two matrices.
-
-    Parameters
-    ----------
-    *layers : ndarray of shape (rows, R)
-
-    Returns
-    -------
-    ndarray of shape (rows, layers, R rounded up)
-        With zeros beyond R, which add nothing to a product or a sum.
+    What a kernel uses together is then adjacent in memory: a gradient beside its row halves the time of an entry.
+    Shapes (rows, R) -> (rows, layers, R rounded up), padded with zeros.
     """
     rows, rank = layers[0].shape
     kind = layers[0].dtype
@@ -61,7 +52,7 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give indices by column and offsets; each must be a row of its mode: a loop would read and write beyond."""
+    """Return indices by column and offsets; check their range, as kernels do not check bounds."""
     if indices.ndim != 2:
         raise ValueError(f"indices must be of two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
@@ -76,7 +67,7 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
 
 
 def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any]:
-    """Run ``work(0)`` .. ``work(parts - 1)``, as many at the same time as there are threads; results in that order."""
+    """Run ``work(0)`` .. ``work(parts - 1)`` in threads; return the results in order."""
     if min(threads, parts) == 1:
         return [work(part) for part in range(parts)]
     with ThreadPoolExecutor(min(threads, parts)) as pool:
@@ -84,15 +75,15 @@ def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any
 
 
 def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: int = PARTS) -> list[Any]:
-    """Run ``work(first, last)`` over spans of ``n`` rows, by default whatever the threads; results in their order."""
-    bounds = np.linspace(0, n, max(1, min(parts, n // FEWEST)) + 1).astype(int).tolist()
+    """Run ``work(first, last)`` over spans of ``n`` rows; return the results in order."""
+    bounds = np.linspace(0, n, max(1, min(parts, n // MIN_ROWS)) + 1).astype(int).tolist()
     return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1, threads)
 
 
 def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: int, threads: int) -> None:
-    """Run ``take(compute(k))`` for each part, and take one after another in the order of parts.
+    """Run ``take(compute(k))`` for each part: compute in threads, take in the order of parts.
 
-    So sums have the same bits however many threads there are, and wait for their turn in no more memory than these.
+    So the rounding of a sum does not depend on the number of threads, and each thread holds one result.
     """
     turn = 0
     turns = Condition()
@@ -113,13 +104,13 @@ def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: 
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Into how many parts ``n`` entries go whose sums have so many rows: few enough that adding them costs little."""
-    return max(1, min(most, n // max(THIN * rows, 1)))
+    """Return the number of parts of ``n`` entries whose sums have ``rows`` rows, so that adding them is cheap."""
+    return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Into how many parts ``n`` entries go so that the sum of each keeps its precision."""
-    return max(1, -(-n // PART))
+    """Return the number of parts of ``n`` entries, so that the sum of each keeps its precision."""
+    return max(1, -(-n // MAX_PART))
 
 
 def sum_of_parts(
@@ -132,11 +123,10 @@ def sum_of_parts(
     parts: int | None = None,
     spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    """Add values and gradients of parts of ``n`` entries, each part of its own sum, in their order.
+    """Add values and gradients of parts of ``n`` entries in order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
-    of a table of ``layers`` and one of zeros. Tables are taken from ``spare``, and left there for the next sum of the
-    same layers.
+    of a table of ``layers`` and one of zeros. Tables are taken from ``spare`` and returned to it.
     """
     rank = like.shape[1]
     parts = max(thick_parts(n, len(like)), short_parts(n)) if parts is None else parts
@@ -166,7 +156,7 @@ def sum_of_parts(
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
-    """Give a number per row, ones if none are given, in the type of the rows."""
+    """Return one number per row in the type of the rows, ones by default."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
         raise ValueError(f"importance must have shape ({len(rows)},), one per row; got {q.shape}")

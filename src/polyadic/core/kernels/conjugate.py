@@ -1,7 +1,4 @@
-"""Door to the loop that improves one row of a factor after another by conjugate gradients.
-
-One row after another of a factor, given the other: normal equations improved by conjugate gradients.
-"""
+"""Conjugate gradient steps on the normal equations of each row of a factor."""
 
 from __future__ import annotations
 
@@ -24,25 +21,8 @@ def conjugate_rows(
 ) -> None:
     r"""Improve all rows of ``U`` in place towards the solutions of :func:`~polyadic.core.kernels.posterior_rows`.
 
-    A step costs as much as two products with the entries and one with the precision; each lowers
-    :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`, and ``R`` of them solve the equations.
-
-    Parameters
-    ----------
-    entries : RowEntries
-    V : ndarray of shape (m, R)
-        The other factor.
-    U : float32 or float64 ndarray of shape (n, R)
-        Where the steps start and end; its type is that of the sums.
-    precision : ndarray of shape (R, R)
-    steps : int
-    threads : int
-        Rows do not depend on one another, so neither does the result on the threads.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a matrix is not positive definite.
+    A step costs two products with the entries and one with the precision; each lowers :math:`u_i^\top A_i u_i - 2 b_i
+    \cdot u_i`, and ``R`` of them solve the equations. Sums have the precision of ``U``.
 
     References
     ----------
@@ -58,20 +38,20 @@ def conjugate_rows(
         raise ValueError(f"U, contiguous, and precision must fit {n} rows of {rank}")
     arrays = [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(x, U.dtype) for x in (c, y, V, precision))]
     kind = np.finfo(U.dtype)
-    ends = kind.eps**2, kind.tiny / kind.eps  # what is smaller is rounding; below its square numbers lose digits
+    ends = kind.eps**2, kind.tiny / kind.eps  # rounding errors; denormal numbers
     _in_parts(lambda first, last: _conjugate_rows(*arrays, steps, *ends, first, last, U), n, threads)
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, first, last, U):
     """Take ``steps`` steps from rows first..last of ``U`` towards ``A^-1 b``; ``A = precision + sum c v v'``.
 
-    ``b = sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``, whose ``v`` are rows of ``V``. A row is
-    done when its squared residual has shrunk by ``tiny``, or to ``least``. Returns the first row whose ``A`` is not
+    ``b = sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``, whose ``v`` are rows of ``V``. A row is done
+    when its squared residual has shrunk by ``tiny``, or to ``least``. Returns the first row whose ``A`` is not
     positive, or -1.
     """
     rank = V.shape[1]

@@ -1,16 +1,13 @@
-"""Doors to the loops of CP models.
+"""CP models of any order: predictions, pullback of derivatives, and loss with gradient for squared loss.
 
-The factors come as one tall matrix ``U``; ``offsets`` says for each mode where its rows begin. All zeros, the default,
-means that every mode shares the same rows: symmetric CP.
+The factors are stacked in one tall matrix ``U``; ``offsets`` gives the first row of each mode. The default, all zeros,
+is symmetric CP: every mode has the same rows.
 
-CP models of any order: predictions, the way back from their derivatives, and both in one for the squared loss.
-
-The factors are the rows of one table ``T``, and ``offsets[d]`` says where those of mode ``d`` begin, so modes may share
-a factor or not. ``T[i, 0]`` is a row ``U[i]`` and ``T[i, 1]``, beside it in memory, its gradient ``dU[i]``. A fibre is
-a run of entries that share all words but the last, the leaf. With ``p`` the words of its prefix, the product
-``w = prod_d U[p_d]`` is formed once; each leaf ``k`` costs one dot product ``m = w . U[k]`` and two vector updates,
-``s += g U[k]`` and ``dU[k] += g w``; the words of the prefix get ``dU[p_d] += s prod_(c != d) U[p_c]`` at the end.
-Leaves go in pairs, which share each pass over ``w`` and ``s``.
+Kernels use a table ``T``: ``T[i, 0]`` is a row ``U[i]`` and ``T[i, 1]``, adjacent in memory, its gradient ``dU[i]``. A
+fibre is a run of entries that share all indices but the last, the leaf. With ``p`` the indices of its prefix, the
+product ``w = prod_d U[p_d]`` is formed once; each leaf ``k`` costs one dot product ``m = w . U[k]`` and two vector
+updates, ``s += g U[k]`` and ``dU[k] += g w``; the prefix gets ``dU[p_d] += s prod_(c != d) U[p_c]`` at the end. Leaves
+are processed in pairs, which share each pass over ``w`` and ``s``.
 """
 
 from __future__ import annotations
@@ -46,29 +43,10 @@ def cp_squared(
     .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
               \qquad z_e = z \prod_d q_{o_d + e_d}
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Indices of each entry; runs that share all but the last make it fast.
-    values, weights : ndarray of shape (n,)
-        :math:`x_e` and :math:`w_e`; no weights means ones.
-    U : ndarray of shape (rows, R)
-        The factors; single or double precision, which everything else follows.
-    offsets : sequence of int
-        :math:`o`, one per mode.
-    zero_weight, scale : float
-        :math:`z` and :math:`s`.
-    importance : ndarray of shape (rows,), optional
-        :math:`q`; ones if absent.
-    threads : int
-        Parts worked on at the same time: entries are divided only where they are too many for one sum.
-    spare : list, optional
-        Tables of ``U`` from calls before, to which the one made here is added.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (rows, R)
+    ``indices`` (n, order) are fast if sorted, as fibres share work; ``values`` :math:`x` and ``weights`` :math:`w` have
+    shape (n,), ``U`` (rows, R), ``offsets`` :math:`o` one number per mode, ``importance`` :math:`q` shape (rows,).
+    ``zero_weight`` is :math:`z` and ``scale`` :math:`s`. ``spare`` holds tables of ``U`` from earlier calls, for reuse.
+    Returns the value and a gradient of shape (rows, R).
     """
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
@@ -89,7 +67,7 @@ def cp_squared(
 def cp_predict(
     indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
 ) -> NDArray[Any]:
-    """Give the model's value of each entry: shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows."""
+    """Predict entries: shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows."""
     T = U if U.ndim == 3 else table(_matrix(U))
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
@@ -107,9 +85,9 @@ def cp_pullback(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    r"""Take derivatives of predictions back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`.
+    r"""Pull derivatives of predictions back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`.
 
-    Shapes (n, order), (n,), (rows, R) -> (rows, R). Threads and ``spare`` are as in :func:`cp_squared`.
+    Shapes (n, order), (n,), (rows, R) -> (rows, R). ``threads`` and ``spare`` are as in :func:`cp_squared`.
     """
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
@@ -131,12 +109,12 @@ def _matrix(U: NDArray[Any]) -> NDArray[Any]:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Give the first entry after ``start`` that differs from it in more than the leaf."""
+    """Return the end of the fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -148,7 +126,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
-    """Multiply the rows of all words of entry ``e`` but the leaf."""
+    """Multiply the rows of all indices of entry ``e`` but the leaf."""
     for r in range(len(w)):
         w[r] = 1
     for d in range(indices.shape[0] - 1):
@@ -191,7 +169,7 @@ def _add_leaves(T, k, h, g, f, w, s):
 
 @njit(cache=True, inline="always")
 def _add_to_prefix(indices, offsets, T, e, s, rest):
-    """Add ``s`` times the rows of the other words to the gradient of each word of the prefix of entry ``e``."""
+    """Add ``s`` times the rows of the other indices to the gradient of each index of the prefix of entry ``e``."""
     prefix = indices.shape[0] - 1
     for d in range(prefix):
         for r in range(len(s)):
@@ -210,7 +188,7 @@ def _add_to_prefix(indices, offsets, T, e, s, rest):
 def squared_fibres(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
     """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - z_e m_e^2]`` over entries first..last.
 
-    ``z_e`` is ``zero_weight`` times the ``importance`` of each word. ``indices`` is (order, n), ``T`` is (rows, 2, R).
+    ``z_e`` is ``zero_weight`` times the ``importance`` of each index. ``indices`` is (order, n), ``T`` is (rows, 2, R).
     Returns the value, summed in double precision.
     """
     rank, last_mode = T.shape[2], indices.shape[0] - 1
@@ -249,7 +227,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """Do what ``squared_fibres`` does, for order 3, the common case: a known prefix takes a fifth less time."""
+    """``squared_fibres`` for order 3, the common case; takes a fifth less time."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0

@@ -1,7 +1,4 @@
-"""Doors to the loops of sparse codes: non-negative ones of rows, and activations of filters.
-
-Least squares with an absolute penalty by coordinate descent: non-negative rows, and activations of filters.
-"""
+"""Lasso problems by coordinate descent: non-negative sparse codes, and sparse activations of filters."""
 
 from __future__ import annotations
 
@@ -31,27 +28,9 @@ def nonnegative_lasso(
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
 
-    No step raises the objective, and rows do not depend on one another, so neither does the result on the threads.
-
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float32 ndarray of shape (n, R)
-        Where to begin, not negative; overwritten.
-    l1 : float
-        :math:`\lambda`.
-    tol : float
-        A row is done when no coordinate moves its reconstruction by more.
-    sweeps : int
-        Passes over the coordinates of a row at most.
-    threads : int
-        Parts worked on at the same time.
-
-    Returns
-    -------
-    int
-        Rows that were not done within ``sweeps``.
+    No step raises the objective. Shapes (R, R), (n, R) and (n, R), float32. A row has converged when no coordinate
+    moves its reconstruction by more than ``tol``; at most ``sweeps`` passes are made. Returns the number of rows that
+    have not converged.
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -75,31 +54,14 @@ def sparse_activations(
     sweeps: int,
     threads: int,
 ) -> NDArray[np.float64]:
-    r"""Find sparse activations of filters in many signals, which do not depend on one another.
+    r"""Find sparse activations of filters in many independent signals.
 
     .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-    Parameters
-    ----------
-    f : ndarray of shape (K, L, m)
-        Filters of each kind of signal, no longer than these.
-    G : ndarray of shape (K, L, L, n)
-        First columns of the blocks of :math:`\mathcal F^\top \mathcal F`.
-    y : ndarray of shape (S, n)
-        Signals.
-    which : ndarray of shape (S,)
-        The kind of each, below K.
-    l1 : ndarray of shape (S,)
-        :math:`\lambda` of each.
-    tol : float
-        A signal is done when a sweep moves none of its activations by more than this share of the largest.
-    sweeps : int
-        Passes over the activations of a signal at most.
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (S, L, n)
+    ``f``, shape (K, L, m), are the filters of each kind of signal, ``G``, shape (K, L, L, n), the first columns of the
+    blocks of :math:`\mathcal F^\top \mathcal F`, ``y``, shape (S, n), the signals, ``which`` their kinds and ``l1``
+    their :math:`\lambda`. A signal has converged when a pass moves no activation by more than ``tol`` times the
+    largest; at most ``sweeps`` passes are made. Returns an array of shape (S, L, n).
     """
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
@@ -107,7 +69,7 @@ def sparse_activations(
     if signals and not 0 <= which.min() <= which.max() < K:
         raise ValueError(f"kinds must be below {K}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))
-    twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # what is read together, together
+    twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # in reading order
     given = (
         *(frozen(array, float) for array in (f, twice)),
         frozen(which, np.int64),
@@ -119,15 +81,15 @@ def sparse_activations(
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Lower ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows first..last of ``A``, from where they are.
+    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows first..last of ``A``, from their values.
 
-    ``G`` is (R, R), ``B`` and ``A`` are (n, R). A row is done when a sweep changes no coordinate by more than ``tol``,
-    measured in the norm of ``G``. Returns how many rows were not.
+    ``G`` is (R, R), ``B`` and ``A`` are (n, R). A row has converged when a pass changes no coordinate by more than
+    ``tol``, in the norm of ``G``. Returns the number of rows that have not.
     """
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
@@ -161,15 +123,15 @@ def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
     return left
 
 
-MOST, SINGULAR = 64, 1e-9
-"""Activations that are solved for at once, and what is left of one, beside its own square, where they are dependent."""
-AMONG = 10
-"""Sweeps over those that are not zero between two over all."""
+MAX_SOLVED, MIN_PIVOT = 64, 1e-9
+"""Maximum number of activations solved jointly, and relative pivot below which one is linearly dependent."""
+INNER_PASSES = 10
+"""Passes over the non-zero activations between two over all."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add(change, g, i, p, c):
-    """Take an activation's change from what each filter has in common with the rest, at each place."""
+    """Update the correlations of the filters with the residual after an activation has changed."""
     size, L = c.shape[0], g.shape[0]
     start = (size // L - p) * L
     column = g[i, start : start + size]
@@ -179,9 +141,9 @@ def _add(change, g, i, p, c):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _descend(g, w, c, l1, at, number, active):
-    """Move each of the activations ``at``, filters and places, to its optimum; list those that are not zero then.
+    """Optimize each of the activations ``at`` (filters and places) in turn; list the non-zero ones in ``active``.
 
-    Returns how many these are, the largest of them, the largest change, and whether all signs are what they were.
+    Returns their number, the largest activation, the largest change, and whether all signs are unchanged.
     """
     L = g.shape[0]
     kept, largest, moved, same = 0, 0.0, 0.0, True
@@ -208,9 +170,9 @@ def _descend(g, w, c, l1, at, number, active):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(g, w, c, l1, at, number, R, x):
-    """Move the activations ``at`` to where none of them would move, or until the first of them is zero.
+    """Optimize the activations ``at`` jointly, up to the first that reaches zero.
 
-    By the Cholesky factor of what they have in common, without those that depend on others.
+    Uses a Cholesky factor and leaves out linearly dependent ones.
     """
     L = g.shape[0]
     size = c.shape[0]
@@ -225,7 +187,7 @@ def _solve(g, w, c, l1, at, number, R, x):
         rest = g[i, i]
         for t in range(used):
             rest -= R[used, t] * R[used, t]
-        if rest <= SINGULAR * g[i, i]:
+        if rest <= MIN_PIVOT * g[i, i]:
             continue
         R[used, used] = np.sqrt(rest)
         at[0, used], at[1, used] = i, p
@@ -252,15 +214,14 @@ def _solve(g, w, c, l1, at, number, R, x):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
-    """Lower ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1``, circular convolutions, for signals first..last, from zero.
+    """Minimize ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1`` (circular convolutions) for signals first..last, from zero.
 
-    ``f`` is (K, L, m), ``G`` (K, L, 2 n L) has the first columns of ``F_l' F_j``, twice, with all ``l`` of a place side
-    by side, ``which`` says whose filters a signal has, ``y`` is (S, n) and ``W`` (S, L, n). A signal is done when a
-    sweep over all moves no activation by more than ``tol`` of the largest.
+    ``f`` is (K, L, m); ``G``, (K, L, 2 n L), has the first columns of ``F_l' F_j`` twice, with all ``l`` of a place
+    adjacent; ``which`` is the kind of a signal; ``y`` is (S, n) and ``W`` (S, L, n).
 
-    What filters have in common with what is not explained yet is kept in ``c``, so that activations that stay at zero
-    cost a comparison. Between sweeps over all, those that are not zero move until no sign changes, and are then solved
-    for at once: alone they would go there in ever smaller steps.
+    ``c`` holds the correlations of the filters with the residual, so that activations that stay zero cost a comparison.
+    Between passes over all, non-zero activations are iterated until no sign changes, and are then solved for jointly,
+    as coordinate descent alone converges slowly.
     """
     _, L, m = f.shape
     n = y.shape[1]
@@ -268,7 +229,7 @@ def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
     everything, active = np.empty((2, L * n), np.int32), np.empty((2, L * n), np.int32)
     for a in range(L * n):
         everything[0, a], everything[1, a] = a // n, a % n
-    R, x = np.empty((MOST, MOST)), np.empty(MOST)
+    R, x = np.empty((MAX_SOLVED, MAX_SOLVED)), np.empty(MAX_SOLVED)
     for s in range(first, last):
         w, g = W[s], G[which[s]]
         for p in range(n + m - 1):
@@ -283,9 +244,9 @@ def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
             number, largest, moved, same = _descend(g, w, c, l1[s], everything, L * n, active)
             if moved <= tol * largest:
                 break
-            for _ in range(AMONG):
+            for _ in range(INNER_PASSES):
                 if same:
                     break
                 number, _, _, same = _descend(g, w, c, l1[s], active, number, active)
-            if same and number <= MOST:
+            if same and number <= MAX_SOLVED:
                 _solve(g, w, c, l1[s], active, number, R, x)

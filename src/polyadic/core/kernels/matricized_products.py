@@ -1,14 +1,11 @@
-"""Doors to the loops that multiply a sparse tensor by all factors but one (MTTKRP).
+"""Matricized tensor times Khatri-Rao product (MTTKRP): what alternating least squares needs of the data.
 
-The product of a sparse tensor with all factors but one: what alternating least squares needs of the data.
+Row ``i`` of the result for a mode sums, over the entries with index ``i`` in that mode, the value times the product of
+the rows of the other modes. A fibre is a run of entries that share all indices but the last, the leaf; what depends on
+the other indices, the prefix, is computed once per fibre. An array of entries times rank is never formed.
 
-Row ``i`` of the result for a mode sums, over the entries whose index in that mode is ``i``, the value times the product
-of the rows that the other modes name. A fibre is a run of entries that share all indices but the last, the leaf; what
-depends on the other indices alone, the prefix, is formed once per fibre. The array of entries times rank never exists.
-
-For symmetric entries every permutation counts though each tuple is listed once. A leaf then costs one gather of each
-of the other factors and one update, as many as one permutation would cost anew in every mode; the sum over
-permutations of the prefix is formed per fibre.
+For symmetric entries every permutation counts though each tuple is listed once. A leaf then costs one gather of each of
+the other factors and one update; the sum over permutations of the prefix is formed per fibre.
 """
 
 from __future__ import annotations
@@ -33,37 +30,23 @@ def mttkrp(
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Indices of each entry; runs that share all but the last make it fast.
-    values : ndarray of shape (n,)
-        :math:`x_e`.
-    factors : sequence of ndarray of shape (size of the mode, R)
-        :math:`U^{(d)}`, in single or double precision. Of the factor of ``mode`` only the shape and type count.
-    mode : int
-        Which factor is left out.
-    threads : int
-        Parts worked on at the same time.
-
-    Returns
-    -------
-    M : ndarray of shape (size of the mode, R)
-
-    References
-    ----------
-    Bader, Kolda (2007), Efficient MATLAB computations with sparse and factored tensors, section 5.2.4.
+    Shapes (n, order), (n,) and (length of the mode, R) each -> (length of ``mode``, R). Only shape and type of the
+    factor of ``mode`` are used. Fast if entries are sorted, as fibres share work.
 
     Examples
     --------
     >>> U = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> mttkrp(np.array([[0, 1]]), np.array([5.0]), [U, U], mode=0, threads=1).tolist()
     [[15.0, 20.0], [0.0, 0.0]]
+
+    References
+    ----------
+    Bader, Kolda (2007), Efficient MATLAB computations with sparse and factored tensors, section 5.2.4.
     """
     columns, values = _checked(indices, values, factors, mode)
     others = [u for d, u in enumerate(factors) if d != mode]
     T = table(np.concatenate(others))
-    # rows of the other factors stand one below the other; where those of ``mode`` would begin is not used
+    # the other factors are stacked; the offset of ``mode`` is not used
     sizes = [0 if d == mode else len(u) for d, u in enumerate(factors)]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
@@ -80,22 +63,14 @@ def mttkrp(
 def mttkrp_symmetric(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply the permutations of listed entries by the factors of all modes but one, without listing them.
+    r"""Multiply all permutations of listed entries by the factors of all modes but one, without listing them.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
               U^{(d)}_{e_{p(d)} r}
 
-    All :math:`n!` permutations of the places of a tuple count. Where a word repeats they are not all different: scale
-    its value by :meth:`polyadic.core.entries.Entries.multiplicity` over :math:`n!` to count each cell once.
-
-    Parameters
-    ----------
-    indices, values, factors, mode, threads
-        As in :func:`mttkrp`; all factors have one shape.
-
-    Returns
-    -------
-    M : ndarray of shape (V, R)
+    All :math:`n!` permutations of a tuple count. If it repeats an index they are not distinct: scale its value by
+    :meth:`polyadic.core.entries.Entries.multiplicity` over :math:`n!` to count each cell once. Parameters are those of
+    :func:`mttkrp`; all factors have one shape.
 
     Examples
     --------
@@ -119,7 +94,7 @@ def mttkrp_symmetric(
 def _checked(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], mode: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Check that every index is a row of its factor: a loop would read and write beyond it."""
+    """Check that every index is a row of its factor, as kernels do not check bounds."""
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
@@ -140,12 +115,12 @@ def _checked(
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Give the first entry after ``start`` that differs from it in more than the leaf."""
+    """Return the end of the fibre that begins at entry ``start``."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -168,7 +143,7 @@ def _prefix_product(indices, offsets, T, e, mode, w):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _leaf_mode(indices, offsets, values, T, first, last, M):
-    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` that the leaf of each entry names."""
+    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` of the leaf of each entry."""
     leaf = indices.shape[0] - 1
     w = np.empty(M.shape[2], T.dtype)
     start = first
@@ -184,7 +159,7 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
-    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` that each entry names in ``mode``."""
+    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` of the index of each entry in ``mode``."""
     leaf = indices.shape[0] - 1
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
@@ -204,10 +179,10 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Sum over all ways to give the words of a prefix but one to different factors.
+    """Sum over all assignments of the indices of a prefix but one to different factors.
 
-    ``table[S]`` becomes the sum for the set of factors ``S``, a number with a bit per factor, that takes as many of the
-    words of entry ``e``, word ``skip`` left out, as ``S`` has members.
+    ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
+    ``e``, without index ``skip``, as ``S`` has members.
     """
     factors = T.shape[1] - 1
     table[:] = 0
@@ -232,7 +207,7 @@ def _assignments(indices, T, e, skip, table):
 def _symmetric_fibres(indices, values, T, first, last):
     """Add ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]``, for all ``order!`` permutations ``p`` of an entry.
 
-    ``T`` is (V, order, R): the factors of the other modes and the result. Any order.
+    ``T`` is (V, order, R): the factors of the other modes and the result.
     """
     factors, rank = T.shape[1] - 1, T.shape[2]
     everyone = (1 << factors) - 1
@@ -267,10 +242,10 @@ def _symmetric_fibres(indices, values, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_triples(indices, values, T, first, last):
-    """Do what ``symmetric_fibres`` does, for order 3, the common case.
+    """``_symmetric_fibres`` for order 3, the common case.
 
-    Half of the fibres of counted text hold one or two leaves: a single one needs no sums, and two share each pass over
-    the sums, which bounds the time. Loops are short since few arrays at a time can be shown not to overlap.
+    Half of the fibres of word counts have one or two leaves: a single one needs no sums, and two share each pass over
+    the sums. Loops are short, as the compiler can prove only few arrays not to overlap.
     """
     rank = T.shape[2]
     w, a, b = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)

@@ -1,7 +1,4 @@
-"""Doors to the loops of non-negative factors.
-
-Non-negative factors of rows, given the factors of columns: one loop for all cells, two for the cells of a list.
-"""
+"""Non-negative factors of rows, given the factors of columns: all cells, listed cells, or rows on the simplex."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from polyadic.core.kernels.rows import RowEntries
 
 UNROLLED = 4
-"""Rows of the Gram matrix that the loop takes at once."""
+"""Rows of the Gram matrix processed at once."""
 
 
 def hals(
@@ -32,33 +29,14 @@ def hals(
     passes: int = 1,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows that share their equations, in place; no step raises the objective.
+    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step raises the objective.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
 
-    As :func:`~polyadic.core.kernels.nonnegative_lasso`, for a few passes over all coordinates.
-
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float32 ndarray of shape (n, R)
-        Where to begin, not negative; overwritten.
-    l1 : float
-        :math:`\lambda`.
-    signed : bool
-        Whether elements may be negative.
-    passes : int
-        Over the coordinates of each row.
-    threads : int
-        Rows do not depend on one another, so neither do they on the threads; the sum that is returned does, in its
-        last digits.
-
-    Returns
-    -------
-    float
-        :math:`\langle A, B \rangle`, of the rows as they came.
+    Like :func:`~polyadic.core.kernels.nonnegative_lasso`, for a few ``passes`` over all coordinates; elements may be
+    negative if ``signed``. Shapes (R, R), (n, R) and (n, R), float32. Returns :math:`\langle A, B \rangle` for the
+    initial rows, whose last digits depend on ``threads``.
     """
     n, rank = _writeable(A)
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -72,27 +50,12 @@ def hals(
 def simplex_rows(
     G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
-    r"""Minimize over rows that sum to one and share their equations, in place; no step raises the objective.
+    r"""Improve rows on the probability simplex with shared normal equations, in place; no step raises the objective.
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
 
-    Parameters
-    ----------
-    G : ndarray of shape (R, R)
-    B : ndarray of shape (n, R)
-    A : float64 ndarray of shape (n, R)
-        Where to begin, on the simplex; overwritten.
-    tol : float
-        A row is done when no two slopes between which weight could move differ by more.
-    steps : int
-        At most for a row.
-    threads : int
-        Parts worked on at the same time; rows do not depend on one another.
-
-    Returns
-    -------
-    int
-        Rows that were not done within ``steps``.
+    Shapes (R, R), (n, R) and (n, R). A row has converged when no two gradients between which weight could move differ
+    by more than ``tol``. Returns the number of rows that have not after ``steps``.
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
@@ -114,37 +77,16 @@ def nonnegative_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows of which each has equations of its own, in place; no step raises the objective.
+    r"""Improve non-negative rows with their own normal equations, in place; no step raises the objective.
 
     .. math:: \min_{u_i \ge 0} \tfrac12 u_i \Lambda u_i^\top
               + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
 
-    With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`, :math:`y = w x`
-    and :math:`\Lambda = z V^\top V` make it :math:`\tfrac12 \sum w (x - m)^2`. The equations are never formed: a pass
-    costs as much as the model of the cells.
-
-    Parameters
-    ----------
-    entries : RowEntries
-    V : float32 ndarray of shape (m, R)
-        The other factor.
-    U : float32 ndarray of shape (n, R)
-        Where to begin, not negative; overwritten.
-    base : ndarray of shape (R, R)
-        :math:`\Lambda`, such that the whole is convex.
-    l1 : float
-        :math:`\lambda`.
-    passes : int
-        Over the coordinates of a row at most.
-    tol : float
-        A row is done when no coordinate moved by more than this times the largest.
-    threads : int
-        Parts worked on at the same time; see :func:`hals`.
-
-    Returns
-    -------
-    float
-        The sum of the first two terms over all rows as they came.
+    With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`, :math:`y = w x` and
+    :math:`\Lambda = z V^\top V` (``base``) this is :math:`\tfrac12 \sum w (x - m)^2`. The equations are never formed: a
+    pass costs as much as predicting the cells. ``V`` is (m, R) and ``U`` (n, R), float32. A row has converged when no
+    coordinate moved by more than ``tol`` times the largest. Returns the sum of the first two terms for the initial
+    rows.
     """
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
@@ -167,31 +109,15 @@ def divergence_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows by products, in place; none raises the :math:`\beta`-divergence.
+    r"""Improve non-negative rows by multiplicative updates, in place; none raises the :math:`\beta`-divergence.
 
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
 
-    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`.
-
-    Parameters
-    ----------
-    entries : RowEntries
-        With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`,
-        :math:`y = w x`.
-    V, U, l1, passes, tol, threads
-        As those of :func:`nonnegative_rows`; with no pass at all, rows stay and are measured.
-    base : ndarray of shape (R,)
-        :math:`b`: for :math:`\beta = 1` the sum over all columns, :math:`z \sum_j v_j`.
-    beta : float
-        From 0 to 2.
-    floor : float
-        What :math:`m` is at least.
-
-    Returns
-    -------
-    float
-        The divergence of the rows as they came, without terms of the data alone.
+    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`, and :math:`m \ge`
+    ``floor``. Arguments are those of :func:`nonnegative_rows`, but ``base``, shape (R,), is :math:`b`: for :math:`\beta
+    = 1` the sum over all columns, :math:`z \sum_j v_j`. With ``passes=0`` the rows are only evaluated. Returns the
+    divergence of the initial rows, without terms of the data alone.
 
     References
     ----------
@@ -215,25 +141,12 @@ def expected_rows(
     measured: bool = True,
     threads: int,
 ) -> float:
-    r"""Divide what rows list among coordinates, in place.
+    r"""Distribute the values of each row over its coordinates in place (EM).
 
     .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
 
-    Parameters
-    ----------
-    entries : RowEntries
-        Of which the weights ``c`` have no part in it.
-    V, U, threads
-        As those of :func:`nonnegative_rows`.
-    floor : float
-        What :math:`m` is at least.
-    measured : bool
-        Whether the value is needed.
-
-    Returns
-    -------
-    float
-        :math:`-\sum_e y_e \log m_e` of the rows as they came; 0 if it is not measured.
+    Arguments are those of :func:`nonnegative_rows`; weights ``c`` are not used, and :math:`m \ge` ``floor``. Returns
+    :math:`-\sum_e y_e \log m_e` for the initial rows, or 0 unless ``measured``.
     """
     n, _ = _writeable(U)
     starts, columns, _, y, V = _listed(entries, V, U)
@@ -252,7 +165,7 @@ def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Give arrays of one type; a loop would read beyond columns that are not there."""
+    """Return contiguous arrays; check columns, as kernels do not check bounds."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
@@ -264,17 +177,17 @@ def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArr
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 TOGETHER = 64
-"""Rows improved at the same time, so that vector instructions work on rows; from 32 on the time hardly changes."""
+"""Rows improved at once, for vectorization over rows; the time hardly changes from 32 on."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _hals(G, B, l1, signed, passes, first, last, A):
-    """Lower ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows first..last of ``A``; ``a >= 0`` unless ``signed`` is 1.
+    """Minimize ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows first..last of ``A``; ``a >= 0`` unless ``signed`` is 1.
 
-    As ``lasso_rows``, with the same coordinate of many rows at a time. ``G`` is (R, R), with R a multiple of four.
-    Returns the sum of ``b a'`` of the rows as they came.
+    Like ``_lasso_rows``, with the same coordinate of many rows at a time. ``G`` is (R, R), with R a multiple of four.
+    Returns the sum of ``b a'`` for the initial rows.
     """
     rank = G.shape[0]
     a = np.zeros((rank, TOGETHER), A.dtype)
@@ -315,10 +228,10 @@ def _hals(G, B, l1, signed, passes, first, last, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
-    """Lower ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0`` for rows first..last of ``U``.
+    """Minimize ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0`` for rows first..last of ``U``.
 
-    ``m = u v'`` for the rows ``v`` of ``V`` that a row lists. A row is done when a pass changes no coordinate by more
-    than ``tol`` times the largest. Returns the sum of the first two terms, of the rows as they came.
+    ``m = u v'`` for the rows ``v`` of ``V`` that a row lists. A row has converged when a pass changes no coordinate by
+    more than ``tol`` times the largest. Returns the sum of the first two terms for the initial rows.
     """
     rank = V.shape[1]
     longest = 0
@@ -376,9 +289,9 @@ def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, la
 def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
     """Multiply rows first..last of ``U`` by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
 
-    ``m = u v'``, at least ``floor``, for the rows ``v`` of ``V`` that a row lists. A row is done when a pass changes
-    no coordinate by more than ``tol`` times the largest. Returns the sum, of the rows as they came, of ``base u'`` and
-    of what ``beta`` makes of the entries, without terms that depend on the data alone.
+    ``m = u v'``, at least ``floor``, for the rows ``v`` of ``V`` that a row lists. A row has converged when a pass
+    changes no coordinate by more than ``tol`` times the largest. Returns the divergence of the initial rows, without
+    terms that depend on the data alone.
     """
     rank = V.shape[1]
     above = np.empty(rank, np.float64)
@@ -442,8 +355,7 @@ CHUNK = 64
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
     """Multiply rows first..last of ``U`` by ``sum y v / m`` with ``m = u v'``, at least ``floor``.
 
-    Of the entries ``y`` that a row lists these are those that each coordinate explains. Returns the sum of
-    ``-y log m``, if it is to be measured.
+    Returns the sum of ``-y log m``, if ``measured``.
     """
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
@@ -473,11 +385,11 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Lower ``a G a' / 2 - b a'`` for rows first..last of ``A``, whose elements are not negative and sum to one.
+    """Minimize ``a G a' / 2 - b a'`` for rows first..last of ``A``, on the probability simplex.
 
-    Each step moves weight between two elements: from the one whose slope is largest, of those above zero, to the one
-    whose slope is smallest, as far as is best. A row is done when these slopes differ by at most ``tol``. Returns how
-    many rows were not.
+    Each step moves weight optimally from the positive element with the largest gradient to the element with the
+    smallest. A row has converged when these gradients differ by at most ``tol``. Returns the number of rows that have
+    not.
     """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)

@@ -1,7 +1,9 @@
-r"""Door to the loop that draws Polya-Gamma variables, which make a logistic likelihood a normal one.
+r"""Pólya-Gamma variables, which make a logistic likelihood conditionally normal.
 
 .. math:: \frac{e^{x m}}{1 + e^m} \propto \int e^{(x - 1/2) m - \omega m^2 / 2}\, p(\omega)\, d\omega, \qquad
           \omega \mid m \sim \mathrm{PG}(1, m)
+
+PG(1, m) is drawn by Devroye's rejection sampler: a proposal of two pieces, accepted by an alternating series.
 
 References
 ----------
@@ -25,18 +27,7 @@ if TYPE_CHECKING:
 
 
 def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-    r"""Draw from PG(1, m), which has the mean :math:`\tanh(m / 2) / (2 m)`.
-
-    Parameters
-    ----------
-    m : array of shape (n,)
-        Finite.
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    r"""Draw from PG(1, m), which has mean :math:`\tanh(m / 2) / (2 m)`, for each element of ``m``, shape (n,)."""
     tilt = frozen(np.asarray(m, float))
     if tilt.ndim != 1 or not np.isfinite(tilt).all():
         raise ValueError(f"m must be finite, of shape (n,); got shape {tilt.shape}")
@@ -46,12 +37,12 @@ def polya_gamma(m: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 CUT = 0.64
-"""Where the inverse Gaussian piece ends and the exponential begins; the series falls everywhere for this one."""
+"""Boundary of the inverse Gaussian and exponential pieces, for which the series decreases everywhere."""
 
 
 @njit(cache=True, nogil=True)
 def _term(n, x):
-    """Give the ``n``-th coefficient of the series of the density of the untilted variable at ``x``."""
+    """Return the ``n``-th coefficient of the series of the untilted density at ``x``."""
     k = (n + 0.5) * math.pi
     if x > CUT:
         return k * math.exp(-k * k * x / 2)
@@ -60,7 +51,7 @@ def _term(n, x):
 
 @njit(cache=True, nogil=True)
 def _inverse_gaussian(z, rng):
-    """Draw from the inverse Gaussian of mean ``1 / z`` and shape 1, cut off at ``CUT``."""
+    """Draw from the inverse Gaussian of mean ``1 / z`` and shape 1, truncated at ``CUT``."""
     if z < 1 / CUT:
         while True:
             while True:
@@ -82,7 +73,7 @@ def _inverse_gaussian(z, rng):
 
 @njit(cache=True, nogil=True)
 def _normal_below(x):
-    """Give the logarithm of the probability that a standard normal variable is below ``x``."""
+    """Return the logarithm of the standard normal distribution function."""
     if x > -30:
         return math.log(0.5 * math.erfc(-x / math.sqrt(2)))
     return -0.5 * x * x - math.log(-x) - 0.5 * math.log(2 * math.pi)  # first term of the tail; to 1 in 900
@@ -90,7 +81,7 @@ def _normal_below(x):
 
 @njit(cache=True, nogil=True)
 def _exponential_share(z, rate):
-    """Give the share of the exponential piece in the area under both."""
+    """Return the probability of the exponential piece of the proposal."""
     root = math.sqrt(1 / CUT)
     base = math.log(rate) + rate * CUT
     below = base - z + _normal_below(root * (CUT * z - 1))
@@ -112,7 +103,7 @@ def _polya_gamma(m, rng, drawn):
             total = _term(0, x)
             y = rng.random() * total
             n = 0
-            while True:  # the partial sums close in on the density from both sides
+            while True:  # partial sums bound the density from both sides
                 n += 1
                 if n % 2:
                     total -= _term(n, x)

@@ -1,7 +1,4 @@
-"""Door to the loop that multiplies by a sparse matrix.
-
-A sparse matrix, row by row, times a block of vectors.
-"""
+"""Product of a sparse matrix (CSR) with dense columns."""
 
 from __future__ import annotations
 
@@ -16,31 +13,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PARTS = 8
-"""Parts of the rows for each thread, so that threads end together."""
-WORTH = 1 << 20
+"""Parts of the rows for each thread, for load balance."""
+MIN_WORK = 1 << 20
 """Multiplications that are worth a thread."""
 
 
 def sparse_product(
     starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
 ) -> NDArray[Any]:
-    """Multiply a matrix in compressed sparse rows by dense columns; rows have the same bits however many threads.
+    """Multiply a CSR matrix by dense columns, shape (m, R); results do not depend on the number of threads.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,)
-        Of each entry; rows of ``X``, which is not checked, as it would take a tenth of the time.
-    values : ndarray of shape (entries,)
-        Floats of 4 or 8 bytes.
-    X : ndarray of shape (m, R)
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (n, R)
-        In the precision of the more precise of the two.
+    ``columns`` are not checked, as that would take a tenth of the time. The result has the higher precision of the two.
     """
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]
@@ -48,16 +31,16 @@ def sparse_product(
         raise ValueError(f"an entry has a column and a value; got {len(columns)}, {len(values)} of {starts[-1]}")
     rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]
     Y = np.empty((n, X.shape[1]), kind)
-    parts = min(PARTS * threads, 1 + work // WORTH)
+    parts = min(PARTS * threads, 1 + work // MIN_WORK)
     shares = np.linspace(0, len(values), parts + 1)[1:-1]
-    bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # as many entries in each
+    bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # equal numbers of entries
     in_threads(lambda k: _sparse_product(*rows, bounds[k], bounds[k + 1], Y), parts, threads)
     return Y
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _sparse_product(starts, columns, values, X, first, last, Y):
-    """Write rows ``first``..``last`` - 1 of the product; four entries at a time: sums are loaded less."""
+    """Write rows ``first``..``last`` - 1 of the product, four entries at a time to save loads."""
     R = X.shape[1]
     for i in range(first, last):
         y = Y[i]

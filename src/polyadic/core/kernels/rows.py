@@ -1,12 +1,10 @@
-r"""Door to the loops that solve for one row of a factor after another.
+r"""Normal equations of each row of a factor, given the others: solutions, posterior samples or posterior moments.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
 .. math:: \Big(\Lambda + \sum_e c_e v_e v_e^\top\Big) u_i = h + \sum_e y_e v_e
 
 where :math:`v_e` is a row of the other factor of a matrix, or the product of rows of the other factors of a tensor.
-
-One row after another of a factor, given the others: normal equations solved, sampled from, or kept whole.
 """
 
 from __future__ import annotations
@@ -25,20 +23,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PARTS = 8
-"""Parts of the rows for each thread, so that threads end together where some rows have many entries."""
+"""Parts of the rows for each thread, for load balance."""
 
 
 class RowEntries(NamedTuple):
-    """Entries by row, as in compressed sparse rows.
+    """Entries in compressed sparse rows.
 
     Attributes
     ----------
     starts : ndarray of shape (n + 1,)
         Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
     columns : ndarray of shape (entries,) or (entries, k)
-        Which row of the other factors each belongs to; of several, their product.
+        Row of the other factors of each entry; of several, their product.
     c, y : ndarray of shape (entries,)
-        Its weight in the matrix, and on the right.
+        Weights in the matrix and on the right side.
     """
 
     starts: NDArray[Any]
@@ -48,13 +46,7 @@ class RowEntries(NamedTuple):
 
 
 class RandomRows(NamedTuple):
-    """Rows of normal distributions.
-
-    Attributes
-    ----------
-    mean : float64 ndarray of shape (n, R)
-    covariance : float64 ndarray of shape (n, R, R)
-    """
+    """Rows with normal distributions: means, shape (n, R), and covariances, shape (n, R, R), float64."""
 
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
@@ -70,33 +62,24 @@ def posterior_rows(
     out: NDArray[np.float64] | None = None,
     threads: int,
 ) -> NDArray[np.float64]:
-    r"""Solve for all rows, or draw them from the normal distributions with that mean and precision.
+    r"""Solve for all rows, or sample them from the normal distributions with that mean and precision.
 
     Parameters
     ----------
     entries : RowEntries
     V : ndarray of shape (m, R)
-        The other factors, one below the other.
+        The other factors, stacked.
     precision : ndarray of shape (R, R)
-        :math:`\Lambda`, of the prior.
+        Prior precision :math:`\Lambda`.
     linear : ndarray of shape (R,), optional
-        :math:`h`; for a prior with a mean, :math:`\Lambda \mu`.
+        :math:`h`; for a prior mean, :math:`\Lambda \mu`.
     noise : ndarray of shape (n, R), optional
         Standard normal numbers; without them rows are the means.
     out : ndarray of shape (n, R), optional
-        Where to put the rows. If it is a part of ``V`` whose rows refer to one another, take one thread: each row then
-        sees those before it as they have become.
+        Output array. If it is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the
+        new values of those before it.
     threads : int
-        Rows do not depend on one another, so neither does the result on the threads.
-
-    Returns
-    -------
-    ndarray of shape (n, R)
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a matrix is not positive definite.
+        The result does not depend on it.
     """
     arrays, n, rank = _checked(entries, V)
     right = np.zeros(rank) if linear is None else linear
@@ -113,22 +96,9 @@ def posterior_rows(
 def variational_rows(
     entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
 ) -> None:
-    r"""Set the rows of ``out`` to the normal distributions of their equations, :math:`v_e v_e^\top` as expected.
+    r"""Set the rows of ``out`` to the normal distributions of their equations, with expected :math:`v_e v_e^\top`.
 
-    Parameters
-    ----------
-    entries : RowEntries
-    V : RandomRows
-        The other factors, one below the other, their rows independent.
-    out : RandomRows
-        Where to put means and covariances; see :func:`posterior_rows`.
-    precision : ndarray of shape (R, R)
-    threads : int
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a matrix is not positive definite.
+    Arguments are those of :func:`posterior_rows`; rows of ``V`` are independent.
     """
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
@@ -144,18 +114,9 @@ def variational_rows(
 def row_moments(
     indices: NDArray[Any], V: RandomRows, *, threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Give mean and expected square of :math:`\sum_r \prod_k v_{kr}` over independent random rows.
+    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over independent random rows.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Rows of ``V``, no row twice in an entry.
-    V : RandomRows
-    threads : int
-
-    Returns
-    -------
-    mean, square : ndarray of shape (n,)
+    ``indices``, shape (n, order), are distinct rows of ``V`` in each entry; the results have shape (n,).
     """
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
@@ -172,7 +133,7 @@ def row_moments(
 
 
 def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
-    """Give each thread several parts of the rows, far from one another; refuse a row that failed."""
+    """Run ``work`` over several spans of rows per thread; raise ValueError if a row has failed."""
     if bad := [row for row in in_spans(work, n, threads, parts=PARTS * threads) if row >= 0]:
         raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
 
@@ -183,7 +144,7 @@ def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
 
 
 def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
-    """Give arrays of one type; a loop would read beyond columns that are not there."""
+    """Return contiguous arrays; check columns, as kernels do not check bounds."""
     starts, columns, c, y = entries
     n = len(starts) - 1
     wide = columns if columns.ndim == 2 else columns[:, None]
@@ -195,14 +156,14 @@ def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], 
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
     """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
 
-    The ``v`` of an entry is the product, element by element, of the rows of ``V`` that ``columns`` names.
+    The ``v`` of an entry is the elementwise product of the rows ``columns`` of ``V``.
     """
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
@@ -224,14 +185,14 @@ def _add_entries(starts, columns, c, y, V, i, block, A, b):
         for r in range(rank):
             w0, w1, w2, w3 = c[e0] * v0[r], c[e1] * v1[r], c[e2] * v2[r], c[e3] * v3[r]
             row, t0, t1, t2, t3 = A[r, r:], v0[r:], v1[r:], v2[r:], v3[r:]
-            for s in range(rank - r):  # from zero: a loop from r is not made of vectors
+            for s in range(rank - r):  # from zero: a loop from r is not vectorized
                 row[s] += w0 * t0[s] + w1 * t1[s] + w2 * t2[s] + w3 * t3[s]
             b[r] += y[e0] * v0[r] + y[e1] * v1[r] + y[e2] * v2[r] + y[e3] * v3[r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _factorize(A):
-    """Replace the upper half of ``A`` by ``R`` with ``A = R' R``, four rows at a time; say whether it is positive."""
+    """Replace the upper half of ``A`` by ``R`` with ``A = R' R``; return whether ``A`` is positive definite."""
     rank = len(A)
     for first in range(0, rank, 4):
         last = min(first + 4, rank)
@@ -281,7 +242,7 @@ def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, l
     """Set rows first..last of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
 
     ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
-    may have none. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
+    may be empty. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
@@ -302,7 +263,7 @@ def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, l
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_moments(starts, columns, c, y, V, S, i, A, b):
-    """Do as ``_add_entries`` for random ``v``: ``v v'`` is expected to be the product of ``v v' + S`` of rows."""
+    """``_add_entries`` for random ``v``, with the expectation of ``v v'``: the product of ``v v' + S`` of rows."""
     rank = V.shape[1]
     for e in range(starts[i], starts[i + 1]):
         first = columns[e, 0]
@@ -343,7 +304,7 @@ def _invert(R, X):
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
     """Set rows first..last of ``U`` to means and ``C`` to covariances of normal distributions.
 
-    Rows of ``V`` are random with covariances ``S``; see ``posterior_rows`` for the rest. ``U`` and ``C`` may be parts
+    Rows of ``V`` are random with covariances ``S``; see ``_posterior_rows`` for the rest. ``U`` and ``C`` may be parts
     of ``V`` and ``S``. Returns the first row whose matrix is not positive, or -1.
     """
     rank = V.shape[1]
@@ -365,7 +326,7 @@ def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, las
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _moments(indices, V, S, first, last, mean, square):
-    """Give mean and expected square of ``sum_r prod_k v_kr``, the ``v`` random rows of ``V`` with covariances ``S``."""
+    """Compute mean and expected square of ``sum_r prod_k v_kr`` for random rows of ``V`` with covariances ``S``."""
     rank, order = V.shape[1], indices.shape[1]
     for e in range(first, last):
         mean[e] = 0

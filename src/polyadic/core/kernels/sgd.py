@@ -1,7 +1,4 @@
-"""Doors to the loops of plain stochastic gradient descent, over cells and over pairs of cells.
-
-Stochastic gradient descent in its plainest form: one cell, or one pair of cells, after another.
-"""
+"""Plain stochastic gradient descent over cells or pairs of cells."""
 
 from __future__ import annotations
 
@@ -19,12 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUPS = 8
-"""Of rows and of columns, so that as many blocks are worked on together; 16 at most, as a byte numbers blocks."""
-MANY, WIDE = 1 << 14, 32
-"""Listed cells, and rows and columns of a group, from which on groups cost nothing by themselves."""
-WORTH_A_THREAD = 1 << 24
-"""Numbers that an epoch reads, below which threads cost more than they gain: they are started for each set of blocks,
-and wait for one another."""
+"""Groups of rows and of columns, so that this many blocks run in parallel; at most 16, as a byte numbers blocks."""
+MIN_CELLS, MIN_WIDTH = 1 << 14, 32
+"""Listed cells, and rows and columns of a group, from which groups cost nothing by themselves."""
+MIN_WORK = 1 << 24
+"""Numbers read by an epoch below which threads do not pay: they are started for each set of blocks."""
 
 
 def sgd_cells(
@@ -37,21 +33,9 @@ def sgd_cells(
     step: float,
     ridges: NDArray[Any],
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each cell in turn, down :math:`\tfrac12 (x - m)^2` and the penalties.
+    r"""Update ``U`` and ``V`` by a gradient step for each cell, on :math:`\tfrac12 (x - m)^2` and the penalties.
 
-    Parameters
-    ----------
-    rows, columns, values : ndarray of shape (n,)
-    U, V : float64 ndarray of shape (rows, R + 1) and (columns, R + 1)
-        Factors, the bias in the last column.
-    step : float
-    ridges : ndarray of shape (R + 1,)
-        Strength of the penalty of each column, due at each cell of a row.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a cell is outside.
+    Shapes (rows, R + 1) and (columns, R + 1), the bias in the last column; ``ridges`` has one penalty per column.
     """
     _check([(rows, U), (columns, V)], len(values))
     if ridges.shape != (U.shape[1],):
@@ -72,28 +56,13 @@ def sgd_pairs(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each of some triples, up :math:`\log \sigma(u_i \cdot (v_j - v_k))`.
+    r"""Update ``U`` and ``V`` by a gradient step for sampled triples, on :math:`-\log \sigma(u_i \cdot (v_j - v_k))`.
 
-    Each listed cell :math:`(i, j)` is taken once, in random order, with columns :math:`k` that its row does not list.
-    Rows and columns are cut into random groups, anew each time, and :math:`k` is one of the group of :math:`j`: so
-    blocks that share neither a row nor a column are worked on by threads together, with the same bits for any number of
-    them, and any two columns are as likely to meet as before (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
-
-    Parameters
-    ----------
-    rows, columns : ndarray of shape (n,)
-        What is listed; rows rise, and columns in each.
-    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
-    negatives : int
-        Triples of a listed cell.
-    step, ridge : float
-    rng : numpy.random.Generator
-    threads : int
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a row or a column is outside, or they do not rise.
+    Each listed cell :math:`(i, j)`, sorted by row and column, is visited once, in random order, with ``negatives``
+    columns :math:`k` that its row does not list. Rows and columns are divided into random groups each time, and
+    :math:`k` is from the group of :math:`j`: so threads process blocks that share neither a row nor a column, with the
+    same result for any number of threads, and any two columns are equally likely to meet (Gemulla, Nijkamp, Haas,
+    Sismanis 2011, section 3).
     """
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
@@ -120,36 +89,12 @@ def sgd_labels(
     rng: np.random.Generator,
     threads: int,
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each listed cell, and zeros drawn, down :math:`\log(1 + e^m) - x m`.
+    r"""Update ``U`` and ``V`` by a gradient step for each listed cell and drawn zeros, on :math:`\log(1 + e^m) - x m`.
 
-    Cells are taken as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. A row moves by
-    :math:`\eta / \sqrt{s}` of its gradient, where :math:`s` adds up the mean squares of its gradients (Duchi, Hazan,
-    Singer 2011, with one number for a row).
-
-    Parameters
-    ----------
-    rows, columns : ndarray of shape (n,)
-        What is listed; rows rise, and columns in each.
-    labels : ndarray of shape (n,)
-        Zeros and ones.
-    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
-    sums : two float64 ndarray of shape (rows,) and (columns,)
-        :math:`s`, which is changed.
-    negatives : float
-        Zeros drawn for each listed cell; on average, if it is no whole number.
-    beside : bool
-        Whether of the same row.
-    step : float
-        :math:`\eta`.
-    ridges : two float64 ndarray of shape (rows,) and (columns,)
-        Strength of the penalty at each cell.
-    rng : numpy.random.Generator
-    threads : int
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a row or a column is outside, or they do not rise.
+    Cells are visited as by :func:`sgd_pairs`, each with ``negatives`` unlisted ones on average, of its row if
+    ``beside``, else of any row. The step of a row is :math:`\eta / \sqrt{s}` times its gradient, where :math:`s`, in
+    ``sums``, adds the mean squares of its gradients (Duchi, Hazan, Singer 2011, with one number for a row). ``ridges``
+    are the penalties of rows and columns at each cell.
     """
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
@@ -168,7 +113,7 @@ def sgd_labels(
 
 
 class _Listed(NamedTuple):
-    """Cells that rise by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
+    """Cells sorted by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -177,7 +122,7 @@ class _Listed(NamedTuple):
 
 
 def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
-    """Take listed cells that may be drawn beside."""
+    """Check and index sorted cells."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
         raise ValueError("cells must rise by row, then by column, each listed once")
@@ -186,11 +131,11 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
 
 
 def _worthy(threads: int, numbers: float) -> int:
-    return threads if numbers >= WORTH_A_THREAD else 1
+    return threads if numbers >= MIN_WORK else 1
 
 
 class Block(NamedTuple):
-    """Listed cells in random order, the groups of rows and columns in which they are, and a random number."""
+    """Listed cells in random order, their groups of rows and columns, and a random seed."""
 
     cells: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -199,15 +144,15 @@ class Block(NamedTuple):
 
 
 def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
-    """Work on all listed cells, on blocks that share neither a row nor a column together."""
+    """Process all listed cells, in parallel over blocks that share neither a row nor a column."""
     for blocks in _strata(listed, rng):
-        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023  they end before the next are there
+        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
 
 def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
-    """Give blocks that share neither a row nor a column, and others, until all cells were given."""
+    """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
     rows, columns, _, shape = listed
-    groups = GROUPS if len(rows) >= MANY and min(shape) >= WIDE * GROUPS else 1
+    groups = GROUPS if len(rows) >= MIN_CELLS and min(shape) >= MIN_WIDTH * GROUPS else 1
     members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
     of_rows, of_columns = (np.empty(size, np.int64) for size in shape)
     for k, (some_rows, some_columns) in enumerate(zip(*members, strict=True)):
@@ -228,21 +173,7 @@ def absent_columns(
 ) -> NDArray[np.int64]:
     """Draw for each of ``rows`` a column that it does not list, uniformly; -1 where it lists all.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``.
-    columns : ndarray of shape (entries,)
-        Rising in each row.
-    rows : ndarray of int
-    number : int
-        How many columns there are.
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    ValueError
-        If rows or columns are outside.
+    Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``, ascending, of ``number`` columns.
     """
     n = len(starts) - 1
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
@@ -254,7 +185,7 @@ def absent_columns(
 
 
 def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
-    """Refuse what a loop would read or write beyond."""
+    """Check indices and factors, as kernels do not check bounds."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
@@ -264,18 +195,19 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 TINY = 1e-8
-"""Square of a gradient before any."""
-TRIES = 20
-"""Draws until all that are not listed are looked for: a row may list nearly all."""
+"""Initial sum of squared gradients."""
+MAX_DRAWS = 20
+"""Draws before all unlisted columns are enumerated: a row may list nearly all."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Step down ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of cell after cell; biases stand last in a row.
+    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell.
 
-    Both rows move by what they were before the cell. ``ridges`` has one number for each column of ``U``.
+    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for
+    each column of ``U``.
     """
     rank = U.shape[1] - 1
     for e in range(len(values)):
@@ -294,7 +226,7 @@ def _sgd_cells(rows, columns, values, step, ridges, U, V):
 
 @njit(cache=True, nogil=True, inline="always")
 def _random(state):
-    """Give the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
+    """Return the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -303,7 +235,7 @@ def _random(state):
 
 @njit(cache=True, nogil=True, inline="always")
 def _lists(starts, columns, i, k):
-    """Tell whether row ``i`` lists column ``k``."""
+    """Return whether row ``i`` lists column ``k``."""
     low, size = starts[i], starts[i + 1] - starts[i]
     while size > 0:
         half = size >> 1
@@ -318,7 +250,7 @@ def _lists(starts, columns, i, k):
 @njit(cache=True, nogil=True, inline="always")
 def _absent(starts, columns, i, members, state):
     """Draw one of ``members`` that row ``i`` does not list, uniformly; -1 if it lists all."""
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         state, bits = _random(state)
         k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
         if not _lists(starts, columns, i, k):
@@ -339,9 +271,9 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Step down ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for some columns ``k`` beside each cell ``i, j``.
+    """Take gradient steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for sampled ``k`` of each cell.
 
-    Those are drawn from ``members`` that row ``i`` does not list.
+    Columns ``k`` are drawn from those of ``members`` that row ``i`` does not list.
     """
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
@@ -363,7 +295,7 @@ def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, r
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _label(U, V, sums, squares, ridges, step, x, i, j):
-    """Step down ``log(1 + exp(m)) - x m`` of a cell and its penalties; a row's step falls with its gradients so far."""
+    """Take an Adagrad step on ``log(1 + exp(m)) - x m`` of a cell and its penalties."""
     u, v, R = U[i], V[j], U.shape[1]
     m = uu = vv = U.dtype.type(0)
     for r in range(R):
@@ -384,10 +316,10 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Step down the logistic loss and the penalties of one listed cell after another, each with zeros drawn beside it.
+    """Take a step for each listed cell, and for zeros drawn beside it.
 
-    Those are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``.
-    ``sums`` are, for each row of ``U`` and of ``V``, the mean squares of its gradients.
+    These are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``. ``sums``
+    are, for each row of ``U`` and of ``V``, the summed mean squares of its gradients.
     """
     for e in range(len(rows)):
         i = rows[e]
@@ -404,9 +336,9 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Replace each draw below the columns that row ``rows_e`` does not list by that column; -1 if it lists all.
+    """Map uniform numbers ``drawn`` to the columns that each row does not list, without rejection; -1 if it lists all.
 
-    ``drawn`` are uniform numbers from 0 to 1, ``columns`` of a row rise. So draws are exact without rejection.
+    The ``columns`` of a row are ascending.
     """
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
@@ -416,7 +348,7 @@ def _absent_columns(starts, columns, rows, number, drawn):
             absent[e] = -1
             continue
         k = min(int(drawn[e] * free), free - 1)
-        # the k-th column that is not listed: k more than the listed columns before it
+        # the k-th unlisted column is k plus the number of listed columns before it
         low, high = first, last
         while low < high:
             middle = (low + high) // 2

@@ -1,10 +1,8 @@
-"""Doors to the loops of stochastic steps, which change a table of factors and their gradients where it is.
+"""Stochastic steps on a table of factors: gradients of batches, step rules, and lookup of unlisted cells.
 
-What a stochastic step does beside the gradient: find the rows it touches, move them, and draw cells that are zero.
-
-Factors are the rows of one table ``T``, as in the loops of CP models: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its
-gradient, further layers what a rule remembers of it. A step touches few rows; everything here costs in proportion to
-these, and their gradients are left as zeros for the next step. Where a row ends its padding is zero and stays zero.
+Factors are the rows of a table ``T``, as in ``cp.py``: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its gradient, and
+further layers are the state of a step rule. The cost is proportional to the rows that a step touches; their gradients
+are left as zeros for the next step. The padding of a row is zero and stays zero.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RowPenalties(NamedTuple):
-    """What pulls at each row of the tall matrix beside the entries; one number per row each."""
+    """Penalties of each row of the tall matrix, one number per row each."""
 
     ridge: NDArray[Any]
     lasso: NDArray[Any]
@@ -33,7 +31,7 @@ class RowPenalties(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """The rows a step moves, and the share of a whole epoch's penalty that is due at each."""
+    """Rows that a step moves, and the share of an epoch's penalty due at each."""
 
     rows: NDArray[np.int64]
     shares: NDArray[Any]
@@ -50,7 +48,7 @@ def add_cp_squared(
     importance: NDArray[Any] | None = None,
     scale: float,
 ) -> float:
-    """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and give its value."""
+    """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and return the value."""
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
@@ -64,7 +62,7 @@ def add_cp_squared(
 def add_cp_pullback(
     indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
 ) -> None:
-    """Add what :func:`cp_pullback` gives to the second layer of a table of rows."""
+    """Add the result of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
         raise ValueError(f"{columns.shape[1]} entries need as many derivatives; got {derivatives.shape}")
@@ -74,9 +72,9 @@ def add_cp_pullback(
 def touch_rows(
     indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Give ``rows`` and after them the rows of the entries that no call has given yet with the same ``now``.
+    """Append to ``rows`` the rows of the entries that were not yet touched in step ``now``.
 
-    ``stamp``, one number per row of U, remembers when a row was last given; ``now`` rises from step to step.
+    ``stamp``, one number per row of U, holds the last step that touched it; ``now`` increases from step to step.
     """
     columns = frozen(indices.T)
     at = np.asarray(offsets, np.int64)
@@ -89,7 +87,7 @@ def touch_rows(
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add to the gradient of each touched row its share of ``ridge U + pull``; an empty pull is none."""
+    """Add to the gradient of each touched row its share of ``ridge U + pull``; ``pull`` may be empty."""
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
@@ -107,14 +105,14 @@ def adam_rows(
     decays: tuple[float, float],
     eps: float,
 ) -> None:
-    r"""Move the touched rows by Adam and make their gradient zero.
+    r"""Move the touched rows by Adam and set their gradient to zero.
 
     .. math:: m \leftarrow \beta m + (1 - \beta) g, \quad v \leftarrow \gamma v + (1 - \gamma) g^2, \quad
               u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{m / (1 - \beta^t)}{\sqrt{v / (1 - \gamma^t)} +
               \epsilon}\Big)
 
-    The step of the proximal operator is that of the element. ``pace`` holds :math:`\eta` per row, the layers of ``T``
-    u, g, m and v, and ``seen`` t per row.
+    The proximal operator has the step of the element. ``pace`` is :math:`\eta` per row, the layers of ``T`` are u, g, m
+    and v, and ``seen`` is t per row.
     """
     _check_touched(touched, T)
     _check_rows(T, *penalties, pace, seen)
@@ -124,11 +122,11 @@ def adam_rows(
 
 
 def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
-    r"""Move the touched rows by Adagrad and make their gradient zero.
+    r"""Move the touched rows by Adagrad and set their gradient to zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
 
-    ``pace`` holds :math:`\eta` per row, the layers of ``T`` u, g and a.
+    ``pace`` is :math:`\eta` per row, the layers of ``T`` are u, g and a.
     """
     _check_touched(touched, T)
     _check_rows(T, *penalties, pace)
@@ -145,7 +143,7 @@ def adagrad_whole_rows(
     pace: NDArray[Any],
     eps: float,
 ) -> None:
-    """Do the same with one :math:`a` per row, ``total``: the mean of :math:`g^2` over its ``rank`` elements."""
+    """:func:`adagrad_rows` with one sum per row, ``total``, of the mean of :math:`g^2` over its ``rank`` elements."""
     _check_touched(touched, T)
     _check_rows(T, *penalties, pace, total)
     kind = T.dtype.type
@@ -156,22 +154,10 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Tell which cells a list in lexicographic order does not hold.
+    """Return which cells are missing from a list in lexicographic order, shape (p, l).
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        The list.
-    starts : ndarray of shape (size of the first mode + 1,)
-        Where the entries of each first index begin.
-    prefixes : ndarray of shape (p, order - 1)
-        All indices of a cell but the last.
-    leaves : ndarray of shape (p, l)
-        Last indices that go with each prefix.
-
-    Returns
-    -------
-    ndarray of shape (p, l)
+    ``starts`` are the offsets of each first index in ``indices`` (n, order); a cell has one of ``prefixes`` (p, order -
+    1) and one of its ``leaves`` (p, l).
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
@@ -184,7 +170,7 @@ def absent_cells(
 
 
 def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
-    """Loops write into these: a copy made to fit would be lost."""
+    """Check a table that kernels write into: a contiguous copy would lose the result."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
         raise ValueError(f"a table must be contiguous, of at least {least} layers; got shape {T.shape}")
     return T
@@ -202,12 +188,12 @@ def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for vectorization; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)
 def _touch_rows(indices, offsets, stamp, now, rows, count):
-    """List in ``rows`` each row of the entries whose ``stamp`` is not ``now``, and stamp it. Returns how many."""
+    """Append each row of the entries whose ``stamp`` is not ``now`` to ``rows``, and stamp it; return the number."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
         for e in range(len(column)):
@@ -221,7 +207,7 @@ def _touch_rows(indices, offsets, stamp, now, rows, count):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pull_rows(rows, shares, ridge, pull, T):
-    """Add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``; no pull if it is empty."""
+    """Add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``; ``pull`` may be empty."""
     for k in range(len(rows)):
         i, share = rows[k], shares[k]
         strength = share * ridge[i]
@@ -235,7 +221,7 @@ def _pull_rows(rows, shares, ridge, pull, T):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _shrink_row(u, steps, lasso, bounded):
-    """Take the proximal step of ``lasso |u|``, of ``u >= 0`` if ``bounded``, each element with its own step."""
+    """Apply the proximal operator of ``lasso |u|``, of ``u >= 0`` if ``bounded``, with a step for each element."""
     zero = u.dtype.type(0)
     if bounded:
         for r in range(len(u)):
@@ -248,9 +234,9 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Move rows by Adam, each at its own pace and with its own count of steps; the gradient becomes zero.
+    """Move rows by Adam, each with its own pace and step count; the gradient becomes zero.
 
-    Layers of ``T`` are the row, its gradient, the mean of gradients and that of their squares.
+    Layers of ``T`` are the row, its gradient, and the means of gradients and of their squares.
     """
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
@@ -258,7 +244,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
     for k in range(len(rows)):
         i = rows[k]
         seen[i] += 1
-        # the square root of the correction is taken once a row, and eps is scaled with it
+        # one square root of the bias correction per row, with eps scaled accordingly
         root = T.dtype.type(math.sqrt(1 - float(gamma) ** seen[i]))
         step, small = pace[i] * root, eps * root
         unbias = T.dtype.type(1 / (1 - float(beta) ** seen[i]))
@@ -277,7 +263,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
-    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
+    """Move rows by Adagrad, each with its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
@@ -294,7 +280,7 @@ def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total):
-    """Do the same with one sum for all ``rank`` elements of a row: that of their mean squares."""
+    """``_adagrad_rows`` with one sum of mean squares for all ``rank`` elements of a row."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
@@ -313,7 +299,7 @@ def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total)
 
 @njit(cache=True, nogil=True)
 def _first_at_least(column, low, high, value):
-    """Give the first place in ``column[low:high]``, which rises, that is not below ``value``; ``high`` if none is."""
+    """Return the first position in the ascending ``column[low:high]`` that is at least ``value``, or ``high``."""
     while low < high:
         middle = (low + high) // 2
         if column[middle] < value:
@@ -325,10 +311,10 @@ def _first_at_least(column, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _absent_cells(indices, starts, prefixes, leaves, absent):
-    """Tell for each prefix (order - 1, p) and leaf (p, l) whether the cell is not listed.
+    """Set whether the cell of each prefix (order - 1, p) and leaf (p, l) is not listed.
 
-    ``indices`` (order, n) is in lexicographic order; entries of first index ``i`` are ``starts[i]`` to
-    ``starts[i + 1]``.
+    ``indices`` (order, n) is in lexicographic order; entries of first index ``i`` are ``starts[i]`` to ``starts[i +
+    1]``.
     """
     order = indices.shape[0]
     for p in range(leaves.shape[0]):

@@ -1,7 +1,4 @@
-"""Doors to the loops that train scores of triples: losses over all candidates, steps of Adagrad, sums of rows.
-
-Loops over scores of all candidates: losses that are turned into derivatives in place, and steps of Adagrad.
-"""
+"""Training on scores of all candidates: softmax and logistic losses, Adagrad steps and sums of rows."""
 
 from __future__ import annotations
 
@@ -28,25 +25,11 @@ def softmax_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Turn scores into derivatives of :math:`t_i \log \sum_j w_j e^{s_{ij}} - \sum_a s_{ia}`; give its sum over rows.
+    r"""Replace scores by derivatives of :math:`t_i \log \sum_j w_j e^{s_{ij}} - \sum_a s_{ia}`, and return its sum.
 
-    Parameters
-    ----------
-    S : float32 ndarray of shape (n, candidates)
-        Written over.
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``.
-    answers : ndarray of int
-        Candidates.
-    weights : ndarray of shape (candidates,), optional
-        How many each stands for, above 0; those of answers are 1, as all are by default.
-    threads : int
-        The derivatives do not depend on how many, their sum does in its last bits.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or an answer is no candidate.
+    ``S`` is (n, candidates), overwritten; row ``i`` has the :math:`t_i` answers ``answers[starts[i]:starts[i + 1]]``;
+    ``weights`` are positive multiplicities of candidates, 1 for answers and by default. The last digits of the sum
+    depend on ``threads``.
     """
     offsets = np.zeros(S.shape[1]) if weights is None else np.log(weights)
     return _rows(_softmax_rows, S, offsets, starts, answers, threads)
@@ -60,9 +43,9 @@ def logistic_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Turn scores into derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`; give its sum over rows.
+    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum.
 
-    Parameters and errors are those of :func:`softmax_rows`.
+    Parameters are those of :func:`softmax_rows`.
     """
     return _rows(_logistic_rows, S, np.ones(S.shape[1]) if weights is None else weights, starts, answers, threads)
 
@@ -77,21 +60,9 @@ def adagrad_step(
     eps: float,
     threads: int = 1,
 ) -> None:
-    r"""Move ``X[rows]`` by :math:`-\eta\, g / (\sqrt{h} + \epsilon)` after ``H[rows]`` has grown by :math:`g^2`.
+    r"""Add :math:`g^2` to ``H[rows]``, then move ``X[rows]`` by :math:`-\eta\, g / (\sqrt{h} + \epsilon)`.
 
-    Parameters
-    ----------
-    X, H : float32 ndarray of shape (n, d)
-        Changed.
-    G : float32 ndarray of shape (m, d)
-    rows : ndarray of int of shape (m,)
-        Of ``X``, no two alike.
-    step, eps : float
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or a row is outside.
+    ``X`` and ``H``, shape (n, d), are changed in place; ``G`` is (m, d); ``rows``, shape (m,), are distinct.
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(f"G must have a row for each of {len(rows)} rows of X; got {G.shape}, {X.shape}, {H.shape}")
@@ -101,13 +72,7 @@ def adagrad_step(
 
 
 def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add each of ``rows``, shape (m, d), to the row of ``out``, shape (n, d), that ``index`` names.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit or a row is outside.
-    """
+    """Add each of ``rows``, shape (m, d), to the row ``index`` of ``out``, shape (n, d)."""
     if rows.shape != (len(index), out.shape[1]):
         raise ValueError(f"rows must be one per index, as wide as out; got {rows.shape}, {len(index)}, {out.shape}")
     _inside(index, len(out))
@@ -115,13 +80,7 @@ def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None
 
 
 def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Give an array of ``size`` rows, each the sum of those of ``rows``, shape (m, d), that ``index`` sends there.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`add_rows`.
-    """
+    """Return an array of ``size`` rows, each the sum of the ``rows``, shape (m, d), with this ``index``."""
     total = np.zeros((size, rows.shape[1]), rows.dtype)
     add_rows(index, rows, total)
     return total
@@ -150,9 +109,9 @@ def _inside(index: NDArray[Any], size: int) -> None:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""See ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 ORDERED = FAST | {"nnan"}
-"""For maxima, which are only then taken of many numbers at once; what is NaN is found by the sum of the losses."""
+"""For maxima, which are vectorized only then; NaN is detected in the sum of the losses."""
 
 LOG2E = np.float32(1.4426950408889634)
 LOWEST = np.float32(-126)
@@ -168,10 +127,10 @@ C6 = np.float32(0.00015403530393381608)
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _exponential(x):
-    """Give e to the power of ``x`` below 88, in single precision, relative error 1e-7 (1 + abs(x)).
+    """Return ``exp(x)`` for ``x`` below 88 in single precision, relative error 1e-7 (1 + abs(x)).
 
-    2 to the nearest whole power, by the bits of the exponent, times the Taylor series of the rest: no call, so that the
-    compiler works on as many numbers at once as the processor can. The library's takes fourteen times as long.
+    Two to the nearest whole power, by the bits of the exponent, times a Taylor series: without a call, so that it is
+    vectorized. The library function takes fourteen times as long.
     """
     y = max(x * LOG2E, LOWEST)
     whole = np.floor(y + ROUND)
@@ -188,7 +147,7 @@ def _exponential(x):
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
 def _logarithm_1p(x):
-    """Give log(1 + x) for ``x`` from 0 to 1, absolute error 3e-8 (Abramowitz, Stegun 1964, 4.1.44)."""
+    """Return log(1 + x) for ``x`` from 0 to 1, absolute error 3e-8 (Abramowitz, Stegun 1964, 4.1.44)."""
     p = np.float32(-0.0064535442) * x + np.float32(0.0360884937)
     p = p * x - np.float32(0.0953293897)
     p = p * x + np.float32(0.1676540711)
@@ -201,7 +160,7 @@ def _logarithm_1p(x):
 
 @njit(cache=True, nogil=True, fastmath=ORDERED, forceinline=True)
 def _largest(row):
-    """Give the largest number of a row."""
+    """Return the maximum of a row."""
     top = row[0]
     for j in range(len(row)):
         top = max(top, row[j])
@@ -210,7 +169,7 @@ def _largest(row):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _softmax_rows(S, offsets, starts, answers, first, last):
-    """Turn rows of scores into derivatives of the cross entropy of their answers; give its sum.
+    """Replace rows of scores by derivatives of the cross entropy of their answers; return its sum.
 
     A row of ``t`` answers adds ``t log sum_j exp(s_j + o_j) - sum_answers s_j``. Offsets of answers are zero.
     """
@@ -239,7 +198,7 @@ def _softmax_rows(S, offsets, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _logistic_rows(S, weights, starts, answers, first, last):
-    """Turn rows of scores into derivatives of the logistic loss of all candidates; give its sum.
+    """Replace rows of scores by derivatives of the logistic loss of all candidates; return its sum.
 
     A row adds ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``. Weights of answers are one.
     """
@@ -262,7 +221,7 @@ def _logistic_rows(S, weights, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_step(X, H, G, rows, step, eps, first, last):
-    """Move ``X[rows[i]]`` against ``G[i]`` by ``step`` over the root of the squares seen, which ``H`` adds up."""
+    """Move ``X[rows[i]]`` by Adagrad with gradient ``G[i]``; ``H`` are the sums of squared gradients."""
     for i in range(first, last):
         x, h, g = X[rows[i]], H[rows[i]], G[i]
         for j in range(len(g)):
@@ -273,7 +232,7 @@ def _adagrad_step(X, H, G, rows, step, eps, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_rows(index, rows, out):
-    """Add each of ``rows`` to the row of ``out`` that ``index`` names, one after another."""
+    """Add each of ``rows`` to the row ``index`` of ``out``."""
     for i in range(len(index)):
         to, what = out[index[i]], rows[i]
         for j in range(len(what)):

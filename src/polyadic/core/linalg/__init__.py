@@ -1,17 +1,17 @@
-"""Dense linear algebra on top of sparse operators."""
+"""Truncated decompositions and low-rank operators of sparse matrices."""
 
 from polyadic.core.linalg.sparse import SparsePlusLowRank, symmetric_matrix
-from polyadic.core.linalg.spectral import Spectral, shrunk, shrunk_symmetric, top_pair
+from polyadic.core.linalg.spectral import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair
 from polyadic.core.linalg.truncated import Method, truncated_eigh, truncated_svd
 
 __all__ = [
     "Method",
     "SparsePlusLowRank",
     "Spectral",
-    "shrunk",
-    "shrunk_symmetric",
+    "soft_threshold",
+    "soft_threshold_symmetric",
     "symmetric_matrix",
-    "top_pair",
+    "top_singular_pair",
     "truncated_eigh",
     "truncated_svd",
 ]

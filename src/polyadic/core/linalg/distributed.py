@@ -1,4 +1,4 @@
-"""A sparse matrix as products with it, by threads of this machine or workers of a cluster that hold its rows."""
+"""Products with a sparse matrix whose rows are distributed over threads or the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -8,57 +8,50 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core import kernels, resources
-from polyadic.core.executor import team
+from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.core.executor import Workers
+    from polyadic.core.executor import Executor
 
 
-def spread(A: Any) -> Any:
-    """Give a sparse matrix to those who multiply by it; anything else stays as it is."""
-    return SpreadMatrix(A, team(resources.cores())) if issparse(A) else A
+def distribute(A: Any) -> Any:
+    """Distribute the rows of a sparse matrix; return anything else unchanged."""
+    return DistributedMatrix(A, get_executor(resources.cores())) if issparse(A) else A
 
 
-class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Rows of a sparse matrix, in as many blocks as there are workers, of as many entries each.
+class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
+    """A sparse matrix in row blocks with similar numbers of entries, one per worker.
 
-    Products have the same bits whoever makes them: rows do not depend on one another. The transposed matrix is spread
-    too when it is first asked for.
-
-    Parameters
-    ----------
-    A : sparse array of shape (m, n)
-        Floats of 4 or 8 bytes.
-    team : Workers
+    Products do not depend on the blocks, as rows are independent. The transpose is distributed on first use.
     """
 
-    def __init__(self, A: Any, team: Workers) -> None:
+    def __init__(self, A: Any, executor: Executor) -> None:
         super().__init__(A.dtype, A.shape)
         rows = csr_array(A)
         rows.check_format()
-        self._A, self._team = A, team
-        self._blocks = RowBlocks(Block(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], team)
-        self._turned: SpreadMatrix | None = None
+        self._A, self._executor = A, executor
+        self._blocks = RowBlocks(Block(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], executor)
+        self._turned: DistributedMatrix | None = None
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
-        return self._blocks.each(_product, X)
+        return self._blocks.map(_product, X)
 
     def _matvec(self, x: NDArray[Any]) -> NDArray[Any]:
         return self._matmat(x.reshape(-1, 1))
 
-    def _transpose(self) -> SpreadMatrix:
+    def _transpose(self) -> DistributedMatrix:
         if self._turned is None:
-            self._turned = SpreadMatrix(self._A.T, self._team)
+            self._turned = DistributedMatrix(self._A.T, self._executor)
         return self._turned
 
     _adjoint = _transpose
 
 
 def _product(block: Block, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
-    """Multiply rows by a block of vectors."""
+    """Multiply a block of rows by a matrix."""
     del given, before
     (values,) = block.listed
     return kernels.sparse_product(block.starts, block.columns, values, X, threads=threads)

@@ -1,4 +1,4 @@
-"""Matrices that are never made dense: symmetric ones listed once, and sparse ones plus a product of two thin ones."""
+"""Sparse matrices: symmetric ones stored once, and the sum of a sparse and a low-rank matrix."""
 
 from __future__ import annotations
 
@@ -8,26 +8,16 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg.distributed import spread
+from polyadic.core.linalg.distributed import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
-    r"""The matrix :math:`S + L M^\top` as products with it, such as a sparse table less what its margins expect.
+    r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
 
-    Parameters
-    ----------
-    S : sparse array or ndarray of shape (m, n)
-        Floats of 4 or 8 bytes.
-    L : ndarray of shape (m, k)
-    M : ndarray of shape (n, k)
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit.
+    Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
 
     Examples
     --------
@@ -41,7 +31,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
             raise InputError(f"S + L M' needs shapes that fit; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
-        self.S, self.L, self.M = spread(S), L.astype(S.dtype), M.astype(S.dtype)
+        self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.S @ X + self.L @ (self.M.T @ X))
@@ -55,20 +45,14 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
     _adjoint = _transpose
 
     def toarray(self) -> NDArray[Any]:
-        """Give all cells."""
+        """Return the dense matrix."""
         return np.asarray(self @ np.eye(self.shape[1], dtype=self.dtype))
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Give a symmetric :class:`scipy.sparse.csr_array` of which each pair (i, j) is listed once.
+    """Return a symmetric :class:`scipy.sparse.csr_array` from pairs (i, j) that are listed once.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, 2)
-    values : ndarray of shape (n,)
-        Float32 stays, other types become float64.
-    size : int
-        Of both sides.
+    Shapes (n, 2), (n,) -> (size, size). Float32 values are kept, others become float64.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Matrices of low rank by their singular vectors, and the step that makes them: singular values are shrunk."""
+"""Low-rank matrices by their singular vectors, and soft-thresholding of singular values."""
 
 from __future__ import annotations
 
@@ -16,31 +16,24 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-DENSE = 200
-"""Up to this smaller side a matrix is decomposed whole: of 200 x 400 in 10 ms, as long as a few products in parts."""
-LARGEST = 4000
-"""Beyond this smaller side no matrix is decomposed whole: it would take minutes."""
-BEYOND = 8
-"""Directions tried beyond those known: chance ones at the start, and those next in line later."""
-SETTLED = 0.1
-"""Residual, as a share of its eigenvalue, at which one below the threshold is believed to be the largest of those."""
+DENSE_SIZE = 200
+"""Smaller side up to which a matrix is decomposed densely: 200 x 400 takes 10 ms, as long as a few products."""
+MAX_DENSE = 4000
+"""Smaller side beyond which no matrix is decomposed densely: it would take minutes."""
+EXTRA = 8
+"""Additional directions: random ones at the start, later the next singular vectors."""
+SETTLED_SHARE = 0.1
+"""Relative residual at which an eigenvalue below the threshold is accepted as the largest of those."""
 NEAR = 1e-8
-"""Squared distance, as a share of the squares, from which on their difference has half of the digits; else it is taken
-in a common basis."""
-PASSES = 100
-"""Times that the basis is extended, at most; from the last iterate it takes two to five."""
+"""Relative squared distance below which cancellation would lose half of the digits, so that a common basis is used."""
+MAX_EXTENSIONS = 100
+"""Maximum number of extensions of the basis; from the last iterate it takes two to five."""
 
 
 class Spectral(NamedTuple):
-    r"""A matrix :math:`U \mathrm{diag}(s) V^\top` of low rank.
+    r"""A low-rank matrix :math:`U \mathrm{diag}(s) V^\top`, with orthonormal columns.
 
-    Attributes
-    ----------
-    U : ndarray of shape (m, r)
-        With orthonormal columns, as ``V``.
-    s : ndarray of shape (r,)
-        Positive, falling.
-    V : ndarray of shape (n, r)
+    Shapes (m, r), (r,) and (n, r); s is positive and in descending order.
 
     Examples
     --------
@@ -55,31 +48,31 @@ class Spectral(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """The number of singular values."""
+        """Number of singular values."""
         return len(self.s)
 
     @property
     def norm(self) -> float:
-        """The trace norm, the sum of the singular values."""
+        """Trace norm: the sum of the singular values."""
         return float(self.s.sum())
 
     @property
     def transposed(self) -> Spectral:
-        """The same of the transposed matrix."""
+        """The transposed matrix."""
         return Spectral(self.V, self.s, self.U)
 
     def toarray(self) -> Array:
-        """Give all cells."""
+        """Return the dense matrix."""
         return np.asarray((self.U * self.s) @ self.V.T)
 
 
 def zero(rows: int, columns: int) -> Spectral:
-    """Give the matrix of zeros, of rank 0."""
+    """Return the zero matrix, of rank 0."""
     return Spectral(np.zeros((rows, 0)), np.zeros(0), np.zeros((columns, 0)))
 
 
 def distance(A: Spectral, B: Spectral) -> float:
-    """Give the Frobenius norm of the difference of two matrices.
+    """Return the Frobenius norm of the difference of two matrices.
 
     Examples
     --------
@@ -96,54 +89,37 @@ def distance(A: Spectral, B: Spectral) -> float:
     return float(np.linalg.norm(left @ right.T))
 
 
-def combined(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
-    """Give a sparse or dense matrix plus multiples of matrices of low rank, as products with it."""
+def plus_low_rank(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
+    """Return a sparse or dense matrix plus multiples of low-rank matrices, as an operator."""
     L = [a * M.U * M.s for a, M in parts]
     return SparsePlusLowRank(S, np.hstack(L), np.hstack([M.V for _, M in parts]))
 
 
-def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
-    r"""Take a threshold from all singular values, and leave out those below it.
+def soft_threshold(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+    r"""Soft-threshold the singular values of a matrix.
 
     .. math:: \arg\min_M \tfrac12 \|M - A\|_F^2 + \theta \|M\|_*
 
-    Singular vectors are found from those of a matrix nearby, such as the last iterate, by products with :math:`A`
-    alone; a basis of them is extended by their residuals (block Lanczos, if none has settled) until all above the
-    threshold are known and one below.
+    Singular vectors are found from those of a nearby matrix ``near``, such as the last iterate, by products with
+    :math:`A`: the basis is extended by residuals (block Lanczos, if none has converged) until all singular values above
+    the threshold and one below are known, with residuals :math:`\|A^\top u - s v\|` of at most ``tol``. A matrix with a
+    short side is decomposed densely, as is one that needs most of its singular values; beyond ``MAX_DENSE`` rows and
+    columns the latter is an InputError.
 
-    Parameters
-    ----------
-    operator : ndarray, sparse array or LinearOperator of shape (m, n)
-        :math:`A`.
-    threshold : float
-        :math:`\theta`.
-    near : Spectral
-        Where to begin; :func:`zero` if nothing is known.
-    tol : float
-        Residuals :math:`\|A^\top u - s v\|` are at most this, or what the precision allows. A matrix of which a side is
-        short, or most singular values are wanted, is decomposed whole.
-    seed : int
-        Of the chance directions.
-
-    Raises
-    ------
-    InputError
-        If most singular values of a matrix of more than ``LARGEST`` rows and columns lie above the threshold.
+    Examples
+    --------
+    >>> soft_threshold(np.diag([3.0, 1.0, 2.0]), 1.5, near=zero(3, 3), tol=1e-9).toarray().round(6).tolist()
+    [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.5]]
 
     References
     ----------
     Cai, Candes, Shen (2010), A singular value thresholding algorithm for matrix completion, theorem 2.1.
-
-    Examples
-    --------
-    >>> shrunk(np.diag([3.0, 1.0, 2.0]), 1.5, near=zero(3, 3), tol=1e-9).toarray().round(6).tolist()
-    [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.5]]
     """
     check_number("threshold", threshold)
     if operator.shape[0] < operator.shape[1]:  # the basis has the smaller side
-        return shrunk(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
+        return soft_threshold(operator.T, threshold, near=near.transposed, tol=tol, seed=seed).transposed
     n = operator.shape[1]
-    pairs = None if n <= DENSE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
+    pairs = None if n <= DENSE_SIZE else _leading(Gram(operator), threshold**2, near.V, tol=tol, seed=seed, roots=True)
     if pairs is None:
         _check_size(n)
         U, s, Vt = np.linalg.svd(finite(_whole(operator)), full_matrices=False)
@@ -154,23 +130,20 @@ def shrunk(operator: Any, threshold: float, *, near: Spectral, tol: float, seed:
     return Spectral(U[:, kept], s[kept] - threshold, np.ascontiguousarray(Vt[kept].T))
 
 
-def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
-    """Do what :func:`shrunk` does of a symmetric matrix, by its eigenvalues: columns of U are those of V, or negative.
+def soft_threshold_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: float, seed: int = 0) -> Spectral:
+    """Soft-threshold the eigenvalues of a symmetric matrix (not checked); columns of U are plus or minus those of V.
 
-    Parameters
-    ----------
-    operator, threshold, near, tol, seed
-        As of :func:`shrunk`; that the matrix is symmetric is not checked.
+    Parameters are those of :func:`soft_threshold`.
 
     Examples
     --------
-    >>> M = shrunk_symmetric(np.diag([3.0, 1.0, -2.0]), 1.5, near=zero(3, 3), tol=1e-9)
+    >>> M = soft_threshold_symmetric(np.diag([3.0, 1.0, -2.0]), 1.5, near=zero(3, 3), tol=1e-9)
     >>> M.toarray().round(6).tolist()
     [[1.5, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -0.5]]
     """
     check_number("threshold", threshold)
     n = operator.shape[0]
-    pairs = None if n <= DENSE else _leading(operator, threshold, near.V, tol=tol, seed=seed, roots=False)
+    pairs = None if n <= DENSE_SIZE else _leading(operator, threshold, near.V, tol=tol, seed=seed, roots=False)
     if pairs is None:
         _check_size(n)
         pairs = np.linalg.eigh(finite(_whole(operator)))
@@ -180,35 +153,21 @@ def shrunk_symmetric(operator: Any, threshold: float, *, near: Spectral, tol: fl
     return Spectral(V * np.sign(w), np.abs(w) - threshold, V)
 
 
-def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0) -> tuple[Spectral, float]:
-    r"""Give the largest singular value with its vectors, and a bound above it.
+def top_singular_pair(
+    operator: Any, *, near: Array | None = None, tol: float = 1e-3, seed: int = 0
+) -> tuple[Spectral, float]:
+    r"""Return the largest singular value with its vectors, as a matrix of rank 1, and an upper bound of it.
 
-    Parameters
-    ----------
-    operator : ndarray, sparse array or LinearOperator of shape (m, n)
-        :math:`A`.
-    near : ndarray of shape (n, k), optional
-        Directions to begin with.
-    tol : float
-        The residual :math:`\|A^\top u - s v\|` relative to s.
-    seed : int
-        Of the chance directions.
-
-    Returns
-    -------
-    Spectral
-        Of rank 1.
-    float
-        The value plus what the residual leaves open.
+    ``near``, shape (n, k), are starting directions; ``tol`` is the residual :math:`\|A^\top u - s v\|` relative to s.
 
     Examples
     --------
-    >>> pair, bound = top_pair(np.diag([3.0, 1.0, 2.0]))
+    >>> pair, bound = top_singular_pair(np.diag([3.0, 1.0, 2.0]))
     >>> pair.s.round(6).tolist(), pair.V.round(6).tolist()
     ([3.0], [[1.0], [0.0], [0.0]])
     """
     n, s = operator.shape[1], 0.0
-    if min(operator.shape) <= DENSE:
+    if min(operator.shape) <= DENSE_SIZE:
         U, values, Vt = np.linalg.svd(finite(_whole(operator)), full_matrices=False)
         pair, bound = Spectral(U[:, :1], values[:1], Vt[:1].T), float(values[0])
     else:
@@ -228,76 +187,78 @@ def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, see
 def _leading(
     A: Any, threshold: float | None, start: Array, *, tol: float, seed: int, roots: bool
 ) -> tuple[Array, Array] | None:
-    """Eigenvalues beyond a threshold in magnitude, and vectors; the largest alone if there is none.
+    """Eigenvalues above a threshold in magnitude, with vectors; the largest alone if there is none.
 
-    With ``roots`` their square roots are meant, for which ``tol`` then holds. None if most of them would be needed.
+    With ``roots``, ``tol`` refers to their square roots. Returns None if most of them would be needed.
     """
     n, rng = A.shape[0], np.random.default_rng(seed)
-    Q = _orthonormal(np.hstack([start, rng.standard_normal((n, BEYOND))]), None)
+    Q = _orthonormal(np.hstack([start, rng.standard_normal((n, EXTRA))]), None)
     AQ = finite(np.asarray(A @ Q))
-    whole = -1  # how many were inside when all others were far below the threshold
-    for passes in range(PASSES + 1):
+    whole = -1  # number inside when all others were far below the threshold
+    for passes in range(MAX_EXTENSIONS + 1):
         H = Q.T @ AQ
         with one_thread():
             w, Z = np.linalg.eigh((H + H.T) / 2)
         falling = np.argsort(-np.abs(w), kind="stable")
         w, Z = w[falling], Z[:, falling]
         inside = 1 if threshold is None else int((np.abs(w) > threshold).sum())
-        sought = min(inside + BEYOND, len(w))
+        sought = min(inside + EXTRA, len(w))
         R = AQ @ Z[:, :sought] - (Q @ Z[:, :sought]) * w[:sought]
         residuals = np.linalg.norm(R, axis=0)
         allowed = _allowed(w[:sought], tol, n, relative=threshold is None, roots=roots)
         unsure = residuals > allowed
-        unsure[inside:] = residuals[inside:] > SETTLED * np.abs(w[inside:sought])  # they need not be known well
+        unsure[inside:] = residuals[inside:] > SETTLED_SHARE * np.abs(w[inside:sought])  # roughly
         needed = inside + (threshold is not None)
         far = np.abs(w[inside:sought]) + residuals[inside:]
-        closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED * threshold).all())
+        closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED_SHARE * threshold).all())
         if sought >= needed and (not unsure[:needed].any() or (closed and whole == inside)):
             return w[:inside], Q @ Z[:, :inside]
         if 2 * sought > n:
             return None
-        if passes == PASSES:
+        if passes == MAX_EXTENSIONS:
             break
-        if Q.shape[1] + sought > max(4 * sought, 60):  # begin again with the best
+        if Q.shape[1] + sought > max(4 * sought, 60):  # restart
             keep = min(2 * sought, len(w))
             Q, AQ = Q @ Z[:, :keep], AQ @ Z[:, :keep]
-        whole = inside if closed else whole  # then only chance directions can tell whether there are more
+        whole = inside if closed else whole  # then only random directions can find more
         new = np.zeros((n, 0)) if closed else R[:, unsure]
         if sought < needed or closed:
             new = np.hstack([new, rng.standard_normal((n, sought))])
         new = _orthonormal(new, Q)
         Q, AQ = np.hstack([Q, new]), np.hstack([AQ, finite(np.asarray(A @ new))])
-    warnings.warn(f"singular vectors are known to {residuals.max():.1g}, not to {tol:.1g}", stacklevel=3)
+    warnings.warn(
+        f"singular vectors have residuals of {residuals.max():.1g}, above the tolerance {tol:.1g}", stacklevel=3
+    )
     return w[:inside], Q @ Z[:, :inside]
 
 
 def _allowed(w: Array, tol: float, n: int, *, relative: bool, roots: bool) -> Array:
-    """Residuals of eigenvalues that are small enough."""
+    """Residuals at which eigenvalues have converged."""
     scale = np.abs(w) if relative else np.sqrt(np.abs(w)) if roots else np.ones(len(w))
     attainable = 4 * np.finfo(float).eps * np.sqrt(n) * np.abs(w[0])
     return np.maximum(tol * scale, attainable)
 
 
 def _orthonormal(X: Array, Q: Array | None) -> Array:
-    """Give a basis of what the columns of X add to the span of Q."""
+    """Return an orthonormal basis of the columns of X, orthogonal to Q."""
     X = X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
     for _ in range(2):
         if Q is not None:
             X = X - Q @ (Q.T @ X)
         X, size = np.linalg.qr(X)
-        X = X[:, np.abs(np.diag(size)) > 1e-10]  # the rest is rounding errors
+        X = X[:, np.abs(np.diag(size)) > 1e-10]  # drop rounding errors
     return X
 
 
 def _whole(operator: Any) -> Array:
-    """Give all cells, by products with the unit matrix of the smaller side: the larger may be long."""
+    """Return the dense matrix, by products with the identity of the smaller side."""
     if operator.shape[0] < operator.shape[1]:
         return _whole(operator.T).T
     return np.asarray(operator @ np.eye(operator.shape[1]), float)
 
 
 def _check_size(n: int) -> None:
-    if n > LARGEST:
+    if n > MAX_DENSE:
         raise InputError(
             f"most singular values of a matrix of {n:,} rows and columns would be needed; raise the penalty"
         )

@@ -1,4 +1,4 @@
-"""The largest eigenvalues or singular values of a large operator, and their vectors: block Lanczos, or at random."""
+"""Truncated eigenvalue and singular value decompositions of large operators: block Lanczos and randomized methods."""
 
 from __future__ import annotations
 
@@ -11,88 +11,77 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.linalg.distributed import spread
+from polyadic.core.linalg.distributed import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 BLOCK = 32
-"""Vectors multiplied at once: one reading of a sparse matrix serves all of them, more would delay convergence."""
+"""Vectors multiplied at once: one reading of a sparse matrix serves all, but more would delay convergence."""
 
 DEAD, SURE = 0.5, 0.9
-"""A row of unit length of which less than the first is left by the second projection is made of rounding errors; one of
-which more than the second is left needs no third."""
+"""Remaining length of a unit row after the second projection below which it consists of rounding errors, and above
+which it needs no third.
+"""
 
 CLEAR = 0.1
-"""Rows of which more than this is left by the first projection need no second one."""
+"""Remaining share of rows after the first projection above which they need no second one."""
 
-FIRST, FURTHER, LONGEST = 4, 1.08, 6
-"""Vectors in the basis, for each eigenvalue, when residuals are first looked at; how many times as many the next time;
-and for each when it is full. Matrices of words took 4.5 to 5."""
+FIRST_CHECK, CHECK_FACTOR, MAX_BASIS = 4, 1.08, 6
+"""Vectors in the basis per eigenvalue when residuals are first checked, factor until the next check, and maximum. Word
+matrices took 4.5 to 5.
+"""
 
-FILLINGS = 30
-"""Times that the basis is filled, at most."""
+MAX_RESTARTS = 30
+"""Maximum number of restarts."""
 
 
 def truncated_eigh(
     operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Give the ``rank`` eigenvalues of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
+    r"""Compute the ``rank`` eigenvalues of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
-    Block Lanczos with full orthogonalization; when the basis is full it is restarted from its best Ritz vectors. For a
-    sparse matrix of slowly falling eigenvalues this takes a fifth (in one thread) to a ninth of the time of ARPACK, as
-    most of its work is done by products of matrices. The sign of each vector is fixed: its element of largest magnitude
-    is positive.
+    Block Lanczos with full orthogonalization and thick restarts. For a sparse matrix with slowly decaying eigenvalues
+    this takes a fifth (in one thread) to a ninth of the time of ARPACK, as most of its work is matrix products. The
+    sign of each vector is fixed: its element of largest magnitude is positive.
 
     Parameters
     ----------
     operator : sparse array, ndarray or LinearOperator of shape (n, n)
-        :math:`A`, symmetric (not checked); only products with it are taken. Work is done in its precision.
+        :math:`A`, symmetric (not checked). Its precision is used throughout.
     rank : int
         At most ``n - 1``.
     tol : float
-        Residuals :math:`\|A v - w v\|` are at most this share of the smallest eigenvalue in magnitude, or what the
-        precision allows; eigenvalues are then better than to a tenth of that. A small matrix is decomposed exactly.
+        Residuals :math:`\|A v - w v\|` relative to the smallest eigenvalue in magnitude, unless limited by precision;
+        eigenvalues are then accurate to less than a tenth of that. A small matrix is decomposed exactly.
     seed : int, optional
-        Of the start.
-
-    Returns
-    -------
-    w : ndarray of shape (rank,)
-        Of falling magnitude.
-    V : ndarray of shape (n, rank)
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square, the rank does not fit, or a product overflows.
-
-    References
-    ----------
-    Wu, Simon (2000), Thick-restart Lanczos method for large symmetric eigenvalue problems; here for blocks.
 
     Examples
     --------
     >>> w, V = truncated_eigh(np.array([[2.0, 1.0], [1.0, -2.0]]), 1)
     >>> w.round(6).tolist()
     [-2.236068]
+
+    References
+    ----------
+    Wu, Simon (2000), Thick-restart Lanczos method for large symmetric eigenvalue problems; here for blocks.
     """
     check_int("rank", rank, low=1)
     check_number("tol", tol, above=True)
     n = operator.shape[0]
     if operator.shape != (n, n):
-        raise InputError(f"eigenvalues are those of a square matrix; got shape {operator.shape}")
+        raise InputError(f"the matrix must be square; got shape {operator.shape}")
     if rank >= n:
         raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
-    operator = spread(operator)
+    operator = distribute(operator)
     if n <= 4 * rank + 5 * BLOCK:
         w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
     else:
         w, V = _lanczos(
-            operator, rank, min(LONGEST * rank + 4 * BLOCK, n - BLOCK), tol=tol, rng=np.random.default_rng(seed)
+            operator, rank, min(MAX_BASIS * rank + 4 * BLOCK, n - BLOCK), tol=tol, rng=np.random.default_rng(seed)
         )
     V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(rank)])
     return w, V
@@ -103,13 +92,13 @@ def _lanczos(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Eigenvalues and vectors of a large symmetric operator; ``size`` is the length of the basis."""
     n, kind = operator.shape[0], np.dtype(operator.dtype)
-    Q = np.empty((size + BLOCK, n), kind)  # rows are the basis, the last block is where it would go on
+    Q = np.empty((size + BLOCK, n), kind)  # rows are the basis and the next block
     T = np.zeros((size, size))  # Q A Q' below the diagonal
     Q[:BLOCK] = np.linalg.qr(rng.standard_normal((n, BLOCK)).astype(kind))[0].T
     filled = 0
-    fillings, looked = 0, FIRST * rank / FURTHER
+    fillings, looked = 0, FIRST_CHECK * rank / CHECK_FACTOR
     while True:
-        while filled + BLOCK <= size and filled < FURTHER * looked:
+        while filled + BLOCK <= size and filled < CHECK_FACTOR * looked:
             new = slice(filled, filled + BLOCK)
             Y = np.asarray(operator @ np.ascontiguousarray(Q[new].T)).T
             filled += BLOCK
@@ -122,24 +111,24 @@ def _lanczos(
         settled = residuals.max() <= max(tol * abs(w[rank - 1]), attainable)
         full = filled + BLOCK > size
         fillings += full
-        if settled or fillings == FILLINGS:
+        if settled or fillings == MAX_RESTARTS:
             break
         if not full:
             continue
         best = Z.T.astype(kind) @ Q[:filled]
         Q[2 * rank : 2 * rank + BLOCK] = Q[filled : filled + BLOCK].copy()
         Q[: 2 * rank] = best
-        filled, looked = 2 * rank, FIRST * rank / FURTHER
+        filled, looked = 2 * rank, FIRST_CHECK * rank / CHECK_FACTOR
         T[:] = 0
         T[np.arange(filled), np.arange(filled)] = w
     if not settled:
         share = residuals.max() / abs(w[rank - 1])
-        warnings.warn(f"eigenvectors are known to {share:.1g} of the last eigenvalue, not to {tol:g}", stacklevel=3)
+        warnings.warn(f"eigenvectors have relative residuals of {share:.1g}, above the tolerance {tol:g}", stacklevel=3)
     return w[:rank], np.ascontiguousarray((Z[:, :rank].T.astype(kind) @ Q[:filled]).T)
 
 
 def finite(A: NDArray[Any]) -> NDArray[Any]:
-    """Refuse what is not finite."""
+    """Return an array, or raise InputError if it is not finite."""
     if not np.isfinite(A).all():
         raise InputError("products with the matrix are not finite; divide it by its largest element")
     return A
@@ -150,13 +139,11 @@ def _orthogonalize(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Split rows into ``Y = H Q + R' rest`` with ``rest`` orthonormal and orthogonal to the rows of ``Q``.
 
-    Where little is left it is done twice, as once leaves rounding errors. Rows of which little but those is left, since
-    ``Q`` holds all that products lead to from there, would stay in the span of ``Q``: others, drawn at random, take
-    their place.
+    The projection is repeated where little remains. Rows that consist of rounding errors are replaced by random ones.
     """
     H = Y @ Q.T
     beyond = Y - H @ Q
-    with contextlib.suppress(np.linalg.LinAlgError):  # of rows that are not independent
+    with contextlib.suppress(np.linalg.LinAlgError):  # the rows are dependent
         exact = beyond.astype(float)
         L = np.linalg.cholesky(exact @ exact.T)
         if L.diagonal().min() > CLEAR * np.linalg.norm(Y, axis=1).max():
@@ -175,9 +162,9 @@ def _orthogonalize(
 
 
 def one_thread() -> Any:
-    """Keep the BLAS to one thread: of small matrices its threads wait for each other longer than they work.
+    """Limit BLAS to one thread, as for small matrices its threads mostly wait for each other.
 
-    Beside another job that is not twice as long, but fifty times.
+    Beside another job this takes less than twice as long instead of fifty times.
     """
     return _controller().limit(limits=1, user_api="blas")
 
@@ -190,7 +177,7 @@ def _controller() -> Any:
 
 
 def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Eigenvalues of largest magnitude, of a matrix of which the lower triangle is read."""
+    """Eigenvalues of largest magnitude; the lower triangle is read."""
     with one_thread():
         w, V = np.linalg.eigh(A, UPLO="L")
     falling = np.argsort(-np.abs(w), kind="stable")[:rank]
@@ -201,53 +188,39 @@ Method = Literal["lanczos", "randomized"]
 OVERSAMPLE = 10
 """Random directions beyond the rank."""
 POWERS = 5
-"""Times that both factors of A'A are applied to them."""
+"""Power iterations of A'A."""
 
 
 def truncated_svd(
     operator: Any, rank: int, *, method: Method = "lanczos", tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Give the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
+    r"""Compute the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
 
     The sign of each pair is fixed: the element of largest magnitude of each column of :math:`U` is positive, so the
-    result does not depend on the start of the iteration.
+    result does not depend on the start.
 
     Parameters
     ----------
     operator : sparse array, ndarray or LinearOperator of shape (m, n)
-        :math:`A`; only products with it are taken.
+        :math:`A`.
     rank : int
         At most ``min(m, n) - 1``.
     method : {"lanczos", "randomized"}
-        Block Lanczos on :math:`A^\top A`, or :math:`A A^\top` if that is smaller; or the products of a few random
-        directions with ``POWERS`` powers of it, which is quicker and leaves the small singular values less exact. A
-        small matrix is decomposed exactly, whatever the method.
+        Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, or randomized subspace iteration, which
+        is faster and less accurate for small singular values. A small matrix is decomposed exactly.
     tol : float
-        Of the Lanczos method: see :func:`~polyadic.core.linalg.truncated_eigh`, here for squared singular values.
+        Tolerance of the Lanczos method for squared singular values; see :func:`~polyadic.core.linalg.truncated_eigh`.
     seed : int, optional
-        Of the start of the iteration.
-
-    Returns
-    -------
-    U : ndarray of shape (m, rank)
-    s : ndarray of shape (rank,)
-        Falling.
-    V : ndarray of shape (n, rank)
-
-    Raises
-    ------
-    InputError
-        If the rank does not fit, or a product overflows.
-
-    References
-    ----------
-    Halko, Martinsson, Tropp (2011), Finding structure with randomness, algorithm 4.4, for the randomized method.
 
     Examples
     --------
     >>> U, s, V = truncated_svd(np.diag([3.0, 1.0, 2.0]), 2)
     >>> s.round(6).tolist(), abs(U).round(6).tolist()
     ([3.0, 2.0], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+
+    References
+    ----------
+    Halko, Martinsson, Tropp (2011), Finding structure with randomness, algorithm 4.4, for the randomized method.
     """
     check_int("rank", rank, low=1)
     check_choice("method", method, get_args(Method))
@@ -256,7 +229,7 @@ def truncated_svd(
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
-    operator = spread(operator)
+    operator = distribute(operator)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
     V: NDArray[Any]
@@ -275,7 +248,7 @@ def truncated_svd(
 
 
 class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """The matrix A'A."""
+    """The operator A'A."""
 
     def __init__(self, A: Any) -> None:
         super().__init__(A.dtype, (A.shape[1], A.shape[1]))
@@ -286,7 +259,7 @@ class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
 
 
 def _range(A: Any, rank: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Give an orthonormal basis of about the space of the right singular vectors."""
+    """Return an approximate orthonormal basis of the leading right singular vectors."""
     turned, size = A.T, min(rank + OVERSAMPLE, *A.shape)
     Q = rng.standard_normal((A.shape[1], size)).astype(A.dtype)
     for _ in range(POWERS + 1):

@@ -1,8 +1,8 @@
-r"""Coordinates in which second moments are the identity, and third moments in them.
+r"""Whitening of second moments, and third moments in whitened coordinates.
 
 If :math:`M_2 = \sum_i w_i \mu_i \mu_i^\top` and :math:`W^\top M_2 W = I`, the vectors :math:`\sqrt{w_i} W^\top \mu_i`
-are orthonormal, and :math:`M_3 = \sum_i w_i \mu_i^{\otimes 3}` becomes
-:math:`\sum_i w_i^{-1/2} (\sqrt{w_i} W^\top \mu_i)^{\otimes 3}`, whose components powers find.
+are orthonormal, and :math:`M_3 = \sum_i w_i \mu_i^{\otimes 3}` becomes :math:`\sum_i w_i^{-1/2} (\sqrt{w_i} W^\top
+\mu_i)^{\otimes 3}`, whose components the tensor power method finds.
 
 References
 ----------
@@ -26,21 +26,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-10
-"""Share of the largest eigenvalue below which one is an error of rounding."""
+MIN_EIGENVALUE = 1e-10
+"""Relative size below which an eigenvalue is a rounding error."""
 BLOCK = 1 << 22
-"""Numbers in the largest array made at a time."""
+"""Elements of the largest temporary array."""
 
 
 class Whitening(NamedTuple):
-    r"""A map to ``rank`` coordinates and the map back.
+    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
 
-    Attributes
-    ----------
-    W : ndarray of shape (n, rank)
-        :math:`U \Lambda^{-1/2}`, with :math:`W^\top M_2 W = I`.
-    back : ndarray of shape (n, rank)
-        :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
+    Both have shape (n, rank).
     """
 
     W: Array
@@ -48,23 +43,11 @@ class Whitening(NamedTuple):
 
 
 def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
-    """Whiten by the largest eigenvalues of second moments.
+    """Whiten by the largest eigenvalues of second moments, a symmetric matrix (not checked).
 
-    Parameters
-    ----------
-    M2 : ndarray, sparse array or LinearOperator of shape (n, n)
-        Symmetric (not checked).
-    rank : int
-    magnitudes : bool
-        Whether eigenvalues of the largest magnitude are taken as if they were positive. Those that noise has made
-        negative then give directions that mean nothing, but do not stop what only starts from them.
-    tol, seed
-        As of :func:`~polyadic.core.linalg.truncated.truncated_eigh`, where the matrix is large.
-
-    Raises
-    ------
-    InputError
-        If there are not so many positive eigenvalues.
+    With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
+    negative are meaningless, but may do as a start. Otherwise fewer positive eigenvalues than ``rank`` are an
+    InputError. ``tol`` and ``seed`` are those of :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
 
     Examples
     --------
@@ -81,27 +64,24 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
     else:
         values, vectors = truncated_eigh(M2, rank, tol=tol, seed=seed)
         if not magnitudes and (values < 0).any():
-            # of larger magnitude than positive ones that are wanted: with the shift none is below 0
+            # negative ones displaced positive ones: shift the spectrum so that none is negative
             shift = float(np.abs(values).max())
             shifted = aslinearoperator(M2) + shift * aslinearoperator(eye_array(n))
             values, vectors = truncated_eigh(shifted, rank, tol=tol, seed=seed)
             values = values - shift
         order = np.argsort(-values, kind="stable")
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
-    positive = int((values > LEAST * np.abs(values).max()).sum())
+    positive = int((values > MIN_EIGENVALUE * np.abs(values).max()).sum())
     if positive < rank:
-        raise InputError(f"second moments have {positive} positive eigenvalues among the largest, fewer than {rank}")
+        raise InputError(f"second moments have {positive} positive eigenvalues among the largest; {rank} are needed")
     root = np.sqrt(values)
     return Whitening(vectors / root, vectors * root)
 
 
 def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) -> Array:
-    r"""Add up :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, a block of them at a time.
+    r"""Return :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, computed in blocks.
 
-    Parameters
-    ----------
-    a, b, c : ndarrays of shapes (N, i), (N, j) and (N, k)
-    weights : ndarray of shape (N,), optional
+    Shapes (N, i), (N, j), (N, k) and (N,) for the weights -> (i, j, k).
 
     Examples
     --------
@@ -119,7 +99,7 @@ def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) ->
 
 
 def symmetrized(T: Array) -> Array:
-    """Give the mean of a tensor over all orders of its modes.
+    """Return the mean of a tensor over all permutations of its modes.
 
     Examples
     --------

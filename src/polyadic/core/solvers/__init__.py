@@ -1,1 +1,1 @@
-"""Solvers: generators that improve factors sweep by sweep, and ``run``, the loop that draws from them."""
+"""Optimization algorithms. Each is a generator of iterations, which :func:`~polyadic.core.solvers.run.run` draws."""

@@ -1,7 +1,7 @@
-"""Rules of stochastic descent: how far each element of a factor moves, given the gradients it has seen.
+"""Step rules of stochastic gradient descent: Adam and Adagrad.
 
-Only the rows that a step touches move, and only their memory changes. A step is relative: 0.1 is a tenth of the root
-mean square of a factor's elements at the start of an epoch, so that it fits factors of any rank and scale.
+Only the rows that a step touches change, with their state. Learning rates are relative: 0.1 is a tenth of the root mean
+square of a factor's elements at the start of an epoch, so that it fits factors of any rank and scale.
 
 References
 ----------
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EPS = 1e-12
-"""Keeps the first step of an element whose gradient is zero finite; far below any gradient that matters."""
+"""Keeps the first step of an element with zero gradient finite; far below any relevant gradient."""
 
 
 class Rule(Protocol):
-    """A rule of descent and the memory it needs."""
+    """A step rule and its state."""
 
     layers: int
-    """Layers of a table that it remembers by, after a row and its gradient."""
+    """Layers of a table needed for the state, after a row and its gradient."""
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Give what else it remembers, one number per row of ``T``, before the first step."""
+        """Return the initial further state, one number per row of ``T``."""
 
     def move(
         self,
@@ -48,21 +48,21 @@ class Rule(Protocol):
         """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Drop the direction of earlier steps, which an epoch that failed has shown to be wrong."""
+        """Drop the momentum, after an epoch that failed."""
 
 
 @dataclass(frozen=True)
 class Adam:
-    r"""Adam: running means of gradients over those of their squares.
+    """Adam: running means of gradients, divided by the root of those of their squares.
 
-    Rows are touched at different rates, so each corrects its means by its own count of steps.
+    Each row corrects the bias of its means by its own count of steps.
 
     Parameters
     ----------
     step : float
-        How far an element moves at most, nearly; relative.
+        Learning rate, relative.
     decays : (float, float)
-        Of the two means, per step in which the row is touched.
+        Decay of the two means at each step that touches the row.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Adam:
                 raise InputError(f"decays must be less than 1; got {self.decays}")
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Give the steps that each row has taken."""
+        """Return the step count of each row."""
         return np.zeros(len(T), np.int64)
 
     def move(
@@ -92,27 +92,27 @@ class Adam:
         state: NDArray[Any],
         *,
         pace: NDArray[Any],
-        rank: int,  # noqa: ARG002 the protocol's
+        rank: int,  # noqa: ARG002 # part of the protocol
     ) -> None:
         """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
         pace = pace * T.dtype.type(self.step)
         kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Drop the mean of gradients; that of their squares still says how large steps may be."""
+        """Drop the mean of gradients, but not that of their squares."""
         T[:, 2] = 0
 
 
 @dataclass(frozen=True)
 class Adagrad:
-    r"""Adagrad: gradients over the root of the sum of all their squares so far.
+    """Adagrad: gradients divided by the root of the sum of their squares so far.
 
     Parameters
     ----------
     step : float
-        How far an element moves in its first step; relative.
+        Initial learning rate, relative.
     whole_rows : bool
-        Whether all elements of a row share one sum, the mean over the row: a memory of one number per row.
+        Whether all elements of a row share one sum, the mean over the row: a state of one number per row.
 
     Examples
     --------
@@ -128,11 +128,11 @@ class Adagrad:
 
     @property
     def layers(self) -> int:
-        """Layers of a table that it remembers by, after a row and its gradient."""
+        """Layers of a table needed for the state, after a row and its gradient."""
         return 0 if self.whole_rows else 1
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Give the sum of each row, if it is one."""
+        """Return the sum of each row."""
         return np.zeros(len(T), T.dtype)
 
     def move(
@@ -153,4 +153,4 @@ class Adagrad:
             kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
     def forget(self, T: NDArray[Any]) -> None:
-        """Do nothing: no direction is remembered."""
+        """Do nothing: there is no momentum."""

@@ -2,11 +2,10 @@ r"""Conditional gradient (Frank-Wolfe) over matrices of bounded trace norm, with
 
 .. math:: \min_M f(P M) \quad \text{such that} \quad \|M\|_* \le \tau
 
-Along the slopes :math:`G = P^\top \nabla f`, the best matrix of the ball has rank one, :math:`-\tau u v^\top`, of the
-top singular pair of G. The next iterate lies on the line to it, where f is smallest; then matrices of the same row and
-column spaces are searched by accelerated steps projected on the ball, so that pairs taken in early lose what they
-should not have had. (Without that, the gap falls as 1 / k and the rank grows by one each time.) How much f can still
-fall is at most :math:`\langle G, M \rangle + \tau \|G\|_2`.
+The linear minimizer for the gradient :math:`G = P^\top \nabla f` has rank one, :math:`-\tau u v^\top`, of the top
+singular pair of G. After an exact line search towards it, matrices of the same row and column spaces are improved by
+accelerated projected gradient steps. (Without them, the gap falls as 1 / k and the rank grows by one each time.) The
+gap is at most :math:`\langle G, M \rangle + \tau \|G\|_2`.
 
 References
 ----------
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.errors import check_number
-from polyadic.core.linalg.spectral import Spectral, top_pair, zero
+from polyadic.core.linalg.spectral import Spectral, top_singular_pair, zero
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -37,23 +36,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CORRECTIONS = 10
-"""Projected steps in each sweep; on ratings of films, three and ten times as many saved no sweep."""
-LOOSE = 0.1
-"""Residual of the first top pair; that of sweep k is asked to be 1 / (k + 1) of it."""
+"""Projected steps per iteration; on film ratings, three and ten times as many saved no iteration."""
+FIRST_TOL = 0.1
+"""Residual of the first top pair; that of iteration k is 1 / (k + 1) of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    r"""Losses of known cells over matrices of bounded trace norm.
-
-    Attributes
-    ----------
-    pattern : Pattern
-    smooth : Smooth
-        :math:`f`.
-    radius : float
-        :math:`\tau`.
-    """
+    r"""Losses ``smooth`` (:math:`f`) of known cells over matrices of trace norm at most ``radius`` (:math:`\tau`)."""
 
     pattern: Pattern
     smooth: Smooth
@@ -63,38 +53,30 @@ class Ball:
         check_number("radius", self.radius, above=True)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Give the losses of a matrix; ``m`` are its known cells, if they are at hand."""
+        """Return the losses of a matrix; ``m`` are its known cells, if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Give a number that the losses of no matrix of the ball are below, the closer the better M is."""
+        """Return a lower bound of the losses in the ball, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        _, norm = top_pair(self.pattern.spread(y), near=M.V, tol=tol)
+        _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y) - self.radius * norm
 
     def multiplier(self, M: Spectral) -> float:
-        """Give the penalty of which M, if it is best in the ball, is the answer too."""
+        """Return the trace-norm penalty for which M, if optimal in the ball, is also the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        return float(top_pair(self.pattern.spread(y), near=M.V)[0].s[0])
+        return float(top_singular_pair(self.pattern.spread(y), near=M.V)[0].s[0])
 
     def largest_penalty(self) -> float:
-        """Give the multiplier of zero."""
+        """Return the multiplier of the zero matrix."""
         return self.multiplier(zero(*self.pattern.shape))
 
 
 def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
-    """Go from zero to the best matrix of a ball; one sweep is one top pair with its corrective steps.
+    """Minimize over a ball from zero; one iteration is one top pair with its corrective steps.
 
-    Parameters
-    ----------
-    ball : Ball
-        Losses, radius, known cells.
-
-    Yields
-    ------
-    Sweep
-        Factors are the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`, all within the ball.
-        First zero; the objective never rises. Ends where no matrix of the ball lies further down.
+    Yields ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral` within the ball. The objective never
+    rises, and the solver ends at the optimum.
     """
     pattern, smooth = ball.pattern, ball.smooth
     M = zero(*pattern.shape)
@@ -103,7 +85,7 @@ def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
     yield Sweep([*M], value)
     while True:
         y = smooth.gradient(m)
-        pair, _ = top_pair(pattern.spread(y), near=near, tol=LOOSE / (sweeps + 1))
+        pair, _ = top_singular_pair(pattern.spread(y), near=near, tol=FIRST_TOL / (sweeps + 1))
         vertex = Spectral(-pair.U, np.array([ball.radius]), pair.V)
         towards = pattern.at(vertex) - m
         if float(y @ towards) >= 0:
@@ -121,7 +103,7 @@ def conditional_gradient(ball: Ball) -> Iterator[Sweep]:
 
 
 def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
-    """Give where on a line the losses are smallest: where their slope along it is zero, or at its end."""
+    """Return the step in [0, 1] that minimizes the losses."""
     from scipy.optimize import brentq
 
     def slope(gamma: float) -> float:
@@ -131,10 +113,7 @@ def _exact_line(ball: Ball, m: Array, towards: Array) -> float:
 
 
 def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
-    """Descend among matrices of the row and column spaces of ``start``, and give what is reached with its known cells.
-
-    The spaces have bases U and V, and a matrix its coordinates C: the steps are those of FISTA on C.
-    """
+    """Improve a matrix within its row and column spaces by FISTA; return it with its known cells."""
     pattern, smooth = ball.pattern, ball.smooth
     U, left = np.linalg.qr(start.U)
     V, right = np.linalg.qr(start.V)
@@ -161,7 +140,7 @@ def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
 
 
 def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
-    """Give U C V' with its singular values projected on those of sum at most ``radius``."""
+    """Project U C V' onto the ball of the trace norm."""
     P, s, Qt = np.linalg.svd(C, full_matrices=False)
     s = onto_simplex(s, radius) if s.sum() > radius else s
     kept = s > 0
@@ -169,7 +148,7 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 
 
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
-    """Give the nearest non-negative numbers with a given sum to falling ones.
+    """Project descending numbers onto the non-negative ones with a given sum.
 
     Examples
     --------

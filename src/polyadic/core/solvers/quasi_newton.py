@@ -1,8 +1,8 @@
-r"""Limited-memory quasi-Newton (L-BFGS) over the exact full gradient, with kinks and bounds at zero.
+"""Limited-memory quasi-Newton methods (L-BFGS, OWL-QN) with the exact gradient, including kinks and bounds at zero.
 
 Smooth objectives follow Liu and Nocedal (1989). Where a penalty is kinked at zero, the search keeps to one orthant per
-step (Andrew and Gao, 2007, OWL-QN): it descends along the smallest subgradient, elements that would change their sign
-become exactly zero, and zeros leave again as soon as that improves the objective.
+step (Andrew and Gao, 2007): it descends along the smallest subgradient, elements that would change their sign become
+exactly zero, and zeros leave again as soon as that improves the objective.
 
 References
 ----------
@@ -26,38 +26,27 @@ if TYPE_CHECKING:
     from polyadic.core.penalties import Penalty
 
 ARMIJO = 1e-4
-"""Share of the predicted decrease that a step must reach: the customary value, not a tuned one."""
-SHORTEST = 1e-10
+"""Share of the predicted decrease required of a step: the customary value."""
+MIN_STEP = 1e-10
 """Shortest step tried, relative to the first."""
 
 
 class Function(Protocol):
-    """What is minimized, such as an :class:`~polyadic.core.objective.Objective`."""
+    """An objective function, such as :class:`~polyadic.core.objective.Objective`."""
 
     @property
     def penalties(self) -> Sequence[Penalty]:
-        """One per factor; their smooth parts are in the value and the gradient."""
+        """One per factor; their smooth parts are included in the value and gradient."""
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
-        """Give the value at factors, and the gradient of all that is smooth."""
+        """Return the value, and the gradient of the smooth part."""
 
 
 def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
-    """Descend from ``start``; one sweep is one accepted step, nearly always one evaluation of the gradient.
+    """Minimize from ``start``; one iteration is one accepted step, nearly always one gradient evaluation.
 
-    Parameters
-    ----------
-    objective : Function
-        Value and gradient, and one penalty per factor.
-    start : list of ndarray
-        Where to begin; it is not changed.
-    memory : int
-        Pairs of steps and gradient changes that stand for the curvature; each costs two copies of the factors.
-
-    Yields
-    ------
-    Sweep
-        First the start. The objective never rises. Ends where no step improves it.
+    ``memory`` pairs of steps and gradient changes approximate the curvature; each takes two copies of the factors. The
+    objective never rises, and the solver ends where no step improves it.
     """
     u = [np.array(f) for f in start]
     value, g = objective.value_and_gradient(u)
@@ -69,7 +58,7 @@ def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> It
         if size == 0:
             return
         direction = _direction(objective, steepest, pairs)
-        # a first step changes the factors by a tenth: the gradient alone says nothing about scale
+        # the first step changes the factors by a tenth, as the gradient has no scale
         step = 1.0 if pairs else 0.1 * max(_norm(u), 1.0) / size
         accepted = _search(objective, u, value, steepest, direction, step)
         if accepted is None:
@@ -112,9 +101,9 @@ def _direction(objective: Function, steepest: Factors, pairs: deque[tuple[Factor
 def _search(
     objective: Function, u: Factors, value: float, steepest: Factors, direction: Factors, step: float
 ) -> tuple[Factors, float, Factors] | None:
-    """Shorten the step until it decreases the objective enough; None if none does."""
-    shortest = SHORTEST * step
-    while step > shortest:
+    """Shorten the step until the objective decreases enough; return None if no step does."""
+    min_step = MIN_STEP * step
+    while step > min_step:
         moved = []
         for penalty, f, d, g in zip(objective.penalties, u, direction, steepest, strict=True):
             v = f + f.dtype.type(step) * d

@@ -1,4 +1,4 @@
-"""The one loop: draw sweeps from a solver, record, report, stop."""
+"""Run an iterative solver: record iterations, call back, and stop on convergence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-CALM = 3
-"""Sweeps in a row that must change little; one alone stopped non-negative fits a fifth before their time."""
+CONVERGED_AFTER = 3
+"""Consecutive iterations with a small change required for convergence; one alone stopped non-negative fits a fifth too
+early.
+"""
 
 
 class Sweep(NamedTuple):
-    """What a solver yields: the factors it has reached, new arrays each time, and the objective there."""
+    """One iteration of a solver: the factors reached (new arrays each time) and the objective."""
 
     factors: Factors
     objective: float
@@ -29,23 +31,26 @@ class Sweep(NamedTuple):
 
 @dataclass
 class Result:
-    """Where a solver stopped and how it came there.
+    """Record of a solver run.
 
     Attributes
     ----------
     factors : list of ndarray
-        Of sweep ``best``.
+        Factors of iteration ``best``.
     history : list of float
-        The objective at the start and after each sweep.
+        Objective at the start and after each iteration.
     seconds : list of float
-        When each was reached; empty in what was saved, so that equal fits make equal files.
+        Elapsed time at each of these; not saved, so that equal fits make equal files.
     measured : list of float
-        What ``measure`` said of each; empty without one.
+        Value of ``measure`` at each of these; empty without one.
     best : int
-        The sweep whose factors are kept: the last, or that of the lowest measure.
-    converged, interrupted, diverged : bool
-        Whether the objective settled or the measure no longer fell; whether Ctrl-C came first; whether the objective
-        became infinite or NaN. None of them: ``max_iter`` sweeps were drawn.
+        Iteration whose factors are kept: the last, or that of the lowest measure.
+    converged : bool
+        Whether the objective converged, or the measure stopped improving.
+    interrupted : bool
+        Whether Ctrl-C stopped the run.
+    diverged : bool
+        Whether the objective became infinite or NaN. If none of the three is true, the run ended at ``max_iter``.
     """
 
     factors: Factors
@@ -59,12 +64,12 @@ class Result:
 
     @property
     def n_iter(self) -> int:
-        """Sweeps drawn."""
+        """Number of iterations."""
         return len(self.history) - 1
 
 
 class NotConvergedWarning(UserWarning):
-    """The objective was still moving when the sweeps ran out."""
+    """The iterations ended before convergence."""
 
 
 class DivergedWarning(UserWarning):
@@ -80,34 +85,28 @@ def run(
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:
-    """Draw sweeps from ``solver`` until the objective settles.
+    """Draw iterations from ``solver`` until the objective converges.
 
-    Settled means: three sweeps in a row each changed it by at most ``tol`` times the whole change since the start; one
-    alone may be a poor step. (A share of its first value would stop at once where a start near a saddle moves slowly
-    at first.) The first thing a solver yields is where it starts. Ctrl-C stops the loop and keeps the last complete
-    sweep; so does an objective that is no longer finite.
+    The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
+    total change since the start. (A share of the first value would stop at once where a start near a saddle moves
+    slowly.) The first item of a solver is its start. Ctrl-C, or an objective that is not finite, ends the run and keeps
+    the last complete iteration.
 
     Parameters
     ----------
     solver : iterator of Sweep
-        See the functions of this package. It may end by itself, when nothing is left to improve.
+        A solver of this package. It may end by itself when no improvement is possible.
     max_iter : int
-        Sweeps to draw at most, at least 1.
+        Maximum number of iterations, at least 1.
     tol : float
         Relative change at which to stop; 0 never stops early.
     callback : callable, optional
-        Called with the result so far after each sweep. If it has ``reached``, a result whose factors the solver starts
-        at (:class:`~polyadic.words.checkpoint.Checkpoint`), its sweeps count.
+        Called with the result so far after each iteration. If it has an attribute ``reached``
+        (:class:`~polyadic.words.checkpoint.Checkpoint`), the run resumes from that result.
     measure : callable, optional
-        Gives a number for factors, the lower the better, such as the loss of entries held out. The factors for which
-        it was lowest are kept.
+        Validation loss of factors, the lower the better. The best factors are kept.
     patience : int
-        Sweeps in a row without a lower measure after which to stop.
-
-    Raises
-    ------
-    InputError
-        If ``max_iter``, ``tol`` or ``patience`` is out of range, or the objective is not finite at the start.
+        Consecutive iterations without a lower measure after which to stop.
 
     Examples
     --------
@@ -125,46 +124,46 @@ def run(
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
     reached: Result | None = getattr(callback, "reached", None)
-    result = Result(first.factors) if reached is None else _going_on(reached, first)
+    result = Result(first.factors) if reached is None else _resumed(reached, first)
     if reached is None:
         _record(result, first, began, measure)
     else:
         began -= result.seconds[-1]
-    del first  # so that while others are made only the factors that are kept take room
-    calm = 0
+    del first  # frees the memory of its factors
+    within_tol = 0
     try:
         for _ in range(max_iter - result.n_iter):
             if (sweep := next(solver, None)) is None:
                 break
             if not math.isfinite(sweep.objective):
-                _give_up(result, sweep)
+                _warn_of_divergence(result, sweep)
                 return result
             _record(result, sweep, began, measure)
             if callback is not None:
                 callback(result)
             before, now = result.history[-2:]
-            calm = calm + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
-            tired = measure is not None and result.n_iter - result.best >= patience
-            if (tol and calm == CALM) or tired:
+            within_tol = within_tol + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
+            no_improvement = measure is not None and result.n_iter - result.best >= patience
+            if (tol and within_tol == CONVERGED_AFTER) or no_improvement:
                 result.converged = True
                 return result
             del sweep
     except KeyboardInterrupt:
         result.interrupted = True
         return result
-    result.converged = result.n_iter < max_iter  # the solver found nothing left to improve
+    result.converged = result.n_iter < max_iter  # the solver ended by itself
     if tol and not result.converged:
-        _warn_of_haste(max_iter, tol)
+        _warn_not_converged(max_iter, tol)
     return result
 
 
-def _going_on(reached: Result, first: Sweep) -> Result:
+def _resumed(reached: Result, first: Sweep) -> Result:
     history, seconds, measured = list(reached.history), list(reached.seconds), list(reached.measured)
     return replace(reached, factors=first.factors, history=history, seconds=seconds, measured=measured)
 
 
 def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:
-    """Write down a sweep; keep its factors if they are the latest or, with a measure, the best."""
+    """Record an iteration; keep its factors if they are the latest or, with a measure, the best."""
     if measure is not None:
         result.measured.append(measure(sweep.factors))
     result.history.append(sweep.objective)
@@ -173,20 +172,20 @@ def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Facto
         result.factors, result.best = sweep.factors, result.n_iter
 
 
-def _give_up(result: Result, sweep: Sweep) -> None:
+def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
     result.diverged = True
     warnings.warn(
-        f"the objective became {sweep.objective} in sweep {result.n_iter + 1}; kept the factors of sweep {result.best};"
-        " take shorter steps or a stronger penalty",
+        f"the objective became {sweep.objective} in iteration {result.n_iter + 1}; kept the factors of iteration"
+        f" {result.best}; use a smaller step or a stronger penalty",
         DivergedWarning,
         stacklevel=3,
     )
 
 
-def _warn_of_haste(max_iter: int, tol: float) -> None:
+def _warn_not_converged(max_iter: int, tol: float) -> None:
     warnings.warn(
-        f"stopped at max_iter={max_iter} before {CALM} sweeps each changed the objective by less than tol={tol:g}"
-        " of its whole change; raise max_iter or tol",
+        f"stopped at max_iter={max_iter} before {CONVERGED_AFTER} consecutive iterations changed the objective by less"
+        f" than tol={tol:g} of its total change; raise max_iter or tol",
         NotConvergedWarning,
         stacklevel=3,
     )

@@ -1,7 +1,7 @@
-r"""Stochastic gradient descent over known cells, or over pairs of a listed and an unlisted cell, one at a time.
+r"""Stochastic gradient descent over known cells, or pairs of a listed and an unlisted cell, one at a time.
 
-Epoch :math:`t` goes once through all, in an order of its own, with the step :math:`\eta / (1 + d t)`. Both factors of
-a cell move by what they were before it.
+Epoch :math:`t` visits all in a new random order, with learning rate :math:`\eta / (1 + d t)`. Both factors of a cell
+are updated from their values before it.
 
 References
 ----------
@@ -28,27 +28,19 @@ if TYPE_CHECKING:
 
 
 STEP = 0.3
-"""Of Adagrad; .1 to 1 were tried on two sets."""
-MEASURED = 1 << 16
-"""Listed cells at most of which the objective is told."""
+"""Initial learning rate of Adagrad; .1 to 1 were tried on two sets."""
+MAX_MEASURED = 1 << 16
+"""Maximum number of listed cells for which the objective is reported."""
 
 
 class Steps(NamedTuple):
-    r"""Length of the steps of epoch :math:`t` from 0: :math:`\eta / (1 + d t)`.
-
-    Attributes
-    ----------
-    step : float
-        :math:`\eta`.
-    decay : float
-        :math:`d`.
-    """
+    r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``step`` is :math:`\eta`, ``decay`` is :math:`d`."""
 
     step: float
     decay: float
 
     def at(self, epoch: int) -> float:
-        """Give the length in an epoch."""
+        """Return the learning rate of an epoch."""
         return self.step / (1 + self.decay * epoch)
 
 
@@ -61,25 +53,10 @@ def descend_cells(
     steps: Steps,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
-    r"""Descend :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` and the penalties that are due at each cell.
+    r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties due at each cell; yield each epoch.
 
-    Parameters
-    ----------
-    cells : three ndarray of shape (n,)
-        Rows, columns and values.
-    start : two float64 ndarray, of shape (rows, rank + 1) and (columns, rank + 1)
-        Factors, biases in the last column; they are not changed.
-    ridges : ndarray of shape (rank + 1,)
-        Penalty of each column, for each cell.
-    objective : callable
-        Gives the objective of both factors, after each epoch.
-    steps : Steps
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch.
+    ``cells`` are rows, columns and values, ``start`` the factors with biases in the last column, ``ridges`` the penalty
+    of each column for each cell, and ``objective`` computes the objective of both factors.
     """
     U, V = (np.array(F, float) for F in start)
     epoch = 0
@@ -102,39 +79,21 @@ def descend_pairs(
     rng: np.random.Generator,
     threads: int,
 ) -> Iterator[Sweep]:
-    r"""Descend :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
+    r"""Minimize :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
 
-    Of each triple the penalty is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`.
-
-    Parameters
-    ----------
-    listed : three ndarray
-        Rows and columns of cells, in rising order, and where the cells of each row begin, and end.
-    start : two ndarray, of shape (rows, rank) and (columns, rank)
-        They are not changed.
-    negatives : int
-        Unlisted cells of the same row drawn for each listed one in an epoch.
-    ridge : float
-        :math:`\lambda`.
-    steps : Steps
-    rng : numpy.random.Generator
-    threads : int
-        They do not change what comes out.
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch, in single precision. The objective is that of one unlisted cell for
-        each listed one, drawn once; reckoned from :data:`MEASURED` of them, if there are more.
+    The penalty of a triple is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`. ``listed`` are rows and
+    columns of cells in ascending order, and the offset of each row; ``negatives`` unlisted cells of the same row are
+    drawn for each in an epoch. Yields the start and each epoch, in single precision, with an objective estimated from
+    one unlisted cell for each of at most :data:`MAX_MEASURED` listed ones. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
     measure = _Measure(_triples(listed, len(V), rng), U, V, ridge, threads)
-    scale = len(listed[0]) / min(len(listed[0]), MEASURED)
+    scale = len(listed[0]) / min(len(listed[0]), MAX_MEASURED)
     epoch = 0
     while True:
         yield Sweep([U[:, :rank], V[:, :rank]], scale * measure(U[:, :rank], V[:, :rank]))
-        U, V = table(U)[:, 0], table(V)[:, 0]  # copies, whose rows share no cache line: threads work on neighbours
+        U, V = table(U)[:, 0], table(V)[:, 0]  # copies; rows do not share cache lines between threads
         how: dict[str, Any] = {"negatives": negatives, "step": steps.at(epoch), "ridge": ridge}
         sgd_pairs(*listed[:2], U=U, V=V, rng=rng, threads=threads, **how)
         epoch += 1
@@ -152,42 +111,19 @@ def descend_labels(
     threads: int,
     step: float = STEP,
 ) -> Iterator[Sweep]:
-    r"""Descend :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and others drawn as zeros.
+    r"""Minimize :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and others drawn as zeros.
 
-    The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is shared out among the cells that an epoch is
-    expected to have of each row.
-
-    Parameters
-    ----------
-    listed : three ndarray
-        As for :func:`descend_pairs`.
-    labels : ndarray of shape (n,)
-        Zeros and ones.
-    start : two ndarray, of shape (rows, rank) and (columns, rank)
-        They are not changed.
-    negatives : float
-        Unlisted cells drawn for each listed one in an epoch.
-    beside : bool
-        Whether of the same row, or of any.
-    ridge : float
-        :math:`\lambda`.
-    rng : numpy.random.Generator
-    threads : int
-        They do not change what comes out.
-    step : float
-        Of Adagrad.
-
-    Yields
-    ------
-    Sweep
-        First the start, then the end of each epoch, in single precision. The objective is that of the listed cells and
-        of zeros drawn once; reckoned from :data:`MEASURED` of them, if there are more.
+    The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is divided among the expected number of cells of each
+    row in an epoch. ``listed`` is as for :func:`descend_pairs`, ``labels`` are zeros and ones; ``negatives`` unlisted
+    cells are drawn for each listed one, from its row if ``beside``, with Adagrad steps of initial rate ``step``. Yields
+    the start and each epoch, in single precision, with an objective estimated from at most :data:`MAX_MEASURED` listed
+    cells and zeros. The result does not depend on ``threads``.
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
     sums = [np.zeros(len(F)) for F in (U, V)]
     ridges = [ridge / np.maximum(n, 1) for n in _cells_met(listed, (len(U), len(V)), negatives, beside=beside)]
-    at = rng.permutation(len(labels))[:MEASURED]
+    at = rng.permutation(len(labels))[:MAX_MEASURED]
     rows = listed[0][at] if beside else rng.integers(len(U), size=len(at))
     zeros = absent_columns(listed[2], listed[1], rows, number=len(V), rng=rng)
     where = np.stack(
@@ -212,7 +148,7 @@ def descend_labels(
 def _cells_met(
     listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int], negatives: float, *, beside: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Tell how many cells of each row and of each column an epoch is expected to have, those drawn included."""
+    """Return the expected number of cells of each row and each column in an epoch, drawn ones included."""
     rows, columns, starts = listed
     n = np.diff(starts)
     free = shape[1] - n
@@ -223,16 +159,16 @@ def _cells_met(
 
 
 def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Draw rows, listed and unlisted columns; rows that list all columns have none."""
+    """Draw rows with a listed and an unlisted column each; rows that list all columns have none."""
     rows, columns, starts = listed
-    at = rng.permutation(len(rows))[:MEASURED]
+    at = rng.permutation(len(rows))[:MAX_MEASURED]
     rows, better = rows[at], columns[at]
     worse = absent_columns(starts, columns, rows, number=number, rng=rng)
     return [array[worse >= 0] for array in (rows, better, worse)]
 
 
 class _Measure:
-    """The objective of some triples."""
+    """Objective of a fixed sample of triples."""
 
     def __init__(
         self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float, threads: int

@@ -1,4 +1,4 @@
-"""Convex functions of known cells: sums of losses, of one kind or several, with offsets fitted along."""
+"""Convex functions of known cells: sums of losses, with optional offsets that are fitted along."""
 
 from __future__ import annotations
 
@@ -16,44 +16,34 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-STEPS, SETTLED = 60, 1e-10
-"""Newton steps for offsets at most, and the largest slope left, relative to the weight of a group."""
+MAX_STEPS, SLOPE_TOL = 60, 1e-10
+"""Maximum number of Newton steps for offsets, and the gradient at convergence relative to the weight of a group."""
 PROBE = 1e-6
-"""Distance over which the slope of the slope is taken."""
-FARTHEST = 4.0
-"""The longest step: the scale on which log-odds bend."""
+"""Step of the finite difference for the second derivative."""
+MAX_LENGTH = 4.0
+"""Longest Newton step: the scale on which log-odds bend."""
 
 
 class Smooth(Protocol):
-    """A convex function of the known cells, with a derivative that does not jump."""
+    """A convex function of the known cells with a Lipschitz gradient."""
 
     @property
     def curvature(self) -> float:
-        """The most by which its gradient grows, per unit of distance."""
+        """Lipschitz constant of the gradient."""
 
     def value(self, m: Array) -> float:
-        """Give the function of predictions."""
+        """Return the function of predictions."""
 
     def gradient(self, m: Array) -> Array:
-        """Give its gradient."""
+        """Return its gradient."""
 
     def conjugate(self, y: Array) -> float:
-        r"""Give :math:`\sup_m y \cdot m - f(m)`."""
+        r"""Return :math:`\sup_m y \cdot m - f(m)`."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellLosses:
-    r"""The sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-        Observed values.
-    loss : Convex
-    weights : ndarray of shape (n,), optional
-        Positive; 1 if absent.
-    offsets : ndarray of shape (n,), optional
-        :math:`b`, what is added to predictions; 0 if absent.
+    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`; weights are 1 and offsets 0 by default.
 
     Examples
     --------
@@ -69,80 +59,63 @@ class CellLosses:
 
     @property
     def curvature(self) -> float:
-        """That of the cell of largest weight."""
+        """Lipschitz constant for the cell of largest weight."""
         return self.loss.curvature * (1.0 if self.weights is None else float(self.weights.max()))
 
     def value(self, m: Array) -> float:
-        """Give the sum."""
+        """Return the sum."""
         values = self.loss.value(self.x, m if self.offsets is None else m + self.offsets)
         return float(values.sum() if self.weights is None else self.weights @ values)
 
     def gradient(self, m: Array) -> Array:
-        """Give the derivative of each cell's loss."""
+        """Return the derivative of each cell's loss."""
         slopes = self.loss.grad(self.x, m if self.offsets is None else m + self.offsets)
         return slopes if self.weights is None else self.weights * slopes
 
     def conjugate(self, y: Array) -> float:
-        """Give the sum of the conjugates."""
+        """Return the sum of the conjugates."""
         w = 1.0 if self.weights is None else self.weights
         shift = 0.0 if self.offsets is None else float(y @ self.offsets)
         return float(np.sum(w * self.loss.conjugate(self.x, y / w))) - shift
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """The sum of functions of different cells.
-
-    Attributes
-    ----------
-    parts : sequence of (ndarray of int, Smooth)
-        Which cells each is of; all together each cell once.
-    """
+class SeparableSum:
+    """Sum of functions of disjoint sets of cells, which together have each cell once."""
 
     parts: Sequence[tuple[NDArray[np.int64], Smooth]]
 
     @property
     def curvature(self) -> float:
-        """The largest of theirs."""
+        """Largest Lipschitz constant."""
         return max(part.curvature for _, part in self.parts)
 
     def value(self, m: Array) -> float:
-        """Give the sum."""
+        """Return the sum."""
         return sum(part.value(m[at]) for at, part in self.parts)
 
     def gradient(self, m: Array) -> Array:
-        """Give the gradients, each in its cells."""
+        """Return the gradients, each in its cells."""
         slopes = np.empty_like(m)
         for at, part in self.parts:
             slopes[at] = part.gradient(m[at])
         return slopes
 
     def conjugate(self, y: Array) -> float:
-        """Give the sum of the conjugates."""
+        """Return the sum of the conjugates."""
         return sum(part.conjugate(y[at]) for at, part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class WithOffsets:
-    r"""Losses of groups of cells, each with the offset that suits it best.
+    r"""Losses of groups of cells, minimized over an offset for each group.
 
     .. math:: g(m) = \min_b \sum_e w \ell(x_e, m_e + b_{g(e)}) + \tfrac\gamma2 \|b\|^2
 
-    What is minimized over b is convex in m and b together, so g is convex, bends no more than the losses do, and has
-    their slopes at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-    groups : ndarray of int of shape (n,)
-        :math:`g(e)`, from 0.
-    loss : Convex
-    weight : float
-        :math:`w`, of every cell.
-    ridge : float
-        :math:`\gamma`, above 0: log-odds of what never happened would go to infinity.
-    number : int
-        Of groups, some of which may have no cell.
+    The minimand is jointly convex in m and b, so g is convex with at most the curvature of the losses, and its gradient
+    is theirs at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`. The
+    ``ridge`` :math:`\gamma > 0` keeps the log-odds of events that never occur finite; ``number`` is the number of
+    groups, some of which may be empty.
 
     Examples
     --------
@@ -161,35 +134,35 @@ class WithOffsets:
 
     @property
     def curvature(self) -> float:
-        """That of the losses."""
+        """Lipschitz constant of the losses."""
         return self.weight * self.loss.curvature
 
     def value(self, m: Array) -> float:
-        """Give the losses and the ridge at the best offsets."""
+        """Return the losses and the ridge at the best offsets."""
         b = self.offsets(m)
         return self.weight * float(self.loss.value(self.x, m + b[self.groups]).sum()) + 0.5 * self.ridge * float(b @ b)
 
     def gradient(self, m: Array) -> Array:
-        """Give the slopes of the losses at the best offsets."""
+        """Return the derivatives of the losses at the best offsets."""
         return self.weight * self.loss.grad(self.x, m + self.offsets(m)[self.groups])
 
     def conjugate(self, y: Array) -> float:
-        """Give the conjugate of the losses, and what the sums over groups cost."""
+        """Return the conjugate of the losses plus that of the offsets."""
         sums = np.bincount(self.groups, y, self.number)
         apart = self.weight * float(self.loss.conjugate(self.x, y / self.weight).sum())
         return apart + float(sums @ sums) / (2 * self.ridge)
 
     def offsets(self, m: Array) -> Array:
-        """Give the best offset of each group, by Newton steps kept between a slope that falls and one that rises."""
+        """Return the best offset of each group by Newton steps, safeguarded by bisection."""
         counts = np.bincount(self.groups, minlength=self.number)
         b, low, high = np.zeros(len(counts)), np.full(len(counts), -np.inf), np.full(len(counts), np.inf)
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             slope = self._slope(m, b)
             low, high = np.where(slope <= 0, b, low), np.where(slope >= 0, b, high)
-            if np.abs(slope).max() <= SETTLED * self.weight * counts.max():
+            if np.abs(slope).max() <= SLOPE_TOL * self.weight * counts.max():
                 break
             bend = np.maximum((self._slope(m, b + PROBE) - slope) / PROBE, self.ridge)
-            reached = b - np.clip(slope / bend, -FARTHEST, FARTHEST)
+            reached = b - np.clip(slope / bend, -MAX_LENGTH, MAX_LENGTH)
             b = np.where((reached >= low) & (reached <= high), reached, (low + high) / 2)
         return b
 

@@ -1,11 +1,8 @@
-r"""Stochastic descent over random batches of entries, which may lie on disk, and over random cells that are zero.
+"""Stochastic gradient descent over random batches of entries, from memory or disk, and sampled zeros.
 
-Batches are read in pieces of consecutive entries, from memory or disk.
-
-A step adds up the gradient of a batch and moves only the rows that the batch touches. What the batch does not tell of,
-the penalties and the exact sum over zeros, reaches a row when it is touched: its share of an epoch since the last time.
-So a step costs in proportion to its batch, and the gradients of an epoch in which nothing moves add up to the full
-gradient exactly.
+A step adds up the gradient of a batch and moves only the rows that the batch touches. Penalties and the exact sum over
+zeros reach a row when it is touched, with their share of an epoch since the last time. So the cost of a step is
+proportional to its batch, and the gradients of an epoch without steps would add up to the full gradient exactly.
 
 References
 ----------
@@ -27,7 +24,7 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.objective import _all_zero, _losses, parts_of, seen_by, stacked_importance
+from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
 from polyadic.core.penalties import L1, L2, NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adam, Rule
@@ -45,26 +42,21 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1024
-"""Consecutive entries drawn together, at most: long enough for whole fibres and cheap to copy."""
+"""Maximum number of consecutive entries drawn together: enough for whole fibres, and cheap to copy."""
 CHUNKS = 64
-"""Chunks of a batch, at least: neighbours in the list share words, so few long chunks would make poor samples."""
+"""Minimum number of chunks of a batch: neighbours share indices, so few long chunks would be poor samples."""
 SLAB = 1 << 18
-"""Consecutive entries whose chunks are drawn while they are likely in memory: some megabytes that a disk reads well."""
+"""Consecutive entries whose chunks are drawn at about the same time: some megabytes, read sequentially from disk."""
 SLABS = 32
 """Slabs that are drawn from at the same time."""
 LEAVES = 8
-"""Zeros drawn with the same prefix: its search and its product are paid once."""
+"""Zeros drawn with the same prefix, which share its search and product."""
 
 
 class Batches:
-    """Parts of an objective in random order: each entry of each part once an epoch.
+    """Random batches of about ``batch`` entries of the parts of an objective, which may be memory maps.
 
-    Parameters
-    ----------
-    parts : list of Part
-        Their arrays may be mapped; only slices are read.
-    batch : int
-        Entries of a step, all parts together.
+    An epoch has each entry once.
     """
 
     def __init__(self, parts: list[Part], batch: int) -> None:
@@ -75,7 +67,7 @@ class Batches:
         self.steps = max(1, min(chunks, round(self.total / batch)))
 
     def epoch(self, rng: np.random.Generator) -> Iterator[list[Part]]:
-        """Draw the batches of an epoch; each holds of each part its share, and parts without any are left out."""
+        """Yield the batches of an epoch; each has its share of each part."""
         orders = [self._order(-(-len(part.values) // self.chunk), rng) for part in self.parts]
         of = np.repeat(np.arange(len(orders)), [len(order) for order in orders])
         due = np.concatenate([(np.arange(len(order)) + 0.5) / len(order) for order in orders])
@@ -85,7 +77,7 @@ class Batches:
             yield [self._gather(self.parts[k], drawn[which == k]) for k in np.unique(which)]
 
     def _order(self, chunks: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Shuffle chunks, near ones near in time: a few random slabs, all their chunks in random order, and so on."""
+        """Shuffle chunks within pools of a few random slabs, so that nearby chunks are read at about the same time."""
         length = max(1, SLAB // self.chunk)
         slabs = rng.permutation(-(-chunks // length))
         order = []
@@ -95,7 +87,7 @@ class Batches:
         return np.concatenate(order)
 
     def _gather(self, part: Part, chunks: NDArray[np.int64]) -> Part:
-        """Copy the entries of chunks side by side."""
+        """Copy the entries of chunks into one part."""
         slices = [slice(k * self.chunk, (k + 1) * self.chunk) for k in chunks.tolist()]
         columns = part.indices.T
         return part._replace(
@@ -106,32 +98,19 @@ class Batches:
 
 
 class Zeros:
-    r"""Random cells of a term that are not listed, each of value zero.
+    r"""Sampler of unlisted cells of a term, each of value zero and weight :math:`w`.
 
-    Cells are drawn uniformly, for symmetric entries among the tuples of different words, and those that turn out to be
-    listed are dropped. Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, with a weight of :math:`w`,
-    they add to the objective in expectation
+    Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
+    Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
 
     .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unlisted}} \ell(0, m_c), \qquad C \text{ cells.}
 
-    Drawn beside listed entries, a cell shares all indices but the last with one of them, so its rows are at hand and it
-    is a harder question; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
+    Drawn ``beside`` listed entries, a cell shares all indices but the last with one of them, which makes a harder
+    negative; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
 
     .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unlisted}} \ell(0, m_c).
 
-    Parameters
-    ----------
-    term : Term
-        Its entries are in lexicographic order, as symmetric ones always are.
-    weight : float
-        :math:`w`.
-    beside : bool
-        Whether zeros are drawn beside listed entries.
-
-    Raises
-    ------
-    InputError
-        If a cell cannot be looked up, or zeros mean nothing here.
+    The entries must be in lexicographic order.
     """
 
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
@@ -154,11 +133,11 @@ class Zeros:
         self.starts = np.concatenate([[0], np.cumsum(first)])
 
     def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
-        """Draw cells for a part of the term: ``number`` in expectation, those that are listed included."""
-        prefixes = int(number / LEAVES + rng.random())  # rounded at random, so that the expectation is exact
+        """Draw ``number`` cells in expectation, including those dropped, for a part of the term."""
+        prefixes = int(number / LEAVES + rng.random())  # stochastic rounding: exact in expectation
         cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
         leaf = rng.random((len(cells), LEAVES))
-        # of a falling tuple the last is any index below the last but one; the prefix has come with that probability
+        # the last index of a descending tuple is below the last but one; prefixes were drawn in that proportion
         below = cells[:, -2:-1] if self.entries.symmetric else self.entries.shape[-1]
         leaves = (leaf * below).astype(np.int64)
         absent = kernels.absent_cells(self.entries.indices, self.starts, cells[:, :-1], leaves)
@@ -169,7 +148,7 @@ class Zeros:
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
     def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw listed entries, in the order of the list; of symmetric ones, those whose fibre has a falling tuple."""
+        """Draw listed entries in order; of symmetric ones, those whose fibre has a tuple of different indices."""
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
             return cells
@@ -177,7 +156,7 @@ class Zeros:
         return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
     def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw cells uniformly; of symmetric entries, tuples of different words, falling."""
+        """Draw cells uniformly; of symmetric entries, tuples of different indices in descending order."""
         shape = self.entries.shape
         cells = rng.integers(shape, size=(number, len(shape)))
         if not self.entries.symmetric:
@@ -191,7 +170,7 @@ class Zeros:
 
 
 def _in_order(entries: Entries) -> bool:
-    """Whether rows rise lexicographically."""
+    """Whether rows are in strict lexicographic order."""
     for block in entries.blocks():
         rows: NDArray[Any] = entries.indices[max(block.start - 1, 0) : block.stop].T
         later = np.zeros(rows.shape[1] - 1, bool)
@@ -203,24 +182,24 @@ def _in_order(entries: Entries) -> bool:
 
 
 def cells_of(entries: Entries) -> int:
-    """Count the cells that :class:`Zeros` draws from."""
+    """Return the number of cells that :class:`Zeros` draws from."""
     return math.comb(entries.shape[0], entries.order) if entries.symmetric else math.prod(entries.shape)
 
 
 REFRESHES = (8, 32)
-"""How often an epoch computes anew how the exact zeros pull at each row, at least and at most: what is old misleads."""
+"""Minimum and maximum number of times per epoch that the gradient of the exact zeros is recomputed."""
 STEPS = 256
-"""Steps of an epoch, by default."""
+"""Default number of steps of an epoch."""
 BATCHES = (256, 65_536)
-"""Entries of a batch by default, at least and at most: fewer move rows too often, more gain nothing."""
-SLOWER = 0.3
-"""What the step is multiplied with after an epoch that failed."""
-FASTER = 1.1
-"""What it is multiplied with after one that did not, up to its first value."""
-SLOWEST = 1e-3
-"""Where it ends: a step a thousandth of the first no longer lowers the objective."""
+"""Minimum and maximum default batch size: smaller ones move rows too often, larger ones gain nothing."""
+DECREASE = 0.3
+"""Factor of the learning rate after an epoch that failed."""
+INCREASE = 1.1
+"""Factor of the learning rate after one that did not, up to its initial value."""
+MIN_PACE = 1e-3
+"""Relative learning rate at which to stop."""
 SAMPLE = 1 << 18
-"""Zeros drawn once, at most, to measure their loss after each epoch."""
+"""Maximum number of zeros sampled once to measure their loss after each epoch."""
 
 
 def stochastic(
@@ -234,41 +213,29 @@ def stochastic(
     zeros_beside: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
-    r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry once.
+    """Minimize from ``start`` by random batches; one iteration is one epoch, which sees each listed entry once.
 
-    An epoch that raises the objective is undone and tried again with a shorter step: the objective never rises.
+    An epoch that raises the objective is undone and repeated with a smaller learning rate, so the objective never
+    rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
+    fixed sample of zeros if zeros are drawn.
 
     Parameters
     ----------
     objective : Objective
-        Its terms have CP forms, any loss; its factors have one rank.
+        Its terms must have CP forms, and its factors one rank.
     start : list of ndarray
-        Where to begin; it is not changed.
+        Initial factors; not changed.
     rule : Adam or Adagrad
-        How far each element moves.
+        Step rule.
     batch : int, optional
-        Listed entries of a step, all terms together, each with its share; by default a 256th of all, from 256 to
-        65,536. (Of 30 thousand, 1 and 18 million entries, ranks 50 to 300, that was the best or within noise of it.)
-    zeros : float
-        Zeros drawn per listed entry; 0 where unlisted cells say nothing or ``zero_weight`` counts them exactly. See
-        :class:`~polyadic.core.solvers.stochastic.Zeros` for what they add to the objective.
-    zeros_weight : float
-        Weight of a drawn zero; that of a listed entry is 1 unless it has its own.
+        Batch size over all terms; by default a 256th of all listed entries, from 256 to 65,536. (Best or within noise
+        of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300.)
+    zeros, zeros_weight : float
+        Zeros drawn per listed entry, and the weight of each; see :class:`~polyadic.core.solvers.stochastic.Zeros`.
     zeros_beside : bool
-        Whether zeros are drawn among the cells that share all indices but the last with a listed entry, not among all.
+        Whether to draw zeros among the cells that share all indices but the last with a listed entry, instead of all.
     seed : int or numpy.random.Generator, optional
-        Draws batches and zeros.
-
-    Yields
-    ------
-    Sweep
-        First the start. The objective is that of all entries, with the loss of a fixed sample of zeros if they are
-        drawn. It ends after failures that leave a thousandth of the first step.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range, a form is not CP, factors do not fit, or zeros cannot be drawn.
+        Seed of batches and zeros.
 
     Examples
     --------
@@ -286,18 +253,18 @@ def stochastic(
     check_number("zeros", zeros)
     check_number("zeros_weight", zeros_weight)
     if any(not isinstance(term.form, CP) for term in objective.terms):
-        raise InputError("stochastic steps know the CP form only; use quasi_newton for others")
+        raise InputError("stochastic descent supports only the CP form; use quasi_newton for others")
     for penalty in objective.penalties:
         if penalty.kinked and not isinstance(penalty, L1 | NonNegative):
-            raise InputError(f"stochastic steps know the kinks of L1 and NonNegative; got {penalty}")
+            raise InputError(f"stochastic descent supports the kinked penalties L1 and NonNegative; got {penalty}")
     if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
         shapes = [f"{u.dtype} {u.shape}" for u in start]
         raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}")
     if not number:
-        raise InputError("there are no entries to descend on")
+        raise InputError("there are no entries")
     if any(term.side_by_side for term in objective.terms):
-        raise InputError("stochastic steps take one factor per slot; use quasi_newton for several side by side")
-    seen_by(objective.terms, start)  # refuses what does not fit
+        raise InputError("stochastic descent supports one factor per slot; use quasi_newton for several side by side")
+    slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
     zeros_of = (
         {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}
@@ -308,7 +275,7 @@ def stochastic(
 
 
 class _Descent:
-    """The memory of a descent: one table of all factors, and what belongs to its rows."""
+    """State of a descent: one table of all factors, and the state of its rows."""
 
     def __init__(
         self,
@@ -351,20 +318,20 @@ class _Descent:
         self.paid, self.clock = np.zeros(rows, np.int64), 0
 
     def sweeps(self) -> Iterator[Sweep]:
-        """Yield the start and the end of each epoch that did not fail."""
+        """Yield the start and the end of each successful epoch."""
         state, pace, value = self.rule.start(self.T), 1.0, self.value()
         yield Sweep([u.copy() for u in self.factors], value)
-        while pace >= SLOWEST:
+        while pace >= MIN_PACE:
             before = self.T.copy(), state.copy()
             self.epoch(state, pace)
             reached = self.value()
             if reached <= value:
-                value, pace = reached, min(1.0, pace * FASTER)
+                value, pace = reached, min(1.0, pace * INCREASE)
                 yield Sweep([u.copy() for u in self.factors], value)
                 continue
             self.T[:], state[:] = before
             self.rule.forget(self.T)
-            pace *= SLOWER
+            pace *= DECREASE
 
     def epoch(self, state: NDArray[Any], pace: float) -> None:
         """Take a step for each batch."""
@@ -377,7 +344,7 @@ class _Descent:
             self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Add the gradient of a batch, and what else is due at the rows it touches, at all rows if ``last``."""
+        """Add the gradient of a batch and what is due at the rows it touches, at all rows if ``last``."""
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)
@@ -400,12 +367,12 @@ class _Descent:
         return touched
 
     def scales(self) -> NDArray[Any]:
-        """Give for each row the root mean square of the elements of its factor; 1 if all of them are zero."""
+        """Return for each row the root mean square of the elements of its factor; 1 if all are zero."""
         sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
         return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
 
     def refresh(self) -> None:
-        """Compute how the exact zeros pull at each row."""
+        """Recompute the gradient of the exact zeros."""
         self.pull[:] = 0
         for term in self.exact:
             for slot, gradient in _all_zero(term, self.seen)[1]:
@@ -413,7 +380,7 @@ class _Descent:
                 self.pull[start : start + len(gradient)] += gradient
 
     def value(self) -> float:
-        """Measure the objective, by predictions alone, and the loss of the sample of zeros."""
+        """Compute the objective from predictions, with the loss of the sample of zeros."""
         pairs = zip(self.objective.penalties, self.factors, strict=True)
         value = sum(penalty.value(u) for penalty, u in pairs)
         value += sum(_all_zero(term, self.seen)[0] for term in self.exact)
@@ -424,8 +391,8 @@ class _Descent:
         return value
 
     def _at(self, slot: Slot) -> int:
-        """Say where the rows of a factor begin."""
-        assert isinstance(slot, int)  # others are refused
+        """Return the first row of a factor."""
+        assert isinstance(slot, int)  # validated before
         return self.at[slot]
 
     def _loss(self, part: Part, block: slice) -> float:
@@ -457,7 +424,7 @@ class _Descent:
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
-    """Give the numbers of penalties that the loops know, and the slots of smooth ones that they do not."""
+    """Return the penalties that kernels know, by row, and the slots of other smooth ones."""
     numbers, others = [], []
     for slot, penalty in enumerate(penalties):
         ridge, lasso = 0.0, 0.0

@@ -1,18 +1,17 @@
-r"""Components of symmetric tensors of order 3 by powers: what eigenvectors are for matrices.
+r"""Tensor power method: components of symmetric tensors of order 3.
 
 .. math:: T = \sum_{i=1}^r \lambda_i\, v_i \otimes v_i \otimes v_i, \qquad
           v \leftarrow \frac{T(I, v, v)}{\|T(I, v, v)\|}, \qquad T(I, v, v) = \sum_i \lambda_i (v_i^\top v)^2 v_i
 
-With orthonormal :math:`v_i` each of them attracts, and digits double with each step; other tensors are whitened first
+Orthonormal :math:`v_i` are attractors, and convergence is quadratic; other tensors are whitened first
 (:func:`~polyadic.core.linalg.whitening.whitening`). Of several starts the one with the largest :math:`T(v, v, v)` is
-kept,
-taken away from the tensor (deflation), and the next is looked for. In the end each is improved with the others taken
-away, so that none bears the errors of those before it.
+kept, subtracted from the tensor (deflation), and the next is sought. Finally each component is refined with the others
+subtracted, so that errors do not accumulate.
 
 References
 ----------
 Anandkumar, Ge, Hsu, Kakade, Telgarsky (2014), Tensor decompositions for learning latent variable models, algorithm 1.
-The last step is not theirs.
+The final refinement is not theirs.
 """
 
 from __future__ import annotations
@@ -31,26 +30,18 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Product = Callable[[Array], Array]
 
-ROUNDS = 5
-"""Times that each component is improved in the end, at most."""
+MAX_REFINEMENTS = 5
+"""Maximum number of refinements of each component."""
 
 
 class Components(NamedTuple):
-    """Weights and directions.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (rank,)
-        Not negative, falling.
-    vectors : ndarray of shape (k, rank)
-        Columns of unit length.
-    """
+    """Non-negative ``weights`` in descending order, shape (rank,), and unit columns ``vectors``, shape (k, rank)."""
 
     weights: Array
     vectors: Array
 
     def toarray(self) -> Array:
-        """Give all cells of the tensor."""
+        """Return the dense tensor."""
         return np.einsum("r,ar,br,cr->abc", self.weights, *[self.vectors] * 3, optimize=True)
 
 
@@ -64,30 +55,11 @@ def tensor_power(
     tol: float = 1e-10,
     seed: int = 0,
 ) -> Components:
-    r"""Find components one after another.
+    """Find the components of a symmetric tensor (not checked), one after another.
 
-    Parameters
-    ----------
-    T : ndarray of shape (k, k, k), or callable
-        Symmetric (not checked). A callable gives :math:`T(I, v, v)` for each column :math:`v` of an array of shape
-        (k, n), so that a tensor need never be written down.
-    rank : int
-        Components, at most k.
-    size : int, optional
-        k, of a callable.
-    starts : int
-        Random directions that each component is looked for from.
-    max_iter : int
-        Steps from each start at most.
-    tol : float
-        Change of a direction in a step at which it has settled.
-    seed : int
-        Of the directions.
-
-    Raises
-    ------
-    InputError
-        If the tensor has another shape or is not finite, or a number is out of range.
+    ``T`` has shape (k, k, k), or is a function that returns :math:`T(I, v, v)` for each column :math:`v` of an array of
+    shape (k, n), with ``size`` for k. Each component is sought from ``starts`` random directions by at most
+    ``max_iter`` steps, until a direction changes by less than ``tol``.
 
     Examples
     --------
@@ -108,7 +80,7 @@ def tensor_power(
         first = _unit(rng.standard_normal((k, starts)))
         weight, v = _strongest(_less(apply, weights, vectors), first, max_iter, tol)
         weights, vectors = np.append(weights, weight), np.column_stack([vectors, v])
-    for _ in range(ROUNDS if rank > 1 else 0):
+    for _ in range(MAX_REFINEMENTS if rank > 1 else 0):
         before = vectors.copy()
         for r in range(rank):
             others = np.arange(rank) != r
@@ -123,21 +95,21 @@ def tensor_power(
 def _of_array(T: Array) -> tuple[Product, int]:
     T = np.asarray(T, float)
     if T.ndim != 3 or len({*T.shape}) > 1:
-        raise InputError(f"a tensor of order 3 with modes of one size is needed; got shape {T.shape}")
+        raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")
     if not np.isfinite(T).all():
-        raise InputError("a cell of the tensor is not finite")
+        raise InputError("the tensor must be finite")
     k = len(T)
     rows = T.reshape(k, k * k)
     return lambda V: rows @ (V[:, None, :] * V[None, :, :]).reshape(k * k, -1), k
 
 
 def _less(apply: Product, weights: Array, vectors: Array) -> Product:
-    """Take components away."""
+    """Deflate: subtract the given components."""
     return lambda V: apply(V) - vectors @ (weights[:, None] * (vectors.T @ V) ** 2)
 
 
 def _strongest(apply: Product, V: Array, max_iter: int, tol: float) -> tuple[float, Array]:
-    """Take steps from all columns at once, and give the one of largest weight."""
+    """Iterate from all columns at once; return the component of largest weight."""
     for _ in range(max_iter):
         new = _unit(apply(V))
         moved = np.abs(new - V).max()

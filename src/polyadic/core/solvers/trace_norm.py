@@ -1,13 +1,13 @@
-r"""Matrices of which some cells are known, explained by one of small trace norm: the problem, and how far an answer is.
+r"""Trace-norm regularization of partially known matrices: the problem and its duality gap.
 
 .. math:: \min_M f(P M) + \lambda \|M\|_*
 
-where :math:`P` takes the known cells and :math:`f` is convex. Its dual has one number per known cell,
+where :math:`P` selects the known cells and :math:`f` is convex. The dual has one variable per known cell,
 
 .. math:: \max_y -f^*(y) \quad \text{such that} \quad \|P^\top y\|_2 \le \lambda,
 
-and the derivative of :math:`f` at any :math:`M`, shortened until it fits, gives a bound below the optimum. The distance
-between objective and bound, the duality gap, says when to stop.
+and the gradient of :math:`f` at any :math:`M`, scaled to be feasible, gives a lower bound of the optimum. The
+difference of objective and bound, the duality gap, is the stopping criterion.
 
 References
 ----------
@@ -26,7 +26,14 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
-from polyadic.core.linalg.spectral import Spectral, combined, shrunk, shrunk_symmetric, top_pair, zero
+from polyadic.core.linalg.spectral import (
+    Spectral,
+    plus_low_rank,
+    soft_threshold,
+    soft_threshold_symmetric,
+    top_singular_pair,
+    zero,
+)
 from polyadic.core.solvers.run import NotConvergedWarning, run
 
 if TYPE_CHECKING:
@@ -39,23 +46,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CROWDED = 0.2
-"""Share of the cells that are known from which on all are computed: at a twentieth it took 1.4 times as long."""
+DENSE_SHARE = 0.2
+"""Share of known cells from which the matrix is computed densely: at a twentieth that took 1.4 times as long."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Which cells are known.
+    """Positions of the known cells.
 
     Attributes
     ----------
     rows, columns : ndarray of shape (n,)
-        Sorted by row; none twice.
+        Distinct positions sorted by row.
     shape : (int, int)
     symmetric : bool
-        Whether the matrix is. Then a cell off the diagonal is listed once and stands for two.
+        Whether the matrix is symmetric. A cell off the diagonal is then listed once and stands for two.
     threads : int
-        The result does not depend on them.
+        Number of threads; the result does not depend on it.
     """
 
     rows: NDArray[np.int64]
@@ -65,9 +72,9 @@ class Pattern:
     threads: int = 1
 
     @cached_property
-    def crowded(self) -> bool:
-        """Whether so many are known that the matrix is better kept dense."""
-        return len(self.rows) >= CROWDED * self.shape[0] * self.shape[1]
+    def dense(self) -> bool:
+        """Whether there are so many known cells that a dense matrix is faster."""
+        return len(self.rows) >= DENSE_SHARE * self.shape[0] * self.shape[1]
 
     @cached_property
     def _flat(self) -> NDArray[np.int64]:
@@ -78,8 +85,8 @@ class Pattern:
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     def at(self, M: Spectral) -> Array:
-        """Give :math:`P M`, the values of the known cells."""
-        if self.crowded:
+        """Return :math:`P M`, the values of the known cells."""
+        if self.dense:
             return np.asarray(M.toarray().ravel()[self._flat])
         if not M.rank:
             return np.zeros(len(self.rows))
@@ -88,11 +95,11 @@ class Pattern:
         return np.asarray(cp_predict(cells, factors, offsets=[0, self.shape[0]], threads=self.threads))
 
     def spread(self, y: Array) -> Any:
-        r"""Give :math:`P^\top y`: the numbers in their cells, zeros elsewhere, dense or as a sparse array.
+        r"""Return :math:`P^\top y`: the values in their cells, zeros elsewhere, dense or sparse.
 
-        In a symmetric matrix each is shared by its two cells.
+        In a symmetric matrix each value is divided between its two cells.
         """
-        if self.crowded:
+        if self.dense:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y
             return (dense + dense.T) / 2 if self.symmetric else dense
@@ -103,22 +110,13 @@ class Pattern:
 
     @cached_property
     def reach(self) -> float:
-        """The largest singular value of P, squared: in a symmetric matrix each cell is half of two."""
+        """Squared largest singular value of P: in a symmetric matrix each cell is half of two."""
         return 0.5 if self.symmetric and (self.rows != self.columns).all() else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Losses of known cells and a trace norm.
-
-    Attributes
-    ----------
-    pattern : Pattern
-    smooth : Smooth
-        :math:`f`.
-    penalty : float
-        :math:`\lambda`.
-    """
+    r"""Losses ``smooth`` (:math:`f`) of known cells plus ``penalty`` (:math:`\lambda`) times the trace norm."""
 
     pattern: Pattern
     smooth: Smooth
@@ -129,55 +127,48 @@ class Problem:
 
     @property
     def zero(self) -> Spectral:
-        """The matrix of zeros."""
+        """Zero matrix."""
         return zero(*self.pattern.shape)
 
     @property
     def step(self) -> float:
-        """The step that never overshoots."""
+        """Step length: the inverse Lipschitz constant."""
         return 1 / (self.smooth.curvature * self.pattern.reach)
 
     def objective(self, M: Spectral, m: Array | None = None) -> float:
-        """Give the objective; ``m`` are the known cells of M, if they are at hand."""
+        """Return the objective; ``m`` are the known cells of M, if already computed."""
         return self.smooth.value(self.pattern.at(M) if m is None else m) + self.penalty * M.norm
 
     def proximal(self, parts: list[tuple[float, Spectral]], y: Array, *, near: Spectral, tol: float) -> Spectral:
-        """Go a step down the slopes ``y`` from a combination of matrices, and shrink what is reached."""
-        operator = combined(self.pattern.spread(-self.step * y), parts)
-        shrink = shrunk_symmetric if self.pattern.symmetric else shrunk
+        """Take a gradient step along ``y`` from a combination of matrices, and soft-threshold the singular values."""
+        operator = plus_low_rank(self.pattern.spread(-self.step * y), parts)
+        shrink = soft_threshold_symmetric if self.pattern.symmetric else soft_threshold
         return shrink(operator, self.step * self.penalty, near=near, tol=tol)
 
     def bound(self, M: Spectral, *, tol: float = 1e-4) -> float:
-        """Give a number that the objective of no matrix is below, the closer the better M is."""
+        """Return a lower bound of the optimum, which is tight at the solution."""
         y = self.smooth.gradient(self.pattern.at(M))
-        _, norm = top_pair(self.pattern.spread(y), near=M.V, tol=tol)
+        _, norm = top_singular_pair(self.pattern.spread(y), near=M.V, tol=tol)
         return -self.smooth.conjugate(y * min(1.0, self.penalty / norm) if norm else y)
 
     def largest_penalty(self) -> float:
-        r"""Give :math:`\|P^\top \nabla f(0)\|_2`: from this penalty on the answer is zero."""
+        r"""Return :math:`\|P^\top \nabla f(0)\|_2`, the smallest penalty for which the solution is zero."""
         y = self.smooth.gradient(np.zeros(len(self.pattern.rows)))
-        return float(top_pair(self.pattern.spread(y), tol=1e-6)[0].s[0])
+        return float(top_singular_pair(self.pattern.spread(y), tol=1e-6)[0].s[0])
 
 
 class Certified:
-    """Draw from a solver until the duality gap is small; an iterator for :func:`~polyadic.core.solvers.run.run`.
+    """Iterator over a solver that stops at a small duality gap, for :func:`~polyadic.core.solvers.run.run`.
 
-    A gap costs less than a sweep; it is taken of the first ten sweeps, then after every tenth more.
-
-    Parameters
-    ----------
-    sweeps : iterator of Sweep
-        Factors are those of a :class:`~polyadic.core.linalg.Spectral`.
-    problem : Problem
-    tol : float
-        The gap at which to stop, relative to the objective; 0 goes on until ``max_iter``.
+    A gap costs less than an iteration; it is computed for the first ten, then after every tenth more. The solver stops
+    when it is ``tol`` times the objective; 0 goes on until ``max_iter``.
 
     Attributes
     ----------
     gaps : dict of int to float
-        The objective less the best bound so far, by sweep.
+        The objective less the best bound so far, by iteration.
     bound : float
-        The best.
+        Best lower bound.
     """
 
     def __init__(self, sweeps: Iterator[Sweep], problem: Problem, *, tol: float) -> None:
@@ -201,23 +192,14 @@ class Certified:
         return sweep
 
     def gap(self, M: Spectral, objective: float) -> float:
-        """Give the gap of a matrix, from the best bound."""
+        """Return the gap of a matrix to the best bound."""
         exact = min(1e-3, max(0.1 * self._tol, 1e-9))
         self.bound = max(self.bound, self._problem.bound(M, tol=exact))
         return max(objective - self.bound, 0.0)
 
 
 class Answer(NamedTuple):
-    """Where a solver stopped, and how far that is from the optimum at most.
-
-    Attributes
-    ----------
-    M : Spectral
-    gap : float
-    gaps : dict of int to float
-        By sweep, where it was taken.
-    result : Result
-    """
+    """Result of a solver, its duality gap, and earlier gaps by iteration."""
 
     M: Spectral
     gap: float
@@ -233,15 +215,7 @@ def solve(
     tol: float,
     callback: Callable[[Result], None] | None = None,
 ) -> Answer:
-    """Run a solver until the duality gap is ``tol`` of the objective, and warn if it is not in the end.
-
-    Parameters
-    ----------
-    problem : Problem or Ball
-    sweeps : iterator of Sweep
-    max_iter, tol, callback
-        See :func:`~polyadic.core.solvers.run.run`; ``tol`` is that of :class:`Certified`.
-    """
+    """Run a solver until the relative duality gap is ``tol``; warn if it is not reached."""
     certified = Certified(sweeps, problem, tol=tol)
     result = run(certified, max_iter=max_iter, callback=callback)
     M = Spectral(*result.factors)
@@ -251,14 +225,14 @@ def solve(
 
 
 def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
-    """Warn if the sweeps ran out before the gap was closed."""
+    """Warn if the iterations ended before the gap was closed."""
     if tol and not result.converged and not result.interrupted:
         share = gap / max(abs(result.history[-1]), np.finfo(float).tiny)
-        message = f"stopped after {result.n_iter} sweeps with a gap of {share:.1g} of the objective, not {tol:g}"
+        message = f"stopped after {result.n_iter} iterations with a relative duality gap of {share:.1g}, above {tol:g}"
         warnings.warn(f"{message}; raise max_iter or tol", NotConvergedWarning, stacklevel=4)
 
 
-def refuse_foreign_start(start: Spectral, shape: tuple[int, int]) -> None:
-    """Refuse a start that is not of the shape of the problem."""
+def check_start(start: Spectral, shape: tuple[int, int]) -> None:
+    """Raise InputError if the start does not have the shape of the problem."""
     if (len(start.U), len(start.V)) != shape:
         raise InputError(f"the start must be of shape {shape}; got {(len(start.U), len(start.V))}")

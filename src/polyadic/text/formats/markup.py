@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.core.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, error_text
 from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
 from polyadic.text.pieces import Piece
 
@@ -65,7 +65,7 @@ def read_html(file: File) -> Iterator[Piece]:
     try:
         text, fields = html_text(file.stream.read(), encoding)
     except ValueError as error:
-        raise InputError(f"{file.name} is no HTML that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no HTML that can be read: {error_text(error)}") from None
     return text_pieces([text], wrapped=False, fields=fields)
 
 
@@ -162,7 +162,7 @@ def read_epub(file: File) -> Iterator[Piece]:
             inside = posixpath.dirname(place)
             chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
     except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
-        raise InputError(f"{file.name} is no EPUB that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no EPUB that can be read: {error_text(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     fields = {
         wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
@@ -178,7 +178,7 @@ def read_xml(file: File) -> Iterator[Piece]:
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
     except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} is no XML that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no XML that can be read: {error_text(error)}") from None
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):

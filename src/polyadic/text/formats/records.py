@@ -11,7 +11,7 @@ import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, error_text
 from polyadic.text.pieces import Piece, checked
 from polyadic.text.streams import LONGEST, lines
 
@@ -98,7 +98,7 @@ def xlsx_rows(file: File) -> Iterator[Row]:
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Excel file that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no Excel file that can be read: {error_text(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
@@ -123,7 +123,7 @@ def parquet_rows(file: File) -> Iterator[Row]:
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
     except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} is no Parquet or Arrow file that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no Parquet or Arrow file that can be read: {error_text(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
