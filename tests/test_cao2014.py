@@ -25,7 +25,9 @@ def ranked(rng, w, sentences):
     words = 10
     right = words - np.argsort(np.argsort(-scores, axis=1), axis=1)
     counts = np.stack([right.ravel(), np.full(right.size, words)], axis=1)
-    return CandidateGroups(QueryGroups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts)
+    return CandidateGroups(
+        QueryGroups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts
+    )
 
 
 def lists(seed=0, sentences=(160, 60, 80)):

@@ -93,7 +93,9 @@ def ranked(path):
     cells = csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
     costs, starts = np.array([0, 0.1]), np.array([0, 2])
     save_ranked(
-        path, CandidateGroups(QueryGroups(cells, costs, starts), np.ones((2, 2), np.int64)), [("a", 1), ("b",), ("c", "d")]
+        path,
+        CandidateGroups(QueryGroups(cells, costs, starts), np.ones((2, 2), np.int64)),
+        [("a", 1), ("b",), ("c", "d")],
     )
 
 

@@ -168,7 +168,9 @@ def test_groups_are_kept(tmp_path):
 def test_damaged_groups_are_refused(tmp_path, array, value):
     """Nothing is read beyond the arrays; names may hold characters that some take for ends of lines."""
     cells = csr_array((np.ones(3), np.array([0, 1, 2]), np.array([0, 1, 2, 3, 3])), shape=(4, 3))
-    ranked = CandidateGroups(QueryGroups(cells, np.array([0, 0.1, 0, 0.2]), np.array([0, 2, 4])), np.zeros((4, 2), np.int64))
+    ranked = CandidateGroups(
+        QueryGroups(cells, np.array([0, 0.1, 0, 0.2]), np.array([0, 2, 4])), np.zeros((4, 2), np.int64)
+    )
     names = [("score",), ("word", "a\u2028b\x85c"), ("two", 1, True)]
     save_ranked(tmp_path / "one", ranked, names)
     assert load_ranked(tmp_path / "one")[1] == names

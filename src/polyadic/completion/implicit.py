@@ -189,8 +189,8 @@ class ImplicitFactorization(Transformer, Recommender):
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
         """Decompose the predictions of a row in some columns by its observed cells.
 
-        Contributions sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate gradient steps
-        have not converged.
+        Contributions sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate
+        gradient steps have not converged.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyadic.core.errors import InputError
-from polyadic.core.resources import MIN_MEMORY, MAX_THREADS, memory_limit
+from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
 from polyadic.core.settings import Metavar, Within, spelled
 from polyadic.interface import output
 from polyadic.interface.errors import Verb as Command

@@ -182,8 +182,8 @@ def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
 def fields_of(target: str) -> tuple[Parameter, ...]:
     """List the settings of ``"module:Class"`` from its source, without importing it; those of its bases come first.
 
-    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they are
-    objects that no text names.
+    Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
+    are objects that no text names.
     """
     module, _, name = target.partition(":")
     source = _Source.of(module)

@@ -231,7 +231,9 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return self.weights_.reshape(len(self.classes_), -1)
 
 
-def candidate_scores(groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> NDArray[np.float64]:
+def candidate_scores(
+    groups: QueryGroups, weights: NDArray[np.float64], unknown: Unknown = "ignore"
+) -> NDArray[np.float64]:
     """Score candidates; features beyond the weights score 0, or raise InputError if ``unknown`` is "error"."""
     X, V = groups.features, len(weights)
     if X.shape[1] > V:

@@ -132,7 +132,9 @@ def narrowed(
     kept[0] = True
     columns = np.flatnonzero(kept)
     parts = [
-        CandidateGroups(QueryGroups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts)
+        CandidateGroups(
+            QueryGroups(part.groups.features[:, columns], part.groups.costs, part.groups.starts), part.counts
+        )
         for part in (training, *others)
     ]
     return parts, [names[at] for at in columns.tolist()]
