@@ -255,7 +255,7 @@ def train_automaton(
     model: SpectralAutomaton,
     *,
     out: Folder,
-    format: Format = "lines",
+    format: Format = "lines",  # noqa: A002 # the option of other commands that read files
     force: bool = False,
 ) -> Saved:
     """Fit a weighted automaton to strings; an empty line is the empty string.
@@ -293,7 +293,7 @@ def score_strings(
     model: SpectralAutomaton,
     strings: Sequences,
     *,
-    format: Format = "lines",  # noqa: A002
+    format: Format = "lines",  # noqa: A002 # as above
     solution: File | None = None,
     each: bool = False,
 ) -> dict[str, Any]:
