@@ -19,8 +19,7 @@ from polyadic.core.errors import InputError
 from polyadic.metrics.strings import string_perplexity
 from polyadic.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
 from polyadic.sequences.automaton_algebra import converted, difference, equivalent, minimised
-from polyadic.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
-from polyadic.sequences.automaton_likelihood import blurred, likelier
+from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
 from polyadic.sequences.automaton_smoothing import SmoothedAutomaton, best_share
 from polyadic.sequences.hankel import hankel
 from polyadic.sequences.kernels.automata import (
@@ -269,7 +268,7 @@ def test_the_whole_rank_gives_the_counts_back(kind):
 
 def test_leading_states_are_the_automaton_of_a_smaller_rank():
     """Truncation is the fit of fewer singular vectors."""
-    table = hankel(of(drawn(probabilistic(3, 2), 500)), 2, longest=2)
+    table = hankel(of(drawn(probabilistic(3, 2), 500)), 2, max_length=2)
     large, small = svd_automaton(table, 4), svd_automaton(table, 2)
     assert large.leading(2)([0, 1]) == pytest.approx(small([0, 1]))
 
@@ -285,7 +284,7 @@ def test_a_rank_the_matrix_does_not_have_is_told_and_lowered(learn):
 
 def test_a_table_without_repeats_is_refused():
     """If no cell is known, nothing can be learned, and what to do is said."""
-    table = hankel(of([[0, 1, 0, 1]]), 2, statistic="string", longest=1)
+    table = hankel(of([[0, 1, 0, 1]]), 2, statistic="string", max_length=1)
     with pytest.raises(InputError, match="no prefix is followed by a suffix of the basis"):
         svd_automaton(table, 1)
 
@@ -344,7 +343,7 @@ def test_passes_make_strings_likelier():
     truth = probabilistic(3, 2, seed=2)
     data = of(drawn(truth, 3000))
     tree = count_substrings(data, 2, anywhere=False)
-    start = blurred(hull_automaton(hankel(data, 2, longest=2), 3), 0.1)
+    start = blurred(hull_automaton(hankel(data, 2, max_length=2), 3), 0.1)
     sweeps = [sweep for sweep, _ in zip(likelier(start, tree), range(40), strict=False)]
     falls = np.diff([sweep.objective for sweep in sweeps])
     assert (falls < 1e-9).all()
@@ -407,7 +406,7 @@ def test_probabilities_are_repaired():
     """Negative weights become 0, rows add to 1, and all strings together have at most 1."""
     truth = probabilistic(2, 2)
     data = of(drawn(truth, 60))
-    rough = svd_automaton(hankel(data, 2, longest=2), 5)
+    rough = svd_automaton(hankel(data, 2, max_length=2), 5)
     model, mean = SmoothedAutomaton(rough, NGrams(2).fit(data, 2), 1.0).tuned(of(drawn(truth, 200, seed=1)))
     every = of(strings_up_to(6))
     assert rough.next_weights(rough.states(every)).min() < 0
@@ -446,7 +445,7 @@ def test_samples_have_the_probabilities_they_are_drawn_with():
     for x in strings_up_to(2):
         assert strings.count(x) / 20_000 == pytest.approx(truth(x), abs=0.012)
     model = SmoothedAutomaton(truth, NGrams(1).fit(of([[0]]), 2), 0.5)
-    assert max(map(len, model.sample(50, np.random.default_rng(0), longest=2))) == 2
+    assert max(map(len, model.sample(50, np.random.default_rng(0), max_length=2))) == 2
 
 
 def test_perplexity_is_least_at_the_truth():
@@ -473,7 +472,7 @@ def ab_strings(many=400, seed=0):
 def test_a_planted_automaton_is_learned(method):
     """From some thousand strings the likelihood of others comes near that of the truth."""
     truth = counting()
-    model = SpectralAutomaton((1, 2, 3, 5), method=method, longest=2).fit(ab_strings(4000))
+    model = SpectralAutomaton((1, 2, 3, 5), method=method, max_length=2).fit(ab_strings(4000))
     others = drawn(truth, 2000, seed=9)
     gap = truth.logs(of(others)).mean() - model.score(["".join("ab"[a] for a in x) for x in others])
     assert abs(gap) < (0.02 if method == "hull" else 0.05)
@@ -484,7 +483,7 @@ def test_a_planted_automaton_is_learned(method):
 @pytest.mark.parametrize("options", [{}, {"method": "svd"}, {"order": 0}, {"held_out": 0}, {"statistic": "string"}])
 def test_strings_and_what_is_longer_have_probability_one(options):
     """The probabilities of all strings below a length, and of all beginnings of it, add to 1."""
-    model = SpectralAutomaton(4, alphabet="ab", longest=2, passes=5, **options).fit(ab_strings(200))
+    model = SpectralAutomaton(4, alphabet="ab", max_length=2, passes=5, **options).fit(ab_strings(200))
     short = np.exp(model.log_likelihoods(["".join("ab"[a] for a in x) for x in strings_up_to(4)])).sum()
     longer = 0.0
     for x in product(range(2), repeat=5):
@@ -496,7 +495,7 @@ def test_strings_and_what_is_longer_have_probability_one(options):
 def test_long_strings_are_learned_and_scored():
     """Strings of 4,000 symbols need no more memory than they have prefixes, and their probabilities do not vanish."""
     strings = ["ab" * 2000, "a" * 4000, "b", "a", "ab"] * 2
-    model = SpectralAutomaton(2, longest=2, passes=3).fit(strings)
+    model = SpectralAutomaton(2, max_length=2, passes=3).fit(strings)
     log = model.log_likelihoods(["ab" * 2000])[0]
     assert -8000 < log < np.log(np.finfo(float).tiny)  # the probability itself is no number of the machine
     assert model.predict_proba(["ab" * 2000]).shape == (1, 3)
@@ -588,13 +587,13 @@ def test_strings_that_repeat_nothing_can_still_be_learned():
     """A corpus whose strings have no substring twice is not a fault."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
-        model = SpectralAutomaton(3, longest=1).fit([["a", "b"], ["c", "d"], ["e", "f"]])
+        model = SpectralAutomaton(3, max_length=1).fit([["a", "b"], ["c", "d"], ["e", "f"]])
     assert np.isfinite(model.score([["a", "f"]]))
 
 
 def test_without_passes_there_is_an_end_from_every_state():
     """Where a state of extreme prefixes only leads to itself, sums exist all the same."""
-    model = SpectralAutomaton(2, passes=0, longest=1).fit([[0] * 30] * 20 + [[1]] * 20)
+    model = SpectralAutomaton(2, passes=0, max_length=1).fit([[0] * 30] * 20 + [[1]] * 20)
     assert model.automaton_.radius < 1
     assert model.history_ == []
     assert np.isfinite(model.score([[0, 0], [1], []]))
@@ -802,6 +801,6 @@ def test_tags_of_sentences_are_predicted(realdata):
 def test_ranks_without_a_share_do_not_end_the_search():
     """Of the letter seven at a time, ranks 1 and 2 say nothing that trigrams do not; rank 7 says all."""
     strings = ["a" * (7 * int(times)) for times in np.random.default_rng(0).geometric(0.4, 400)]
-    model = SpectralAutomaton((1, 2, 3, 7), method="svd", order=3, longest=14, seed=0).fit(strings)
+    model = SpectralAutomaton((1, 2, 3, 7), method="svd", order=3, max_length=14, seed=0).fit(strings)
     assert model.tried_[2] == pytest.approx(model.tried_[1])
     assert model.rank_ == 7

@@ -409,11 +409,15 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
 
 def test_online_training(text, tmp_path):
     """The online solver has options of its own, which are refused without it."""
-    succeed("train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--step", "0.01", "--batch", "64")
-    assert "--step is an option of solver online" in sentence(
-        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--step", "0.01")
+    succeed(
+        "train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--learning-rate", "0.01", "--batch", "64"
     )
-    model = METHODS["cp-sn"].make({"solver": "online", "step": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5})
+    assert "--learning-rate is an option of solver online" in sentence(
+        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--learning-rate", "0.01")
+    )
+    model = METHODS["cp-sn"].make(
+        {"solver": "online", "learning_rate": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5}
+    )
     assert model.solver.keywords == {"rule": Adam(0.01), "batch": 64, "zeros": 2.0, "seed": 5}
     assert model.zero_weight == 0
 
@@ -645,7 +649,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
     assert (vectors.rank, vectors.themes.rank) == (4, 2)
     assert (vectors.themes.vectors >= 0).all()
     assert vectors.meta["trained"]["method"] == "jcp"
-    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--coupling", "0.3")
+    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--pair-scale", "0.3")
     assert Embedding.load(tmp_path / "three").themes.rank == 3
     assert three["rank"] == 4
     succeed("train", text, "--out", tmp_path / "usual", "--min-count", "1", "--rank", "4")
@@ -656,7 +660,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--coupling", "0"], "coupling must be a finite number above 0 up to 1; got 0.0"),
+        (["--pair-scale", "0"], "pair_scale must be a finite number above 0 up to 1; got 0.0"),
         (["--themes", "4"], "themes must be a whole number from 1 to 3; got 4"),
         (["--order-weights", "1/2/3"], "--order-weights takes one value, or one for each of the orders"),
     ],

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from polyadic import InputError
 from polyadic.core.solvers.run import run
 from polyadic.sentences.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, most_filters
+from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, max_filters
 from polyadic.sentences.moments import Moments, patches
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
@@ -234,9 +234,9 @@ def test_too_many_filters_cannot_be_found():
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "half"), [(12, True), (12, False)])
 def test_as_many_as_are_promised_can_be_found(n, half):
-    """Up to ``most_filters`` there is no warning, and filters are mostly found; one more is warned of."""
+    """Up to ``max_filters`` there is no warning, and filters are mostly found; one more is warned of."""
     support = n // 2 if half else n
-    most = most_filters(n, support)
+    most = max_filters(n, support)
     assert rate(n, most, half=half, support=support, tries=3) > 0.6
     with pytest.warns(UserWarning, match=f"about {most} filters apart, not {most + 1}"):
         find_filters(np.zeros((1, n, n, n)), most + 1, support=support, starts=1, sweeps=1)

@@ -227,7 +227,7 @@ def characteristic(corpus, document, title, known, total):
     scores = {}
     for word, n in Counter(ids).items():
         score = n * math.log(n / len(ids) / (known[word] / total))
-        if n >= held_out.OWN_COUNT and score > 0 and word not in title:
+        if n >= held_out.MIN_OWN_COUNT and score > 0 and word not in title:
             scores[word] = score
     return scores
 
@@ -244,18 +244,18 @@ def test_phrases_against_the_articles(articles):
             titles[corpus].add(words)
             if first and len(set(words)) == len(words) == 2 and set(words) <= set(known):
                 scores = characteristic(corpus, document, words, known, len(train))
-                if len(scores) >= held_out.OWN_LEAST:
+                if len(scores) >= held_out.MIN_OWN_WORDS:
                     own[corpus][words] = scores
     cases = phrases(train, held)
     assert {c.words for c in cases} == {("pearl", "jam"), ("pearl", "harbor"), ("traffic", "jam")}
     for case in cases:
         scores = own[held][case.words]
-        ranked = sorted(scores.values(), reverse=True)[: held_out.OWN_MOST]
+        ranked = sorted(scores.values(), reverse=True)[: held_out.MAX_OWN_WORDS]
         assert [scores[w] for w in case.own] == pytest.approx(ranked)
-        assert held_out.OWN_LEAST <= len(set(case.own)) == len(case.own) <= held_out.OWN_MOST
+        assert held_out.MIN_OWN_WORDS <= len(set(case.own)) == len(case.own) <= held_out.MAX_OWN_WORDS
         # characteristic of others, at most; which of equal scores are among the most characteristic is not told
         rivals = [
-            sorted(s, key=s.get)[-held_out.OWN_MOST :]
+            sorted(s, key=s.get)[-held_out.MAX_OWN_WORDS :]
             for c in (train, held)
             for t, s in own[c].items()
             if t != case.words and set(t) & set(case.words)

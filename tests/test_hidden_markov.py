@@ -11,8 +11,13 @@ from experiments.spectral.hidden import chain_errors, drawn, planted_chain, reco
 from polyadic import InputError
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
-from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.hidden_spectral import (
+    FewMomentsWarning,
+    anchor_chain,
+    cluster_chain,
+    spectral_chain,
+    triples,
+)
 from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states
 from polyadic.sequences.observable_operators import ObservableOperators
 from polyadic.sequences.symbols import Coded, coded, known_symbols

@@ -248,7 +248,7 @@ def test_themes_keep_groups_apart():
 def test_joint_predictions_are_what_was_fitted():
     """Pairs are inner products of whole vectors, triples products of themes in the units of the values."""
     lists, _ = joint_entries()
-    model = JointCP(6, themes=3, coupling=0.4, seed=1, max_iter=200).fit(lists)
+    model = JointCP(6, themes=3, pair_scale=0.4, seed=1, max_iter=200).fit(lists)
     A, C = model.factors_
     U = np.hstack([A, C])
     np.testing.assert_allclose(model.predict(np.array([[3, 5]])), [U[3] @ U[5]], rtol=1e-5)

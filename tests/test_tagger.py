@@ -204,7 +204,7 @@ def test_epoch_is_its_slow_twin(loss, rank, ridge):
     sentences, gold, parts, rng = case(7, rank=rank)
     importance = rng.random(len(parts.U)).astype(np.float32)
     tables, total = TagTables.of(parts), 0.0
-    how = {"soft": loss == "likelihood", "cost": float(loss == "hinge"), "step": 0.3, "ridge": ridge}
+    how = {"soft": loss == "likelihood", "cost": float(loss == "hinge"), "learning_rate": 0.3, "ridge": ridge}
     for seen, order in ((0, np.arange(2)), (2, np.arange(2, 5))):
         total += tag_epoch(sentences, gold, tables, order=order, importance=importance, seen=seen, **how)
     expected, weights, means = slow_epoch(sentences, gold, parts, importance, loss=loss, step=0.3, ridge=ridge)
@@ -370,7 +370,7 @@ def test_objective_falls_to_where_the_gradient_is_zero():
         return total / len(X) + ridge / 2 * theta @ theta, gradient
 
     best = minimize(objective, np.zeros(F * Y + (Y + 1) ** 2), jac=True).fun
-    model = SequenceTagger(l2=ridge, max_iter=60, step=0.1).fit(X, y)
+    model = SequenceTagger(l2=ridge, max_iter=60, learning_rate=0.1).fit(X, y)
     theta = np.concatenate([model.parts_.U.ravel(), model.parts_.T.ravel()]).astype(float)
     assert best <= objective(theta)[0] < best * 1.02
 
@@ -444,11 +444,11 @@ def test_some_tag_must_come_first():
 
 
 def test_rare_features_are_left_out():
-    """Those seen less often than ``least`` are not known."""
+    """Those seen less often than ``min_count`` are not known."""
     X = [[["a", "b"], ["a"]]]
-    assert list(SequenceTagger(least=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
-    with pytest.raises(InputError, match="no feature is there 3 times or more; lower least"):
-        SequenceTagger(least=3).fit(X, [["x", "y"]])
+    assert list(SequenceTagger(min_count=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
+    with pytest.raises(InputError, match="no feature is there 3 times or more; lower min_count"):
+        SequenceTagger(min_count=3).fit(X, [["x", "y"]])
 
 
 @pytest.mark.parametrize(

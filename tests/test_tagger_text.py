@@ -253,7 +253,7 @@ NAMES = ("lemmas", "upos", "xpos", "features")
 
 def test_columns_are_learned_and_the_others_stay():
     """What was learned is told again; heads, relations and comments are not touched, nor the trees that came in."""
-    model = TextTagger(least=1).fit(SMALL)
+    model = TextTagger(min_count=1).fit(SMALL)
     bare = [Tree(t.forms, *[("_",) * len(t)] * 4, t.heads, t.relations, t.enhanced, t.misc, ("# hi",)) for t in SMALL]
     for gold, blank, found in zip(SMALL, bare, model.annotate(bare), strict=True):
         assert [getattr(found, name) for name in NAMES] == [getattr(gold, name) for name in NAMES]
@@ -263,14 +263,14 @@ def test_columns_are_learned_and_the_others_stay():
     assert pigs.xpos == ("DT", "NNS", "VBZ", ".")
     assert model.tag(["The", "cat"]).upos == ("DET", "NOUN")
     silent = [replace(tree, lemmas=("_",) * len(tree)) for tree in SMALL]
-    assert TextTagger(least=1, max_iter=1).fit([*silent, *silent, *SMALL]).tag(["dogs"]).lemmas == ("dog",)
+    assert TextTagger(min_count=1, max_iter=1).fit([*silent, *silent, *SMALL]).tag(["dogs"]).lemmas == ("dog",)
     assert len(model.tag([])) == 0
     assert list(model.annotate([])) == []
 
 
 def test_text_tagger_refitted_and_interrupted():
     """What fails or is stopped leaves what was."""
-    model = TextTagger(seed=1, max_iter=3, least=1).fit(SMALL)
+    model = TextTagger(seed=1, max_iter=3, min_count=1).fit(SMALL)
     text = ["The dogs bark. Wugs sleeps, the cat!"]
     before = [tree.conllu() for tree in model.trees(text)]
 
@@ -295,7 +295,7 @@ def test_text_tagger_refitted_and_interrupted():
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])
 def test_ctrl_c_before_the_end_of_a_first_pass_leaves_the_old_fit(monkeypatch, stop):
     """In the passes of upos and xpos, in the one that the low rank of morphology starts from, and in its first."""
-    model = TextTagger(least=1, max_iter=1).fit(SMALL)
+    model = TextTagger(min_count=1, max_iter=1).fit(SMALL)
     before, count, epoch = model.taggers_, iter(range(1, 9)), TagLearner.epoch
 
     def interrupted(learner, rng):
@@ -327,7 +327,7 @@ def bank(tmp_path):
 def test_commands_of_text(tmp_path, bank):
     """A tagger of CoNLL-U tags CoNLL-U, text of a file and text of standard input, and is judged."""
     out = tmp_path / "tagger"
-    told = json.loads(run("train", bank, "--out", out, "--least", 1, "--json").stdout)
+    told = json.loads(run("train", bank, "--out", out, "--min-count", 1, "--json").stdout)
     assert (told["sentences"], told["words"]) == (3, 12)
     assert {"loss of upos", "loss of xpos", "loss of features"} < set(told)
     assert run("train", bank, "--out", out).exit_code == 1
@@ -388,7 +388,7 @@ def test_faults_of_commands(tmp_path, bank):
     (tmp_path / "one").write_text("a\n")
     run("train", columns, "--columns", "--out", tmp_path / "c")
     (tmp_path / "tagged").write_text("a N X\nb N X\n\n")
-    run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--least", 2)
+    run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--min-count", 2)
     run("train", bank, "--out", tmp_path / "t", "--epochs", 1)
     faults = [
         (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is an option of tag train --columns"),

@@ -128,7 +128,7 @@ def test_the_map_solves_its_least_squares():
 def test_the_map_is_learned_from_mean_contexts(space, corpus, vectors):
     """It is that of the mean contexts of frequent words and their vectors."""
     vocabulary = corpus.vocabulary
-    rows = np.flatnonzero(vocabulary.counts >= occurrences.FEWEST)
+    rows = np.flatnonzero(vocabulary.counts >= occurrences.MIN_OCCURRENCES)
     positions, words = occurrences._sampled(np.asarray(corpus.ids), rows, np.random.default_rng(0))
     M, usual = space._mean_contexts(positions, words, len(rows))
     U = vectors.unit[[vectors.index[vocabulary.words[row]] for row in rows]]

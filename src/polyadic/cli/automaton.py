@@ -32,7 +32,7 @@ Statistic = Annotated[
     Literal["factor", "prefix", "string"], typer.Option(help="What is counted: substrings, prefixes or whole strings.")
 ]
 Basis = Annotated[int, typer.Option(min=1, help="Prefixes and suffixes of the matrix, each.")]
-Longest = Annotated[int, typer.Option(min=0, help="Symbols of each at most.")]
+MaxLength = Annotated[int, typer.Option(min=0, help="Symbols of each at most.")]
 Passes = Annotated[int, typer.Option(min=0, help="Over the strings, at most, to improve the likelihood (hull).")]
 Starts = Annotated[int, typer.Option(min=1, help="Times that the passes begin anew for each rank (hull).")]
 Order = Annotated[int, typer.Option(min=0, help="Of the n-grams that are mixed in; 0 mixes in equal probabilities.")]
@@ -45,7 +45,7 @@ Solution = Annotated[
     Path | None, typer.Option("--solution", metavar="FILE", help="True probabilities, as PAutomaC has them.")
 ]
 Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many strings to draw.")]
-DrawLongest = Annotated[int, typer.Option("--longest", min=0, help="Symbols of a string at most.")]
+DrawMaxLength = Annotated[int, typer.Option("--max-length", min=0, help="Symbols of a string at most.")]
 DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same strings.")]
 
 
@@ -58,7 +58,7 @@ def train(
     method: Method = "hull",
     statistic: Statistic = "factor",
     basis: Basis = 300,
-    longest: Longest = 4,
+    max_length: MaxLength = 4,
     passes: Passes = 100,
     starts: Starts = 1,
     order: Order = 3,
@@ -81,7 +81,7 @@ def train(
         raise InputError("--rank takes at least one number")
     data, alphabet = _read(strings, form)
     number = form == "pautomac" and unknown is not None and unknown.isdecimal()
-    options: dict[str, Any] = {"method": method, "statistic": statistic, "basis": basis, "longest": longest}
+    options: dict[str, Any] = {"method": method, "statistic": statistic, "basis": basis, "max_length": max_length}
     options |= {"passes": passes, "starts": starts, "order": order, "held_out": held_out}
     options["unknown"] = int(str(unknown)) if number else unknown
     began = time.perf_counter()
@@ -133,10 +133,10 @@ def score(
     show.facts(facts, as_json=as_json)
 
 
-def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
+def sample(model: Model, *, number: Many = 10, max_length: DrawMaxLength = 1000, seed: DrawSeed = 0) -> None:
     """Draw strings, one a line."""
     learned = _load(model)
-    show.drawn(lambda n, rng: learned.sample(n, longest=longest, seed=rng), number, seed)
+    show.drawn(lambda n, rng: learned.sample(n, max_length=max_length, seed=rng), number, seed)
 
 
 def _load(model: Path) -> Any:

@@ -30,7 +30,7 @@ Init = Annotated[
         " of these that is best after ten steps, or by chance."
     ),
 ]
-Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
+MaxIter = Annotated[int, typer.Option(min=1, help="Maximum number of EM iterations.")]
 Smoothing = Annotated[
     float | None,
     typer.Option(min=0, help="Added to each expected count.", show_default="sequences held out choose, or 0"),
@@ -40,7 +40,7 @@ FEWEST = 20
 Ends = Annotated[bool, typer.Option("--ends", help=f"Learn where sequences end too, as the symbol {END}.")]
 Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each sequence, one a line.")]
 Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
-Longest = Annotated[int, typer.Option("--longest", min=1, help="Symbols of a sequence at most.")]
+Length = Annotated[int, typer.Option("--length", min=1, help="Symbols of a sequence at most.")]
 DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same sequences.")]
 Missing = Annotated[
     bool, typer.Option("--missing", help="Pass over symbols that were not seen in training; else they are refused.")
@@ -53,7 +53,7 @@ def train(
     out: o.Out,
     states: States = None,
     init: Init = "best",
-    steps: Steps = 100,
+    max_iter: MaxIter = 100,
     smoothing: Smoothing = None,
     ends: Ends = False,
     choose: o.Choose = True,
@@ -79,7 +79,7 @@ def train(
     given = {name: value for name, value in both.items() if value is not None}
     symbols = len({symbol for sequence in data for symbol in sequence})
     first = given if init == "random" else {"states": max(1, min(HiddenMarkov.states, symbols)), **given}
-    model = HiddenMarkov(**first, init=init, max_iter=steps, seed=seed)
+    model = HiddenMarkov(**first, init=init, max_iter=max_iter, seed=seed)
     if choose and len(data) >= FEWEST:
         model = chosen(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
     else:
@@ -149,13 +149,13 @@ def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
         show.table(["state", "symbols", "next"], [(state, *row) for state, row in enumerate(cells)])
 
 
-def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
+def sample(model: Model, *, number: Many = 10, length: Length = 50, seed: DrawSeed = 0) -> None:
     """Draw sequences, one a line; without ends they have the greatest length."""
     chain = _load(model)
     stop = END if END in chain.symbols_ else None
 
     def draw(n: int, rng: Any) -> list[list[Any]]:
-        sequences = chain.sample(n, length=longest, stop=stop, seed=rng)
+        sequences = chain.sample(n, length=length, stop=stop, seed=rng)
         return [[symbol for symbol in sequence if symbol != END] for sequence in sequences]
 
     show.drawn(draw, number, seed)

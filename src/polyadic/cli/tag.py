@@ -37,7 +37,7 @@ Penalty = Annotated[
     float | None, typer.Option("--l2", min=0, help="Of squared weights; with --columns.", show_default="0")
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the sentences.", show_default="10; CoNLL-U 5")]
-Least = Annotated[int | None, typer.Option(min=1, help="Drop features that are rarer.", show_default="1; CoNLL-U 2")]
+MinCount = Annotated[int | None, typer.Option(min=1, help="Drop features that are rarer.", show_default="1; CoNLL-U 2")]
 Tables = Annotated[bool, typer.Option("--tables", help="Of spans, also by kind.")]
 
 
@@ -50,7 +50,7 @@ def train(
     loss: Loss = None,
     l2: Penalty = None,
     epochs: Epochs = None,
-    least: Least = None,
+    min_count: MinCount = None,
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
@@ -67,7 +67,7 @@ def train(
     check_replaceable(out, KIND, overwrite=force)
     given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
     common: dict[str, Any] = {
-        name: value for name, value in (("max_iter", epochs), ("least", least)) if value is not None
+        name: value for name, value in (("max_iter", epochs), ("min_count", min_count)) if value is not None
     }
     common["seed"] = seed
     if columns:

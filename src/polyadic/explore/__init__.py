@@ -1,1 +1,1 @@
-"""A page in a browser on what a text gives: questions to a shelf, a server on this machine, and the page itself."""
+"""A page in a browser on what a text gives: questions to a workspace, a server on this machine, and the page itself."""

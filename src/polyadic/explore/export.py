@@ -21,7 +21,7 @@ from polyadic.explore.answers.topics import RELEVANCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 
     Question = tuple[str, dict[str, Any]]
@@ -56,7 +56,7 @@ class Chosen(NamedTuple):
     map: bool = False
 
 
-def page(shelf: Shelf, chosen: Chosen) -> str:
+def page(workspace: Workspace, chosen: Chosen) -> str:
     """Give the file.
 
     Raises
@@ -66,7 +66,7 @@ def page(shelf: Shelf, chosen: Chosen) -> str:
     """
     if not any(chosen):
         raise InputError("the page would be empty; choose words, phrases, topics, tables, parts or the map")
-    return _html({key(name, asked): ANSWERS[name](shelf, **asked) for name, asked in _questions(shelf, chosen)})
+    return _html({key(name, asked): ANSWERS[name](workspace, **asked) for name, asked in _questions(workspace, chosen)})
 
 
 def table_page(counted: CrossTable, name: str, rows: str, columns: str) -> str:
@@ -125,9 +125,9 @@ def key(name: str, asked: dict[str, Any]) -> str:
     return json.dumps([name, pairs], ensure_ascii=False, separators=(",", ":"))
 
 
-def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
+def _questions(workspace: Workspace, chosen: Chosen) -> Iterator[Question]:
     """Give what the page will ask, exactly as it does."""
-    words = [ANSWERS["word"](shelf, word=word) for word in chosen.words]
+    words = [ANSWERS["word"](workspace, word=word) for word in chosen.words]
     yield "overview", {}
     for about in words:
         yield "word", {"word": about["word"]}
@@ -139,7 +139,7 @@ def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
         yield "lines", {"words": phrase.split(), "top": KWIC}
     if chosen.topics:
         yield "topics", {"relevance": RELEVANCE}
-        yield from (("topic", {"topic": each["topic"]}) for each in ANSWERS["topics"](shelf)["topics"])
+        yield from (("topic", {"topic": each["topic"]}) for each in ANSWERS["topics"](workspace)["topics"])
     for table in chosen.tables:
         rows, stroke, columns = table.partition("/")
         yield "table", {"rows": rows} | ({"columns": columns} if stroke else {})

@@ -1,4 +1,4 @@
-"""A server of a shelf on the loopback address alone: answers as JSON, the page, and what may be asked (OpenAPI).
+"""A server of a workspace on the loopback address alone: answers as JSON, the page, and what may be asked (OpenAPI).
 
 Who asks has to know the token in the address, and to come from the page itself or from no page at all: a name that
 leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and other sites have another ``Origin``. No
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
 
 HOST = "127.0.0.1"
 SECONDS = 30.0
@@ -56,12 +56,12 @@ HEADERS = {
 }
 
 
-def application(shelf: Shelf, *, token: str, port: int, seconds: float = SECONDS) -> ASGIApp:
+def application(workspace: Workspace, *, token: str, port: int, seconds: float = SECONDS) -> ASGIApp:
     """Make the application.
 
     Parameters
     ----------
-    shelf : Shelf
+    workspace : Workspace
     token : str
         First part of every path.
     port : int
@@ -69,7 +69,7 @@ def application(shelf: Shelf, *, token: str, port: int, seconds: float = SECONDS
     seconds : float
         That a question may take.
     """
-    asked = _Answers(shelf, seconds)
+    asked = _Answers(workspace, seconds)
     routes = [
         Route(f"/{token}/api/{{name}}", asked.answer),
         Route(f"/{token}/page.html", asked.page_to_send),
@@ -81,10 +81,10 @@ def application(shelf: Shelf, *, token: str, port: int, seconds: float = SECONDS
 
 
 class _Answers:
-    """Answers questions to a shelf in threads, a few at a time."""
+    """Answers questions to a workspace in threads, a few at a time."""
 
-    def __init__(self, shelf: Shelf, seconds: float) -> None:
-        self._shelf = shelf
+    def __init__(self, workspace: Workspace, seconds: float) -> None:
+        self._workspace = workspace
         self._seconds = seconds
         self._workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
         self._busy = asyncio.Semaphore(AT_ONCE)
@@ -94,13 +94,13 @@ class _Answers:
         if name not in ANSWERS:
             return _fault(404, f"no question {name!r}; they are {', '.join(ANSWERS)}")
         function = ANSWERS[name]
-        return await self._worked(lambda: JSONResponse(function(self._shelf, **parameters(function, given))))
+        return await self._worked(lambda: JSONResponse(function(self._workspace, **parameters(function, given))))
 
     async def page_to_send(self, request: Request) -> Response:
         given = _given(request)
 
         def made() -> Response:
-            return Response(exported(self._shelf, Chosen(**parameters(Chosen, given))), media_type="text/html")
+            return Response(exported(self._workspace, Chosen(**parameters(Chosen, given))), media_type="text/html")
 
         return await self._worked(made)
 
@@ -193,11 +193,11 @@ def parameters(function: Callable[..., Any], given: Mapping[str, list[str]]) -> 
 
 @cache
 def _wanted(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Give the annotation and the default of each parameter but the shelf."""
-    names = {"Shelf": object, "Answer": dict, "Sequence": Sequence}
+    """Give the annotation and the default of each parameter but the workspace."""
+    names = {"Workspace": object, "Answer": dict, "Sequence": Sequence}
     hints = get_type_hints(function, localns=names, include_extras=True)
     signature = inspect.signature(function).parameters
-    return {name: (hints[name], each.default) for name, each in signature.items() if name != "shelf"}
+    return {name: (hints[name], each.default) for name, each in signature.items() if name != "workspace"}
 
 
 def _read(name: str, hint: Any, values: list[str]) -> Any:

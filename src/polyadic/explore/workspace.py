@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
     from polyadic.core.progress import Steps
 
-KIND, VERSION = "shelf", 1
-MAPPED = 100_000
+KIND, VERSION = "workspace", 1
+MAX_MAPPED = 100_000
 """Words on the map at most, the most frequent."""
-FEWEST_DOCUMENTS = 20
+MIN_DOCUMENTS = 20
 """Of fewer there are no topics: the default number of them is as large."""
 NEIGHBOURS = 15
 """Of each word, by which it is placed on the map: the default of the library."""
 
 
 @dataclass(eq=False)
-class Shelf:
+class Workspace:
     """A corpus and what was learned of it.
 
     Attributes
@@ -82,8 +82,8 @@ class Shelf:
         steps: Steps = untold,
         overwrite: bool = False,
         **settings: Any,
-    ) -> Shelf:
-        """Make a shelf of text; what is there already of the same text and settings is used again.
+    ) -> Workspace:
+        """Make a workspace of text; what is there already of the same text and settings is used again.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Shelf:
             raise MissingExtraError("umap-learn", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError("a shelf is made of files, which can be read again when it is made further; name some")
+            raise InputError("a workspace is made of files, which can be read again when it is made further; name some")
         with made_folder(folder):
             store = Store(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}
@@ -126,14 +126,14 @@ class Shelf:
             if WordSenses.can_learn(vectors, corpus):
                 with steps("senses") as facts:
                     facts["fit"] = round(WordSenses.learn(vectors, corpus, keep=True).fit, 3)
-            made_of = {"corpus": corpus.digest, "words": MAPPED, "neighbours": NEIGHBOURS}
+            made_of = {"corpus": corpus.digest, "words": MAX_MAPPED, "neighbours": NEIGHBOURS}
 
             def place() -> dict[str, Any]:
                 save_array(folder / "map.npy", placed(vectors))
                 return {}
 
             store.keep("map", made_of, place, target=folder / "map.npy")
-            if len(corpus.documents) > FEWEST_DOCUMENTS:
+            if len(corpus.documents) > MIN_DOCUMENTS:
 
                 def find() -> dict[str, Any]:
                     with made_folder(folder / "topics"):
@@ -147,7 +147,7 @@ class Shelf:
         return cls.open(folder)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Shelf:
+    def open(cls, path: str | os.PathLike[str]) -> Workspace:
         """Open a folder that :meth:`build` made.
 
         Raises
@@ -160,8 +160,10 @@ class Shelf:
         corpus, vectors = Corpus.open(folder / "corpus"), Embedding.load(folder / "vectors")
         places = open_array(folder / "map.npy", (np.float32,), ndim=2)
         if corpus.digest != meta.get("corpus"):
-            raise InputError(f"{folder / 'corpus'} is not the text of which the shelf was made; make the shelf again")
-        if places.shape != (min(len(vectors), MAPPED), 2):
+            raise InputError(
+                f"{folder / 'corpus'} is not the text of which the workspace was made; make the workspace again"
+            )
+        if places.shape != (min(len(vectors), MAX_MAPPED), 2):
             raise InputError(f"{folder / 'map.npy'} is damaged: it places {len(places):,} words")
         if not (folder / "topics").is_dir():
             return cls(folder, corpus, vectors, places)
@@ -195,7 +197,7 @@ def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
     ----------
     McInnes, Healy, Melville (2018), UMAP: Uniform manifold approximation and projection for dimension reduction.
     """
-    unit = np.asarray(vectors.unit[:MAPPED], np.float32)
+    unit = np.asarray(vectors.unit[:MAX_MAPPED], np.float32)
     if len(unit) <= 2 * NEIGHBOURS:  # too few for a graph of neighbours
         U, s, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
         return np.asarray(np.pad(U * s, ((0, 0), (0, 2)))[:, :2], np.float32)

@@ -33,7 +33,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     ----------
     alpha : float
         Added to all counts.
-    longest : int
+    max_length : int
         Of the runs of words that are features: 2 for words and pairs.
     min_count : int
         Leave out runs of fewer sentences.
@@ -52,14 +52,14 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = LogCountRatio(longest=1).fit(["good film", "good one", "bad film", "bad one"], [1, 1, 0, 0])
+    >>> model = LogCountRatio(max_length=1).fit(["good film", "good one", "bad film", "bad one"], [1, 1, 0, 0])
     >>> {run[0]: round(float(model.ratio_[at]), 3) for run, at in model.features_.items()}
     {'good': 1.099, 'film': 0.0, 'one': 0.0, 'bad': -1.099}
     """
 
     _: KW_ONLY
     alpha: Positive = 1.0
-    longest: Annotated[int, Within(1, 2)] = 2
+    max_length: Annotated[int, Within(1, 2)] = 2
     min_count: Count = 1
 
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
@@ -100,7 +100,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self._indicators([self._runs(words) for words in words_of(sentences)]).multiply(self.ratio_).tocsr()
 
     def _runs(self, words: list[str]) -> dict[tuple[str, ...], None]:
-        pairs = pairwise(words) if self.longest > 1 else ()
+        pairs = pairwise(words) if self.max_length > 1 else ()
         return dict.fromkeys([*((word,) for word in words), *pairs])
 
     def _indicators(self, runs: list[dict[tuple[str, ...], None]]) -> csr_array:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOKENIZER = Tokenizer(punctuation="keep")
 """Marks are words here: an exclamation tells something."""
-FEWEST = 2
+MIN_PIECE_DOCUMENTS = 2
 """Documents that have a piece of a word; words and pairs count from one on."""
 TOLERANCE = 1e-2
 """Of the logistic regression; a smaller one changed no figure in docs/results/classes.md by .001."""
@@ -284,7 +284,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         counts = self._counts(numbered)
         having = np.bincount(counts.indices, minlength=counts.shape[1])
         first = len(self.words_) + len(self.pairs_)
-        kept = having >= np.where(np.arange(len(having)) < first, 1, FEWEST)
+        kept = having >= np.where(np.arange(len(having)) < first, 1, MIN_PIECE_DOCUMENTS)
         self._name(self.words_, compress(pieces, kept[first:]))
         self.idf_ = 1 + np.log((1 + len(labels)) / (1 + having[kept]))
         return self._weighted(counts[:, kept]), labels

@@ -126,12 +126,12 @@ def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch
     return (((C - compose([F, G, H], weights)) ** 2).sum(axis=(1, 2, 3)),)
 
 
-def most_filters(n: int, support: int) -> int:
+def max_filters(n: int, support: int) -> int:
     """Give about how many filters a cumulant tells apart: a sixth of its size, a quarter where half is padding.
 
     Examples
     --------
-    >>> most_filters(12, 12), most_filters(12, 6)
+    >>> max_filters(12, 12), max_filters(12, 6)
     (2, 3)
     """
     return max(n // 6 if support > n // 2 else n // 4, 1)
@@ -179,7 +179,7 @@ def find_filters(
     Warns
     -----
     UserWarning
-        If more filters are asked for than can be told apart: see :func:`most_filters`.
+        If more filters are asked for than can be told apart: see :func:`max_filters`.
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -193,7 +193,7 @@ def find_filters(
         resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
     )
     check_choice("projection", projection, get_args(Projection))
-    if number > (most := most_filters(n, support)):
+    if number > (most := max_filters(n, support)):
         about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"
         warnings.warn(f"{about}, not {number}; take longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)

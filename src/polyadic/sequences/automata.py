@@ -256,15 +256,15 @@ def _below(text: str, size: int) -> int:
     return int(text)
 
 
-def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, least: float = 0.01) -> str:
-    """Draw an automaton for graphviz; weights below ``least`` in magnitude are left out.
+def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, min_weight: float = 0.01) -> str:
+    """Draw an automaton for graphviz; weights below ``min_weight`` in magnitude are left out.
 
     Parameters
     ----------
     automaton : WeightedAutomaton
     symbols : sequence, optional
         Names of the symbols, instead of their numbers.
-    least : float
+    min_weight : float
 
     Examples
     --------
@@ -277,12 +277,12 @@ def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *
         raise InputError(f"each of {automaton.size} symbols needs a name; got {len(names)}")
     lines = ["digraph automaton {", "  rankdir=LR;"]
     for i in range(automaton.rank):
-        ends = [f"{w:.2g}" if abs(w) >= least else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]
+        ends = [f"{w:.2g}" if abs(w) >= min_weight else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]
         label = "".join(f"\n{name} {w}" for name, w in zip(("start", "stop"), ends, strict=True) if w)
         shape = "doublecircle" if ends[1] else "circle"
         lines.append(f"  {i} [shape={shape}, label={json.dumps(str(i) + label)}];")
-    for i, j in np.argwhere((np.abs(automaton.A) >= least).any(axis=0)).tolist():
-        kept = [a for a in range(automaton.size) if abs(automaton.A[a, i, j]) >= least]
+    for i, j in np.argwhere((np.abs(automaton.A) >= min_weight).any(axis=0)).tolist():
+        kept = [a for a in range(automaton.size) if abs(automaton.A[a, i, j]) >= min_weight]
         label = "\n".join(f"{names[a]} {automaton.A[a, i, j]:.2g}" for a in kept)
         lines.append(f"  {i} -> {j} [label={json.dumps(label)}];")
     return "\n".join([*lines, "}"]) + "\n"

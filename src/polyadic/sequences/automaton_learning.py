@@ -31,19 +31,30 @@ from scipy.optimize import nnls
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.linalg import truncated_svd
+from polyadic.core.solvers.run import Sweep
 from polyadic.sequences.automata import WeightedAutomaton
+from polyadic.sequences.kernels.automata import listed_transitions, transition_counts
+from polyadic.sequences.substrings import AT_START, WHOLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from polyadic.sequences.hankel import Hankel
+    from polyadic.sequences.substrings import Substrings
 
     Array = NDArray[np.float64]
+    Weights = tuple[Array, Array, Array]
 
-LEAST = 1e-10
+MIN_SINGULAR_VALUE = 1e-10
 """Singular values below this share of the largest are rounding errors."""
 FIRM = 10.0
 """How much more than any coordinate it counts that weights of a mixture add to the probability of its symbol."""
+LONGER = 1.1
+"""How much farther each step goes than the last, until one leads astray."""
+RARE = 1e-7
+"""Transitions less likely than this are left out from then on."""
 
 
 class RankWarning(UserWarning):
@@ -78,7 +89,7 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     else:
         U, s, Vt = np.linalg.svd(H.toarray(), full_matrices=False)
         V = Vt.T
-    present = min(rank, int((s > LEAST * s[0]).sum()))
+    present = min(rank, int((s > MIN_SINGULAR_VALUE * s[0]).sum()))
     if present < rank:
         warnings.warn(
             f"the Hankel matrix has rank {present}, so the automaton has, not {rank}", RankWarning, stacklevel=3
@@ -159,3 +170,102 @@ class _Mixtures:
         weights, _ = nnls(self.design, np.append(point, self.firm * mass))
         total = weights.sum()
         return np.asarray(weights * (mass / total)) if total > 0 else np.full(len(weights), mass / len(weights))
+
+
+def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
+    """Go through strings again and again; one sweep is one pass.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+        Of weights that are not negative.
+    prefixes : Substrings
+        All prefixes of the strings, counted with ``anywhere=False``.
+
+    Yields
+    ------
+    Sweep
+        Factors are ``alpha0``, ``A`` and ``alpha_inf``; the objective is the mean negative log-likelihood of a string,
+        known before the pass that it leads to. It falls, but for what leaving rare transitions out costs.
+
+    Raises
+    ------
+    InputError
+        If a weight is negative, or there are no strings.
+    """
+    if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
+        raise InputError("likelihood is improved of automata with no negative weight; learn it with method='hull'")
+    if not prefixes.strings:
+        raise InputError("likelihood needs at least one string")
+    resources.check_memory(
+        16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
+    )
+    passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
+    now: Weights = (automaton.alpha0, automaton.A, automaton.alpha_inf)
+    safe, best, stretch = now, np.inf, 1.0
+    while True:
+        lists = listed_transitions(now[1], above=RARE)
+        fit, *counts = transition_counts(
+            prefixes.parent, prefixes.last, passing, ending=ending, start=now[0], stop=now[2], transitions=lists
+        )
+        loss = -fit / prefixes.strings
+        if loss > best and stretch > 1:
+            now, stretch = safe, 1.0  # the long step led astray; the short one does not
+            continue
+        yield Sweep([*now], loss)
+        safe = _shares(now, *counts)
+        now, best = _stretched(now, safe, stretch), loss
+        stretch *= LONGER
+
+
+def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights:
+    """Give the automaton in which all is as likely as it was counted."""
+    start, A, stop = now
+    counts = np.zeros_like(A)
+    counts[np.nonzero(A > RARE)] = taken
+    sums = counts.sum(axis=(0, 2)) + stopped
+    used = sums > 0
+    sums = np.where(used, sums, 1)
+    return (
+        began / began.sum() if began.sum() > 0 else start,
+        np.where(used[:, None], counts / sums[:, None], A),  # a state that no string comes to stays as it was
+        np.where(used, stopped / sums, stop),
+    )
+
+
+def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
+    """Go farther the same way, by ratios."""
+    if stretch == 1:
+        return after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start, A, stop = (np.where(b > 0, a * (b / a) ** stretch, 0.0) for a, b in zip(before, after, strict=True))
+    sums = A.sum(axis=(0, 2)) + stop
+    return start / start.sum(), A / sums[:, None], stop / sums
+
+
+def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0) -> WeightedAutomaton:
+    """Give each transition of a probabilistic automaton some weight: what is exactly zero would stay so.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+    share : float
+        Of the weight of each state that is spread over all, at random between 0 and twice the mean.
+    seed : int, optional
+
+    Raises
+    ------
+    InputError
+        If the share is not from 0 to 1.
+    """
+    if check_number("share", share) > 1:
+        raise InputError(f"share must be at most 1; got {share}")
+    r, k = automaton.rank, automaton.size
+    noise = np.random.default_rng(seed).random((k, r, r))
+    stop = np.full(r, 1 / (k + 1))
+    noise *= (1 - stop[:, None]) / noise.sum(axis=(0, 2))[:, None]
+    return WeightedAutomaton(
+        (1 - share) * automaton.alpha0 + share / r,
+        (1 - share) * automaton.A + share * noise,
+        (1 - share) * automaton.alpha_inf + share * stop,
+    )

@@ -81,23 +81,23 @@ class SmoothedAutomaton:
             mean = float(np.log(share * p + (1 - share) * q).sum() / (len(held_out.edges) - 1))
         return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
 
-    def sample(self, many: int, rng: np.random.Generator, *, longest: int = 1000) -> list[list[int]]:
-        """Draw strings; one that has ``longest`` symbols ends there.
+    def sample(self, many: int, rng: np.random.Generator, *, max_length: int = 1000) -> list[list[int]]:
+        """Draw strings; one that has ``max_length`` symbols ends there.
 
         Parameters
         ----------
         many : int
         rng : Generator
-        longest : int
+        max_length : int
         """
         check_int("n", many, low=0)
-        check_int("longest", longest, low=0)
+        check_int("max_length", max_length, low=0)
         strings: list[list[int]] = [[] for _ in range(many)]
         alive, width = np.arange(many), max(self.ngrams.order - 1, 1)
         empty = Coded(np.zeros(0, np.int64), np.zeros(2, np.int64))
         states = np.repeat(self.automaton.states(empty), many, axis=0)
         before = np.full((many, width), -1)
-        for _ in range(longest):
+        for _ in range(max_length):
             if not len(alive):
                 break
             p = self.share * self.automaton.next_probabilities(states)

@@ -101,7 +101,7 @@ def hankel(
     *,
     statistic: Statistic = "factor",
     basis: int | None = None,
-    longest: int = 4,
+    max_length: int = 4,
     prefixes: Sequence[Sequence[int]] | None = None,
     suffixes: Sequence[Sequence[int]] | None = None,
 ) -> Hankel:
@@ -116,7 +116,7 @@ def hankel(
     statistic : {"string", "prefix", "factor"}
     basis : int, optional
         Prefixes and suffixes, each, at most: the most frequent; by default all that occur.
-    longest : int
+    max_length : int
         Symbols of each at most.
     prefixes, suffixes : sequence of sequences of int, optional
         Those given, instead of the most frequent.
@@ -136,25 +136,25 @@ def hankel(
     [[0.0, 0.25, 0.25, 0.5], [0.25, 0.0, 0.5, 0.0]]
     """
     check_choice("statistic", statistic, get_args(Statistic))
-    check_int("longest", longest, low=0)
+    check_int("max_length", max_length, low=0)
     if basis is not None:
         check_int("basis", basis, low=1)
-    longest = max([longest, *map(len, prefixes or ()), *map(len, suffixes or ())])
-    deep = 2 * longest + 1
-    tree = data if isinstance(data, Substrings) else count_substrings(data, size, longest=deep)
+    max_length = max([max_length, *map(len, prefixes or ()), *map(len, suffixes or ())])
+    deep = 2 * max_length + 1
+    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=deep)
     if not tree.strings:
         raise InputError("a Hankel matrix needs at least one string")
     kind = COUNTS[statistic]
     chosen = [
-        _frequent(tree, kind[side], basis, longest) if given is None else _given(given, size, name)
+        _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
         for given, side, name in ((prefixes, 1, "prefixes"), (suffixes, 2, "suffixes"))
     ]
     return _counted(tree, chosen[0], chosen[1], statistic)
 
 
-def _frequent(tree: Substrings, column: int, basis: int | None, longest: int) -> list[tuple[int, ...]]:
+def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
     """Give the strings of the largest counts, in the order of nodes; of equals the first."""
-    counts = np.where(tree.lengths <= longest, tree.counts[:, column], 0)
+    counts = np.where(tree.lengths <= max_length, tree.counts[:, column], 0)
     best = np.argsort(-counts, kind="stable")[:basis]
     return [tree.spell(node) for node in np.sort(best[counts[best] > 0]).tolist()]
 

@@ -65,11 +65,11 @@ def completed_hankel(
     table: Hankel,
     penalty: float,
     *,
-    least: int = 0,
+    min_count: int = 0,
     structure: Structure = "constrained",
     max_iter: int = 500,
 ) -> Hankel:
-    r"""Fill in cells of strings seen fewer than ``least`` times, and shrink all.
+    r"""Fill in cells of strings seen fewer than ``min_count`` times, and shrink all.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def completed_hankel(
         Kept dense: for some hundred prefixes and suffixes.
     penalty : float
         :math:`\lambda`, in units of the cells.
-    least : int
+    min_count : int
         0 takes what never occurred for rare, 1 for unknown, which helped less with strings from planted automata.
     structure : {"constrained", "averaged"}
     max_iter : int
@@ -94,13 +94,13 @@ def completed_hankel(
         If no string is known, or a parameter is out of range.
     """
     check_number("penalty", penalty, above=True)
-    check_int("least", least, low=0)
+    check_int("min_count", min_count, low=0)
     check_choice("structure", structure, get_args(Structure))
     cells = shared_cells(table)
     dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
-    known = np.round(dense * table.strings) >= least
+    known = np.round(dense * table.strings) >= min_count
     if not known.any():
-        raise InputError(f"no string of the basis occurs least={least} times")
+        raise InputError(f"no string of the basis occurs min_count={min_count} times")
     if structure == "constrained":
         f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
     else:

@@ -14,8 +14,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import Search, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
-from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.hidden_spectral import FewMomentsWarning, anchor_chain, cluster_chain, spectral_chain
 from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
 
@@ -54,7 +53,7 @@ class HiddenMarkov(Model):
     init : {"best", "spectral", "anchors", "clusters", "random"}
         Where Baum-Welch starts: at what moments of three symbols tell
         (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`), at mixtures of anchors or clusters of
-        symbols by the company they keep (:mod:`~polyadic.sequences.hidden_starts`), or at random distributions.
+        symbols by the company they keep (:mod:`~polyadic.sequences.hidden_spectral`), or at random distributions.
         Of "best" ten steps are taken from each of the first three, and the likeliest goes on: none of them is best
         everywhere. All but "random" allow at most as many states as symbols.
     max_iter : int

@@ -27,7 +27,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.optimize import nnls
+from scipy.sparse import csr_array, diags_array, hstack
 
 from polyadic.core.errors import InputError
 from polyadic.core.linalg.truncated import truncated_svd
@@ -42,8 +43,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-9
+MIN_SINGULAR_VALUE = 1e-9
 """Singular values of pairs of symbols below this share of the largest are errors of rounding."""
+
+
+FREQUENT = 1e-3
+"""Share of all symbols that an anchor has at least: profiles of rare symbols are noise, and lie farthest out."""
+SUMS_TO_ONE = 10.0
+"""Weight of the equation that shares of a mixture have the sum 1, beside those of unit profiles."""
+SPREAD = 0.5
+"""Share of a symbol that is of any state, whatever its cluster."""
+RUNS = 10
+"""Of k-means, of which the best is taken."""
 
 
 class FewMomentsWarning(UserWarning):
@@ -176,7 +187,109 @@ def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
     else:
         U, s, Vt = np.linalg.svd(P.toarray(), full_matrices=False)
         V = Vt.T
-    present = int((s > LEAST * s[0]).sum())
+    present = int((s > MIN_SINGULAR_VALUE * s[0]).sum())
     if present < rank:
         raise InputError(f"pairs of symbols have rank {present}, which is too low for {rank} states")
     return U, s, V
+
+
+def anchor_chain(data: Coded, states: int, *, symbols: int) -> Chain:
+    """Lay symbols to states as mixtures of anchors.
+
+    Parameters
+    ----------
+    data : Coded
+        Sequences.
+    states, symbols : int
+
+    Raises
+    ------
+    InputError
+        If there are fewer frequent symbols with profiles of their own than states.
+
+    Examples
+    --------
+    >>> from polyadic.sequences.symbols import coded
+    >>> chain = anchor_chain(coded(["abababab", "cdcd"] * 9, {s: at for at, s in enumerate("abcd")}), 4, symbols=4)
+    >>> sorted(chain.emit.round(2).T.tolist())
+    [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    """
+    profile, share = profiles(data, states, symbols=symbols)
+    rest = np.where(share[:, None] >= FREQUENT, profile, 0.0)
+    anchors: list[int] = []
+    for _ in range(states):
+        sizes = np.linalg.norm(rest, axis=1)
+        at = int(sizes.argmax())
+        if sizes[at] < FREQUENT * np.linalg.norm(profile[at]) or not sizes[at]:
+            raise InputError(
+                f"{len(anchors)} symbols keep company of their own, too few to be anchors of {states} states"
+            )
+        anchors.append(at)
+        direction = rest[at] / sizes[at]
+        rest = rest - np.outer(rest @ direction, direction)
+    corners = np.vstack([profile[anchors].T, np.full(states, SUMS_TO_ONE)])
+    mixtures = np.array([nnls(corners, np.append(row, SUMS_TO_ONE))[0] for row in profile])
+    return laid(data, distributions(mixtures), symbols=symbols)
+
+
+def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> Chain:
+    """Lay symbols to states by clusters; of those of k-means that one which is tightest in some runs.
+
+    Parameters
+    ----------
+    data : Coded
+        Sequences.
+    states, symbols : int
+    seed : int
+
+    Examples
+    --------
+    >>> from polyadic.sequences.symbols import coded
+    >>> chain = cluster_chain(coded(["abababab", "cbcb"] * 9, {s: at for at, s in enumerate("abc")}), 2, symbols=3)
+    >>> sorted(chain.emit.round(2).T.tolist())
+    [[0.17, 0.75, 0.08], [0.5, 0.25, 0.25]]
+    """
+    from sklearn.cluster import KMeans
+
+    profile, share = profiles(data, states, symbols=symbols, roots=True)
+    means = KMeans(states, n_init=RUNS, random_state=seed).fit(profile, sample_weight=share)
+    post = np.full((symbols, states), SPREAD / states)
+    post[np.arange(symbols), means.labels_] += 1 - SPREAD
+    return laid(data, post, symbols=symbols)
+
+
+def profiles(data: Coded, rank: int, *, symbols: int, roots: bool = False) -> tuple[Array, Array]:
+    """Give profiles of symbols between their leading singular vectors, and the share of each symbol.
+
+    Parameters
+    ----------
+    data : Coded
+    rank, symbols : int
+    roots : bool
+        Whether profiles are roots of shares, whose distance is that of Hellinger.
+    """
+    J = pairs(data, symbols)
+    company = hstack([J.T, J], format="csr")
+    sums = np.maximum(company.sum(axis=1), 1)
+    P = diags_array(1 / sums) @ company
+    if roots:
+        P = P.sqrt()
+    share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
+    V = leading(csr_array(diags_array(np.sqrt(share)) @ P), min(rank, symbols))[2]
+    return np.asarray(P @ V), share
+
+
+def pairs(data: Coded, symbols: int) -> csr_array:
+    """Count each pair of neighbours."""
+    runs = data.runs(2)
+    if not len(runs):
+        raise InputError("no sequence has two symbols; what stands beside them tells states apart")
+    return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
+
+
+def laid(data: Coded, post: Array, *, symbols: int) -> Chain:
+    """Make a chain of what is known of the state of each symbol, of shape (symbols, states)."""
+    share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
+    D, J = scales(share), pairs(data, symbols)
+    P = diags_array(D[:, 0]) @ J @ diags_array(D[:, 0] / J.sum())
+    return with_emissions(data, distributions((post * share[:, None]).T).T, P, D)

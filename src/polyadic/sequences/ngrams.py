@@ -133,7 +133,7 @@ class NGrams(Model):
             If a parameter is out of range.
         """
         self.check()
-        self.tree_ = count_substrings(data, size, longest=self.order)
+        self.tree_ = count_substrings(data, size, max_length=self.order)
         return self
 
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:

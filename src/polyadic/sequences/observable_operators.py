@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-9
+MIN_PROBABILITY = 1e-9
 """Chance of a symbol below which its estimate tells nothing of the state behind it."""
 
 
@@ -171,7 +171,7 @@ class ObservableOperators(Model):
         states: list[Array] = []
         for before in (b, self.anywhere_):
             chance = float(steps[symbol] @ before)
-            if chance > LEAST:
+            if chance > MIN_PROBABILITY:
                 states.append(self.operators_[symbol] @ before / chance)
         if len(states) < 2:
             return states[0] if states else self.anywhere_

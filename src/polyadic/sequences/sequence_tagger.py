@@ -67,7 +67,7 @@ class SequenceTagger(Model):
         Of :mod:`polyadic.sequences.sequence_tagger`.
     max_iter : int
         Passes over the sentences.
-    step : float
+    learning_rate : float
         Of AdaGrad. A perceptron with a rank wants about 0.03; one without is much the same for any.
     l2 : float
         :math:`\lambda`, half of which weighs the squares of all weights beside the loss of the mean sentence.
@@ -79,7 +79,7 @@ class SequenceTagger(Model):
     bio : bool
         Whether tags are of spans, so that ``I-X`` comes after ``B-X`` or ``I-X`` alone. It is not learned with; it
         holds for what is predicted.
-    least : int
+    min_count : int
         Times that a feature must be seen to be known.
     seed : int, optional
         Of the order of the sentences, and of a random start.
@@ -110,12 +110,12 @@ class SequenceTagger(Model):
     _: KW_ONLY
     loss: TagLoss = "likelihood"
     max_iter: Count = 10
-    step: Positive = 0.3
+    learning_rate: Positive = 0.3
     l2: Amount = 0.0
     init: TagInit = "svd"
     averaged: bool = True
     bio: bool = False
-    least: Count = 1
+    min_count: Count = 1
     seed: Seed = 0
     callback: Callback = None
 
@@ -136,7 +136,7 @@ class SequenceTagger(Model):
             first (``bio``), or a parameter is out of range.
         """
         self.check()
-        sentences, known = learned_features(X, least=self.least)
+        sentences, known = learned_features(X, min_count=self.min_count)
         self.fit_coded(sentences, len(known), y)
         self.features_ = known
         return self
@@ -144,7 +144,7 @@ class SequenceTagger(Model):
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
         """Learn from sentences coded by ``size`` features, else as :meth:`fit`; what they are called is left open."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
-        how = TagSteps(self.loss, self.step, self.l2)
+        how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
         sweeps = tag_sweeps(sentences, gold, how, sizes=(size, len(tags)), **start)
         self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, callback=self.callback)))
@@ -195,14 +195,14 @@ class SequenceTagger(Model):
         return parts._replace(T=parts.T + spans_only(self.tags_)) if self.bio else parts
 
 
-def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, dict[str, int]]:
+def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
     """Give numbers to the features that tokens have at least so many times, in the order of their first appearance.
 
     Parameters
     ----------
     X : iterable of sequences of collections of str
         Of sentences, tokens and features.
-    least : int
+    min_count : int
 
     Raises
     ------
@@ -211,7 +211,7 @@ def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, di
 
     Examples
     --------
-    >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], least=2)
+    >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], min_count=2)
     >>> known, sentences.columns.tolist(), sentences.starts.tolist(), sentences.edges.tolist()
     ({'a': 0}, [0, 0, 0], [0, 1, 2, 3], [0, 2, 2, 3])
     """
@@ -229,11 +229,11 @@ def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, di
 
     columns = np.fromiter(every(), np.int32)
     _need_strings("features", number)
-    often = np.bincount(columns, minlength=len(number)) >= least
+    often = np.bincount(columns, minlength=len(number)) >= min_count
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
     if sizes and not known:
-        raise InputError(f"no feature is there {least} times or more; lower least")
+        raise InputError(f"no feature is there {min_count} times or more; lower min_count")
     return _without_unknown(place[columns], sizes, lengths), known
 
 
@@ -366,14 +366,14 @@ class TagSteps(NamedTuple):
     Attributes
     ----------
     loss : {"perceptron", "hinge", "likelihood"}
-    step : float
+    learning_rate : float
         Length of the first step of a weight whose gradient is large.
     l2 : float
         :math:`\lambda`.
     """
 
     loss: TagLoss
-    step: float
+    learning_rate: float
     l2: float
 
 
@@ -411,7 +411,7 @@ class TagLearner:
                 seen=self.seen,
                 soft=self.how.loss == "likelihood",
                 cost=float(self.how.loss == "hinge"),
-                step=self.how.step,
+                learning_rate=self.how.learning_rate,
                 ridge=self.how.l2,
             )
             self.seen += len(block)

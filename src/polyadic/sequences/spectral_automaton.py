@@ -17,8 +17,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, S
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
-from polyadic.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
-from polyadic.sequences.automaton_likelihood import blurred, likelier
+from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
 from polyadic.sequences.automaton_smoothing import SmoothedAutomaton
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
 from polyadic.sequences.ngrams import NGrams, tuned_ngrams
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     Strings = Iterable[Sequence[Hashable]]
 
-CALM = 1e-4
+MIN_GAIN = 1e-4
 """Gain of a pass, in log-likelihood of a string, below which no more are made."""
 BLUR = 0.1
 """Weight spread over all transitions before the first pass; 0.01 to 0.3 led to the same likelihood, none to a worse."""
@@ -70,7 +69,7 @@ class SpectralAutomaton(Model):
         States that are extreme prefixes, with no negative weight; or the singular vectors themselves.
     statistic : {"factor", "prefix", "string"}
         What is counted: substrings, prefixes or whole strings.
-    basis, longest : int or None, and int
+    basis, max_length : int or None, and int
         Prefixes and suffixes that the matrix has, each, and their longest; ``None`` is all that occur.
     scaling : float
         Power of the sums of rows and columns by which they are divided.
@@ -128,7 +127,7 @@ class SpectralAutomaton(Model):
     method: Literal["hull", "svd"] = "hull"
     statistic: Statistic = "factor"
     basis: Count | None = 300
-    longest: Natural = 4
+    max_length: Natural = 4
     scaling: Amount = 0.5
     passes: Natural = 100
     starts: Count = 1
@@ -217,10 +216,10 @@ class SpectralAutomaton(Model):
         return self._model.after(self._coded(X))
 
     def sample(
-        self, n: int = 1, *, longest: int = 1000, seed: int | np.random.Generator | None = None
+        self, n: int = 1, *, max_length: int = 1000, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Draw sequences of at most ``longest`` symbols."""
-        drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), longest=longest)
+        """Draw sequences of at most ``max_length`` symbols."""
+        drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), max_length=max_length)
         return [[self.symbols_[a] for a in string] for string in drawn]
 
     @property
@@ -338,7 +337,7 @@ class Learner:
         def surprise(parts: Factors) -> float:
             return math.inf if held_out is None else -float(WeightedAutomaton(*parts).logs(held_out).mean())
 
-        steps = _until_calm(likelier(automaton, self._prefixes))
+        steps = _until_within_tol(likelier(automaton, self._prefixes))
         seen = tracked(steps, f"{automaton.rank} states", total=passes)
         measure = None if held_out is None else surprise
         return run(iter(seen), max_iter=passes, measure=measure, callback=self.settings.callback)
@@ -364,17 +363,17 @@ class Learner:
     def table(self) -> Hankel:
         """The Hankel matrix of the strings."""
         s = self.settings
-        return hankel(self.data, self.size, statistic=s.statistic, basis=s.basis, longest=s.longest)
+        return hankel(self.data, self.size, statistic=s.statistic, basis=s.basis, max_length=s.max_length)
 
     @cached_property
     def _prefixes(self) -> Substrings:
         return count_substrings(self.data, self.size, anywhere=False)
 
 
-def _until_calm(sweeps: Iterator[Sweep]) -> Iterator[Sweep]:
+def _until_within_tol(sweeps: Iterator[Sweep]) -> Iterator[Sweep]:
     before = np.inf
     for sweep in sweeps:
         yield sweep
-        if before - sweep.objective < CALM:
+        if before - sweep.objective < MIN_GAIN:
             return
         before = sweep.objective

@@ -127,7 +127,7 @@ class Substrings:
         return csr_array(cells, shape=(len(rows), len(suffixes)))
 
 
-def count_substrings(data: Coded, size: int, *, longest: int | None = None, anywhere: bool = True) -> Substrings:
+def count_substrings(data: Coded, size: int, *, max_length: int | None = None, anywhere: bool = True) -> Substrings:
     """Count substrings, one length after another: those of a length are runs of sorted keys.
 
     Parameters
@@ -135,7 +135,7 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
     data : Coded
         Strings of numbers below ``size``.
     size : int
-    longest : int, optional
+    max_length : int, optional
         Longer ones are not counted.
     anywhere : bool
         Else those that begin a string only: with no limit it is the tree of all prefixes.
@@ -143,7 +143,7 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
     Examples
     --------
     >>> from polyadic.sequences.symbols import Coded
-    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, longest=2)
+    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, max_length=2)
     >>> [(tree.spell(n), tree.counts[n].tolist()) for n in range(4)]
     [((), [4, 1, 1, 0]), ((0,), [2, 1, 0, 0]), ((1,), [1, 0, 1, 0]), ((0, 0), [1, 1, 0, 0])]
     """
@@ -151,8 +151,8 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
     symbols, edges = data
     lengths = np.diff(edges)
     limit = int(lengths.max(initial=0))
-    if longest is not None:
-        limit = min(limit, check_int("longest", longest, low=0))
+    if max_length is not None:
+        limit = min(limit, check_int("max_length", max_length, low=0))
     many = len(lengths)
     nodes = (limit + 4.0) * (len(symbols) + many) if anywhere else len(symbols) + 4.0 * many
     resources.check_memory(BYTES * nodes, "the table of substrings", "count shorter substrings")

@@ -46,7 +46,7 @@ class TextTagger(Model):
     ----------
     max_iter : int
         Passes over the sentences, for each column.
-    least : int
+    min_count : int
         Times that a feature must be seen to be known.
     seed : int, optional
         Of the order of the sentences.
@@ -67,14 +67,14 @@ class TextTagger(Model):
     >>> from polyadic.syntax.trees import Tree
     >>> two, none = np.zeros(2, np.int32), ("_", "_")
     >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
-    >>> [pigs] = TextTagger(least=1).fit([dogs]).trees(["Pigs bark"])
+    >>> [pigs] = TextTagger(min_count=1).fit([dogs]).trees(["Pigs bark"])
     >>> pigs.upos, pigs.lemmas
     (('NOUN', 'VERB'), ('pig', 'bark'))
     """
 
     _: KW_ONLY
     max_iter: Count = 5
-    least: Count = 2
+    min_count: Count = 2
     seed: Seed = 0
     callback: Callable[[str, Result], None] | None = None
 
@@ -97,10 +97,10 @@ class TextTagger(Model):
         bank = list(trees)
         if not any(map(len, bank)):
             raise InputError("a tagger needs at least one word")
-        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), least=self.least)
+        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), min_count=self.min_count)
         taggers = {}
         for column, how in SETTINGS.items():
-            tagger = SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
+            tagger = SequenceTagger(max_iter=self.max_iter, min_count=self.min_count, seed=self.seed, **how)
             if self.callback is not None:
                 tagger.callback = functools.partial(self.callback, column)
             tagger.fit_coded(sentences, len(known), [getattr(tree, column) for tree in bank])

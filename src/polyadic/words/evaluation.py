@@ -8,8 +8,11 @@ that know the same words are tested on the same cases, so that their figures can
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,20 +30,23 @@ from polyadic.metrics.multiwords import multiwords
 from polyadic.metrics.outliers import outliers
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.recovery import recovery
+from polyadic.metrics.senses import senses as compare_senses
 from polyadic.metrics.sentiment import sentiment
 from polyadic.metrics.similarity import similarity
-from polyadic.words.induction import NUMBER, induction
+from polyadic.text.tokens import Tokenizer
+from polyadic.words.senses import induce
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from polyadic.datasets import Pair, Question, Review
+    from polyadic.datasets import Instance, Pair, Question, Review
     from polyadic.metrics.completion import Gap
     from polyadic.metrics.figures import Figure
     from polyadic.metrics.multiwords import Candidate
     from polyadic.metrics.outliers import OutlierGroup
     from polyadic.metrics.phrases import Phrase
+    from polyadic.metrics.senses import Senses
 
     Part = tuple[str, Callable[[], list[Figure]]]
     Test = Callable[[Embedding], Iterator[Part]]
@@ -58,6 +64,8 @@ SENSES = {
     "senseval": ("v_measure", "paired_f"),
 }
 """The measures of each set, as their tasks report them."""
+N_SENSES = 3
+"""Senses for every word whose number is not known: of 3 and 5 the better by fuzzy NMI and B-cubed with most vectors."""
 METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
@@ -298,8 +306,44 @@ def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
     """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
-    figures = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
+    figures = induction(embedding, test, number=N_SENSES if name == "semeval-2013" else None).figures()
     return [replace(figure, name=f"{name} {figure.name}") for figure in figures if figure.name in SENSES[name]]
+
+
+def induction(
+    embedding: Embedding, test: SenseSet, *, number: int | None = N_SENSES, rule: str = "sum", seed: int = 0
+) -> Senses:
+    """Cluster the contexts of each word, as :func:`~polyadic.words.senses.induce`, and compare with the labels.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    test : SenseSet
+        Contexts and labels.
+    number : int, optional
+        Senses for each word; without it, as many as the labels have.
+    rule : {"sum", "product"}
+        What stands for a context.
+    seed : int
+        Of the clustering and of the folds of the measures.
+    """
+    contexts: dict[str, list[Instance]] = defaultdict(list)
+    for instance in test.instances:
+        contexts[instance.lemma].append(instance)
+    tokenizer = Tokenizer()
+    labels: dict[str, dict[str, float]] = {}
+    for lemma, mine in contexts.items():
+        word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
+        size = len({sense for context in mine for sense in test.gold[context.id]}) if number is None else number
+        words = [list(chain.from_iterable(tokenizer(f"{context.left}\n{context.right}"))) for context in mine]
+        if rule == "product" and embedding.find(word) is None:
+            continue  # its instances stay without an answer, which the measures count as such
+        clusters = induce(embedding, word, words, number=size, rule=rule, seed=seed)
+        labels |= {
+            context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
+        }
+    return compare_senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)
 
 
 def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:

@@ -38,7 +38,7 @@ class GloVe(Model):
         Length of a word vector.
     x_max, alpha : float
         Of the weight :math:`f`; :math:`a` is ``alpha``.
-    step : float
+    learning_rate : float
         Length of the first step per unit of the gradient.
     epochs : int
         How often each cell is visited.
@@ -83,7 +83,7 @@ class GloVe(Model):
     _: KW_ONLY
     x_max: Positive = 100.0
     alpha: Amount = 0.75
-    step: Positive = 0.05
+    learning_rate: Positive = 0.05
     epochs: Count = 25
     tol: Amount = 0.0
     seed: Seed = None
@@ -106,7 +106,7 @@ class GloVe(Model):
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
         size = entries.shape[0]
         cells = glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
-        solver = _epochs(cells, self.rank, self.step, self._threads, rng)
+        solver = _epochs(cells, self.rank, self.learning_rate, self._threads, rng)
         w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, callback=self.callback))
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
@@ -136,15 +136,17 @@ def _refuse_other_than_counts(entries: Entries) -> None:
         raise InputError(f"GloVe takes logarithms of counts; the smallest is {entries.values.min()}, leave zeros out")
 
 
-def _epochs(cells: GloveCells, rank: int, step: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
+def _epochs(
+    cells: GloveCells, rank: int, learning_rate: float, threads: int, rng: np.random.Generator
+) -> Iterator[Sweep]:
     """Start near zero, as the reference does, and visit the cells again and again."""
     shape = (2, cells.size, rank)
     U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     parameters = U, b, np.ones_like(U), np.ones_like(b)
-    loss = glove_epoch(cells, parameters, step=0.0, threads=threads)
+    loss = glove_epoch(cells, parameters, learning_rate=0.0, threads=threads)
     while True:
         yield Sweep([U[0].copy(), U[1].copy(), b[0].copy(), b[1].copy()], loss)
-        loss = glove_epoch(cells, parameters, step=step, threads=threads)
+        loss = glove_epoch(cells, parameters, learning_rate=learning_rate, threads=threads)
         if not np.isfinite(loss):
-            raise InputError(f"the loss became {loss}; lower step, which is {step:g}")
+            raise InputError(f"the loss became {loss}; lower learning_rate, which is {learning_rate:g}")

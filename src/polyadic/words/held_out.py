@@ -37,7 +37,7 @@ MATCHED = 16
 """Words drawn among those that occurred with each word given, of which the one nearest in frequency is taken."""
 RIVALS = 20
 """Articles, at most, whose words are set against those of a title that shares a word with theirs."""
-OWN_MOST, OWN_LEAST, OWN_COUNT = 20, 10, 3
+MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 """Words characteristic of an article: at most and at least so many, each seen so often in it."""
 
 
@@ -222,7 +222,7 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
         rivals = sorted(n for n in set.union(*(sharing[word] for word in title)) if every[n][0] != title)
         drawn = rng.choice(rivals, min(RIVALS, len(rivals)), replace=False)
         others = sorted({word for n in drawn for word in every[int(n)][1]} - {*mine, *title})
-        if len(others) >= OWN_LEAST:
+        if len(others) >= MIN_OWN_WORDS:
             cases.append(Phrase(title, mine, tuple(others)))
     if not cases:
         raise InputError("no article held out has a title of two known words that another one shares a word with")
@@ -238,17 +238,17 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
     for document, title in _titles(corpus, 2, known.index).items():
         ids = place[corpus.ids[edges[document] : edges[document + 1]]]
         words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
-        if len(words) >= OWN_LEAST:
+        if len(words) >= MIN_OWN_WORDS:
             own[title] = tuple(known.words[w] for w in words)
     return own
 
 
 def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
     words, n = np.unique(ids, return_counts=True)
-    fits = (n >= OWN_COUNT) & ~np.isin(words, title)
+    fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, title)
     score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
     words, score = words[fits & (score > 0)], score[fits & (score > 0)]
-    return np.asarray(words[np.argsort(-score, kind="stable")[:OWN_MOST]])
+    return np.asarray(words[np.argsort(-score, kind="stable")[:MAX_OWN_WORDS]])
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:

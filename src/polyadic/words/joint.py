@@ -53,7 +53,7 @@ class JointCP(Model):
         Length of a word vector: columns of :math:`A` and :math:`C` together.
     themes : int, optional
         Columns of :math:`C`; by default half of them.
-    coupling : float
+    pair_scale : float
         :math:`c`, the scale of the themes in the explanation of pairs.
     order_weights : sequence of float, optional
         As in :func:`~polyadic.words.orders.symmetric_terms`; by default pairs count a third of the others.
@@ -97,7 +97,7 @@ class JointCP(Model):
     rank: Annotated[int, Within(2)] = 300
     _: KW_ONLY
     themes: Count | None = None
-    coupling: Annotated[float, Within(0, 1, above=True)] = 0.5
+    pair_scale: Annotated[float, Within(0, 1, above=True)] = 0.5
     order_weights: Sequence[Amount] | None = None
     l1: Amount = 0.0
     start: NDArray[Any] | None = None
@@ -140,7 +140,7 @@ class JointCP(Model):
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
             what = f"the {size:,} words and the {themes:,} themes"
             raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}")
-        scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
+        scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
@@ -165,7 +165,7 @@ class JointCP(Model):
         tuples = np.asarray(indices)
         if tuples.ndim == 2 and tuples.shape[1] == 2:
             return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
-        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=self._threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""

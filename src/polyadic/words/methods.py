@@ -67,7 +67,7 @@ class Method:
         """The settings of the model that can be chosen."""
         names = {setting.name for setting in dataclasses.fields(self.cls) if setting.init}
         if self.strength:
-            names |= {self.strength, "step", "batch", "sampled_zeros"}
+            names |= {self.strength, "learning_rate", "batch", "sampled_zeros"}
         renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
         if self.model not in STARTED:
             renamed.discard("start")
@@ -127,7 +127,7 @@ def _symmetric(method: Method, options: Options) -> Options:
     from polyadic.core.solvers.quasi_newton import quasi_newton
     from polyadic.core.solvers.stochastic import stochastic
 
-    online = {name: options.pop(name) for name in ("step", "batch", "sampled_zeros") if name in options}
+    online = {name: options.pop(name) for name in ("learning_rate", "batch", "sampled_zeros") if name in options}
     solver = options.pop("solver", "quasi-newton")
     if solver != "online" and online:
         raise InputError(f"{min(online)} is an option of solver online")
@@ -135,7 +135,7 @@ def _symmetric(method: Method, options: Options) -> Options:
         options.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
     if solver == "online":
-        rule = Adam(step=online["step"]) if "step" in online else None
+        rule = Adam(step=online["learning_rate"]) if "learning_rate" in online else None
         how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
         how["seed"] = options.get("seed")
         solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})

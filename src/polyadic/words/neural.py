@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-STEPS = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
-LAST_STEP = 1e-4  # where the step ends, as in the reference program
-LONGEST = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
+LEARNING_RATES = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
+LAST_LEARNING_RATE = 1e-4  # where the step ends, as in the reference program
+MAX_SENTENCE = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
 PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up in single precision
 EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
 
@@ -46,7 +46,7 @@ class Word2Vec(Model):
         What predicts what; words to each side, at most.
     epochs, negative : int
         Passes over the corpus; :math:`K`.
-    sample, step : float
+    sample, learning_rate : float
         Words of a larger share are thinned out, 0 keeps all; first step, 0.025 for sgns and 0.05 for cbow by default.
     seed : int, optional
         Of the start and of what is drawn.
@@ -85,7 +85,7 @@ class Word2Vec(Model):
     epochs: Count = 5
     negative: Count = 5
     sample: Amount = 1e-3
-    step: Annotated[float, Within(LAST_STEP, above=True)] | None = None
+    learning_rate: Annotated[float, Within(LAST_LEARNING_RATE, above=True)] | None = None
     seed: Annotated[int, Within(0, (1 << 32) - 1)] | None = None
     threads: Count = 1
     callback: Callback = None
@@ -101,8 +101,8 @@ class Word2Vec(Model):
             If a setting is out of range.
         """
         self.check()
-        step = STEPS[self.method] if self.step is None else self.step
-        solver = _epochs(self._model(corpus), corpus, self.epochs, step)
+        learning_rate = LEARNING_RATES[self.method] if self.learning_rate is None else self.learning_rate
+        solver = _epochs(self._model(corpus), corpus, self.epochs, learning_rate)
         (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
         return self
 
@@ -135,7 +135,7 @@ class Word2Vec(Model):
         return model
 
 
-def _epochs(model: Any, corpus: Corpus, epochs: int, step: float) -> Iterator[Sweep]:
+def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> Iterator[Sweep]:
     """Train in pieces of the corpus, the step falling in a straight line; the start is judged by the first piece."""
     known = model.wv.key_to_index
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
@@ -152,15 +152,15 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, step: float) -> Iterator[Sw
     before = vectors()
     piece = next(_pieces(corpus))
     at_start = train(piece, np.finfo(float).tiny, np.finfo(float).tiny) / sum(map(len, piece))
-    model.min_alpha_yet_reached = step  # else gensim complains that the step grows
+    model.min_alpha_yet_reached = learning_rate  # else gensim complains that the step grows
     yield Sweep([before], at_start)
     done, total = 0, epochs * len(corpus)
     while True:
         loss = 0.0
         for piece in _pieces(corpus):
-            first = step - (step - LAST_STEP) * done / total
+            first = learning_rate - (learning_rate - LAST_LEARNING_RATE) * done / total
             done += sum(map(len, piece))
-            loss += train(piece, first, step - (step - LAST_STEP) * done / total)
+            loss += train(piece, first, learning_rate - (learning_rate - LAST_LEARNING_RATE) * done / total)
         yield Sweep([vectors()], loss / len(corpus))
 
 
@@ -170,8 +170,8 @@ def _pieces(corpus: Corpus) -> Iterator[list[list[str]]]:
     piece: list[list[str]] = []
     size = 0
     for start, stop in pairwise(corpus.sentences):
-        for cut in range(start, stop, LONGEST):
-            piece.append([words[i] for i in corpus.ids[cut : min(cut + LONGEST, stop)].tolist()])
+        for cut in range(start, stop, MAX_SENTENCE):
+            piece.append([words[i] for i in corpus.ids[cut : min(cut + MAX_SENTENCE, stop)].tolist()])
             size += len(piece[-1])
         if size >= PIECE:
             yield piece

@@ -70,23 +70,23 @@ THRESHOLD = 0.15
 """Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
 DIRECTIONS = 50
 """Over which noise spreads as over columns that are not alike: a cosine of noise has the variance 1 / 50."""
-LEAST_SHARE = 0.08
+MIN_SHARE = 0.08
 """Of the occurrences; .05 made more senses of one."""
 FORMAT = 2
 """Of what is kept."""
 RUNS = 7
 """Random starts."""
-MOST = 5_000
+MAX_OCCURRENCES = 5_000
 """Occurrences that are looked at."""
-FEWEST = 50
+MIN_OCCURRENCES = 50
 """Occurrences; of fewer nothing is said: with 50, half of the words of two senses seem to have one."""
-FEW = 200
+RELIABLE_OCCURRENCES = 200
 """Occurrences below which a sense may be missed, which is told."""
 SAMPLED = 100
 """Occurrences of each word that the map is learned from."""
 RIDGES = tuple(10.0 ** (power / 2) for power in range(-8, 2))
 """To choose from, of the mean diagonal of the normal equations. On 50 MB 1e-3 is best, on a Bible 3e-2."""
-KNOWN = 100
+MIN_SUBSTITUTE_COUNT = 100
 """A substitute occurs so often in the text."""
 LOOKED_AT = 20
 """Times as many lines as are asked for, in search of some that differ."""
@@ -123,7 +123,7 @@ class SensesOfWord(NamedTuple):
     @property
     def sure(self) -> bool:
         """Whether there was enough text to tell senses apart."""
-        return self.occurrences >= FEW
+        return self.occurrences >= RELIABLE_OCCURRENCES
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class WordSenses:
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
-                f"the corpus and the vectors have {len(rows)} words in common that occur {FEWEST} times; senses are"
+                f"the corpus and the vectors have {len(rows)} words in common that occur {MIN_OCCURRENCES} times; senses are"
                 " learned from more"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
@@ -211,7 +211,7 @@ class WordSenses:
         """Tell whether there is enough text to learn from."""
         return len(_frequent(embedding, corpus)) >= 2
 
-    def senses(self, word: str, *, top: int = 10, known: int = KNOWN, seed: int = 0) -> SensesOfWord:
+    def senses(self, word: str, *, top: int = 10, known: int = MIN_SUBSTITUTE_COUNT, seed: int = 0) -> SensesOfWord:
         """Find the senses of a word.
 
         Parameters
@@ -236,9 +236,9 @@ class WordSenses:
         if number is None:
             raise InputError(f"{word!r} is not in the vocabulary of the corpus")
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
-        if len(positions) < FEWEST:
-            raise InputError(f"{word!r} occurs {len(positions)} times; to tell its senses takes {FEWEST}")
-        chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MOST])
+        if len(positions) < MIN_OCCURRENCES:
+            raise InputError(f"{word!r} occurs {len(positions)} times; to tell its senses takes {MIN_OCCURRENCES}")
+        chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
         k = labels.max() + 1
@@ -398,7 +398,7 @@ class WordSenses:
 def _frequent(embedding: Embedding, corpus: Corpus) -> list[int]:
     """Give the numbers of words that have vectors and occur often enough to learn from."""
     known = zip(corpus.vocabulary.words, corpus.vocabulary.counts, strict=True)
-    return [number for number, (word, n) in enumerate(known) if n >= FEWEST and word in embedding]
+    return [number for number, (word, n) in enumerate(known) if n >= MIN_OCCURRENCES and word in embedding]
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -505,7 +505,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
         i, j = np.unravel_index(alike.argmax(), alike.shape)
         if alike[i, j] < THRESHOLD:
             i = size.argmin()
-            if size[i] >= LEAST_SHARE * len(X):
+            if size[i] >= MIN_SHARE * len(X):
                 break
             j = alike[i].argmax()
         to = np.delete(np.arange(len(size)), j)  # j joins i

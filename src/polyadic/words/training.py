@@ -95,15 +95,15 @@ def train(
     ['fast', 'road']
     """
     opened = _opened(source)
-    plan = Plan.of(opened, settings, keep=keep)
+    plan = TrainingPlan.of(opened, settings, keep=keep)
     model = plan.model()
     tell = steps or untold
     with _store(keep, overwrite=overwrite, steps=tell) as store:
-        data, vocabulary, digest = _data(opened, plan, Making(store, tell))
+        data, vocabulary, digest = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
-        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
+        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
         if getattr(model, "themes", 0) is None:
             model.themes = themes
         model.rank = max(rank, 2 * (getattr(model, "themes", None) or 0))
@@ -130,7 +130,7 @@ def train(
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What is to be done: a method, its orders, and all settings, found to fit one another."""
 
     method: str
@@ -141,7 +141,7 @@ class Plan:
     start: Embedding | None
 
     @classmethod
-    def of(cls, source: Any, settings: Options, *, keep: Any) -> Plan:
+    def of(cls, source: Any, settings: Options, *, keep: Any) -> TrainingPlan:
         """Put settings together, and refuse what does not fit before work begins."""
         of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
         training = Training(**of_training)
@@ -183,7 +183,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Making:
+class Builder:
     """How what comes before the vectors is made: told of, and kept where there is a store."""
 
     store: Store | None
@@ -202,7 +202,7 @@ class Making:
         return kind.open(target)
 
 
-def supported_rank(tokens: int, words: int, *, most: int) -> tuple[int, int]:
+def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]:
     """Give the length of vectors that a text supports, and how many columns of it are themes.
 
     The former is a sixth of the root of the text's length, with words enough for each; more take longer and are no
@@ -213,16 +213,16 @@ def supported_rank(tokens: int, words: int, *, most: int) -> tuple[int, int]:
     ----------
     tokens, words : int
         Length of the text, without stop words and rare words, and size of the vocabulary.
-    most : int
+    max_rank : int
         What much text gets.
 
     Examples
     --------
-    >>> [supported_rank(tokens, 8_000, most=300) for tokens in (60_000, 360_000, 4_000_000)]
+    >>> [supported_rank(tokens, 8_000, max_rank=300) for tokens in (60_000, 360_000, 4_000_000)]
     [(41, 20), (100, 50), (300, 75)]
     """
     rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
-    return (rank, rank // 2) if rank < most else (most, max(most // 4, 1))
+    return (rank, rank // 2) if rank < max_rank else (max_rank, max(max_rank // 4, 1))
 
 
 def _opened(source: Any) -> Any:
@@ -243,7 +243,7 @@ def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterato
 
 @contextlib.contextmanager
 def _going_on(
-    model: Any, data: Any, plan: Plan, keep: str | Path | None, *, overwrite: bool
+    model: Any, data: Any, plan: TrainingPlan, keep: str | Path | None, *, overwrite: bool
 ) -> Iterator[Result | None]:
     """Keep every minute what a fit has reached, if it can start anywhere, and go on from what is kept of the same."""
     if keep is None or "start" not in METHODS[plan.method].options:
@@ -264,20 +264,20 @@ def _going_on(
         model.callback.done()
 
 
-def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:
+def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, str | None]:
     """Make what a method is fitted to, a corpus, counts or associations of one order or more; say of which text."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
-        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, making)
+        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, builder)
         if needs == "corpus":
             return corpus, corpus.vocabulary, corpus.digest
         if _one_sided(plan.training):
-            return _contexts(corpus, plan, making), corpus.vocabulary, corpus.digest
-        counted = [_counts(corpus, plan, making, k) for k in range(len(plan.orders))]
+            return _contexts(corpus, plan, builder), corpus.vocabulary, corpus.digest
+        counted = [_counts(corpus, plan, builder, k) for k in range(len(plan.orders))]
     vocabulary, digest = counted[0].vocabulary, counted[0].settings.get("corpus")
     if needs != "associations":
         return counted[0].entries, vocabulary, digest
-    with making.steps("weights") as facts:
+    with builder.steps("weights") as facts:
         how = zip(*(plan.by_order[name] for name in WEIGHED), strict=True)
         lists = [
             ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
@@ -287,7 +287,7 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str
     return lists if len(lists) > 1 else lists[0], vocabulary, digest
 
 
-def _corpus(source: Any, training: Training, making: Making) -> Corpus:
+def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:
     options = {name: getattr(training, name) for name in TEXT if name not in ("tokenised", "lemmas")}
     files = find_files(source)
     again = files is not None and "-" not in files
@@ -300,22 +300,22 @@ def _corpus(source: Any, training: Training, making: Making) -> Corpus:
         options["wrapped"] = False
     options["jobs"] = training.threads
     if again:
-        with making.steps("text") as facts:
+        with builder.steps("text") as facts:
             facts.update(survey(source, Reading(**{name: options[name] for name in READING})))
-    made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
+    made: Corpus = builder("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
     return made
 
 
-def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
+def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Counts:
     """Count tuples of one of the orders."""
-    order, (width, least) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
-    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": least}
+    order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
+    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
     resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
 
     def build(**to: Any) -> Counts:
-        return counted(corpus, steps=making.steps, **window, **resources, **to)
+        return counted(corpus, steps=builder.steps, **window, **resources, **to)
 
-    made: Counts = making(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
+    made: Counts = builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
     return made
 
 
@@ -328,10 +328,10 @@ def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts
     return count(corpus, planned=planned, **settings)
 
 
-def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
+def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
     """Count words with the words on one side of them, or at each place."""
     training = plan.training
-    with making.steps("contexts") as facts:
+    with builder.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
         table = contexts(corpus, side=training.contexts, width=width, positional=training.positional)
         facts.update(entries=table.nnz, columns=table.shape[1])

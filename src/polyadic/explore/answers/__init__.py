@@ -1,4 +1,4 @@
-"""What is asked of a shelf: plain functions of it, whose parameters say what may be asked and whose answers are JSON.
+"""What is asked of a workspace: plain functions of it, whose parameters say what may be asked and whose answers are JSON.
 
 The server (:mod:`polyadic.explore.server`) and the page to send (:mod:`polyadic.explore.export`) call them by name.
 """

@@ -13,7 +13,7 @@ from polyadic.text.readers import name_of_document
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.text.lines import Line
 
 Answer = dict[str, Any]
@@ -23,7 +23,7 @@ OCCURRENCES = 100_000
 """Of a word that are looked at for what stands around it; of more, so many from all of the text."""
 
 
-def known_word(shelf: Shelf, word: str) -> tuple[int, str]:
+def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
     """Give the number of a word in the text, and its spelling there.
 
     Raises
@@ -31,10 +31,10 @@ def known_word(shelf: Shelf, word: str) -> tuple[int, str]:
     InputError
         If there is none; it names words that are spelt like it.
     """
-    row = shelf.vectors.find(word)
-    spelt = word if row is None else shelf.vectors.words[row]
-    shelf.vectors[spelt]  # or it is refused
-    return shelf.corpus.vocabulary[spelt], spelt
+    row = workspace.vectors.find(word)
+    spelt = word if row is None else workspace.vectors.words[row]
+    workspace.vectors[spelt]  # or it is refused
+    return workspace.corpus.vocabulary[spelt], spelt
 
 
 def line_of(line: Line) -> Answer:

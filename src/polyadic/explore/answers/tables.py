@@ -14,15 +14,15 @@ from polyadic.tables.cross_table import cross_table
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 
-MOST = 500
+MAX_VALUES = 500
 """Values of a field in a table: more cannot be looked at, and are rather names."""
 
 
 def table(
-    shelf: Shelf, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
+    workspace: Workspace, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
 ) -> Answer:
     """Analyse a field of the documents against another, or against the most frequent words.
 
@@ -30,9 +30,11 @@ def table(
     of a point is the share of its own inertia that two axes show.
     """
     for name in (rows, columns):
-        if name is not None and len(values_of(shelf, name)) > MOST:
-            raise InputError(f"{name} has {len(values_of(shelf, name)):,} different values; a table takes {MOST}")
-    counted = cross_table(shelf.corpus, rows=rows, columns=columns, words=words if columns is None else None)
+        if name is not None and len(values_of(workspace, name)) > MAX_VALUES:
+            raise InputError(
+                f"{name} has {len(values_of(workspace, name)):,} different values; a table takes {MAX_VALUES}"
+            )
+    counted = cross_table(workspace.corpus, rows=rows, columns=columns, words=words if columns is None else None)
     return analysed(counted, rows, columns or "words")
 
 

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.topics.text_topics import TextTopics
 
 RELEVANCE = 0.6
 """The weight at which people named topics best, in the paper."""
 
 
-def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
+def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
     """Tell the topics of the documents: the share of each, where it lies among the others, and its words."""
-    model, mixtures = _known(shelf)
+    model, mixtures = _known(workspace)
     phi, p = _shares(model)
     with np.errstate(divide="ignore"):
         scores = np.log(phi) - (1 - relevance) * np.log(p)
-    lengths = shelf.occurrences.lengths()
+    lengths = workspace.occurrences.lengths()
     share = lengths @ mixtures / max(lengths.sum(), 1)
     places = _placed(phi)
     total = model.background_
@@ -52,23 +52,23 @@ def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
     return {"relevance": relevance, "topics": answer}
 
 
-def topic(shelf: Shelf, topic: Natural, top: Top = 20) -> Answer:
+def topic(workspace: Workspace, topic: Natural, top: Top = 20) -> Answer:
     """Tell which documents have most of a topic, and how much of others they have."""
-    model, mixtures = _known(shelf)
+    model, mixtures = _known(workspace)
     if topic >= model.rank:
         raise InputError(f"topic must be below {model.rank}; got {topic}")
     column = np.asarray(mixtures[:, topic])
-    names = shelf.corpus.names
-    lengths = shelf.occurrences.lengths()
+    names = workspace.corpus.names
+    lengths = workspace.occurrences.lengths()
     best = np.argsort(-column * np.sqrt(lengths), kind="stable")[:top]
     rows = [[int(at), names[at], short(column[at]), int(lengths[at])] for at in best if column[at] > 0]
     return {"topic": topic, "documents": rows, "count": int((column > 0.5).sum())}
 
 
-def _known(shelf: Shelf) -> tuple[TextTopics, Any]:
-    if shelf.topics is None:
+def _known(workspace: Workspace) -> tuple[TextTopics, Any]:
+    if workspace.topics is None:
         raise InputError("the text has too few documents to find topics in; a folder of files or a table has many")
-    return shelf.topics, shelf.mixtures
+    return workspace.topics, workspace.mixtures
 
 
 def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-300
+MIN_PROBABILITY = 1e-300
 """Probability of what an automaton cannot make."""
 
 
@@ -148,7 +148,7 @@ def transition_counts(
     whole = (frozen(array, np.int64) for array in (parent, last))
     real = (frozen(array, float) for array in (passing, ending, start, stop))
     lists = (frozen(transitions.bounds), frozen(transitions.to), frozen(transitions.weights))
-    fit = _transition_counts(*whole, *real, *lists, LEAST, taken, stopped, began)
+    fit = _transition_counts(*whole, *real, *lists, MIN_PROBABILITY, taken, stopped, began)
     return float(fit), taken, stopped, began
 
 
@@ -231,12 +231,12 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 
 
 @njit(cache=True, nogil=True)
-def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, least, taken, stopped, began):
+def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
     """Add how often transitions are expected to be taken by strings in a tree of prefixes; return their log-likelihood.
 
     Transitions of symbol ``a`` from state ``i`` go to ``to`` with ``weights``, both from ``bounds[a, i]`` to
     ``bounds[a, i + 1]``. ``passing`` and ``ending`` count the strings that go through a node, and end there.
-    A string that the automaton cannot make counts as one of probability ``least``, and takes no transition.
+    A string that the automaton cannot make counts as one of probability ``floor``, and takes no transition.
     """
     nodes, size = len(parent), len(start)
     ahead = np.empty((nodes, size))
@@ -256,9 +256,9 @@ def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, w
             total = 0.0
             for i in range(size):
                 total += ahead[v, i]
-            mass[v] = max(total, least)
+            mass[v] = max(total, floor)
             fit += passing[v] * np.log(mass[v])
-            if total > least:
+            if total > floor:
                 for i in range(size):
                     ahead[v, i] /= total
             else:
@@ -267,8 +267,8 @@ def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, w
             total = 0.0
             for i in range(size):
                 total += ahead[v, i] * stop[i]
-            fit += ending[v] * np.log(max(total, least))
-            if total > least:
+            fit += ending[v] * np.log(max(total, floor))
+            if total > floor:
                 for i in range(size):
                     share = ending[v] * stop[i] / total
                     back[v, i] = share

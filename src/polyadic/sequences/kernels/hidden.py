@@ -193,7 +193,7 @@ def viterbi_states(
     return states
 
 
-LEAST = 1e-290
+MIN_PROBABILITY = 1e-290
 """A state of a smaller share given the tokens up to one is out: tokens behind could ask for more than numbers hold."""
 
 
@@ -224,7 +224,7 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
         if not total > 0:
             return False
         for t in range(size):
-            now[t] = now[t] / total if now[t] > LEAST * total else 0.0
+            now[t] = now[t] / total if now[t] > MIN_PROBABILITY * total else 0.0
     return True
 
 

@@ -99,7 +99,7 @@ def tag_epoch(
     seen: int,
     soft: bool,
     cost: float,
-    step: float,
+    learning_rate: float,
     ridge: float,
 ) -> float:
     r"""Take a step of AdaGrad for each sentence, in place; gives the sum of their losses, each before its step.
@@ -119,7 +119,7 @@ def tag_epoch(
         Sentences gone through before.
     soft : bool
         Negative log-likelihood, or else the best score, with ``cost`` for each wrong tag, minus that of ``gold``.
-    cost, step, ridge : float
+    cost, learning_rate, ridge : float
     """
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
@@ -129,7 +129,7 @@ def tag_epoch(
         raise ValueError(f"importance must be one for each of {len(tables.U)} features")
     if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
         raise ValueError(f"order must be of sentences below {len(sentences.edges) - 1}")
-    how = (seen, soft, float(cost), float(step), float(ridge))
+    how = (seen, soft, float(cost), float(learning_rate), float(ridge))
     return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
 
 
@@ -343,7 +343,7 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
 
 
 @njit(cache=True, nogil=True)
-def _step(row, gradient, decay, step, clock):
+def _step(row, gradient, decay, learning_rate, clock):
     """Take a step of AdaGrad from the gradient plus ``decay`` times the weights; a mean is weight - sum / clock."""
     weight, square, total = row[0], row[1], row[2]
     for k in range(len(gradient)):
@@ -351,13 +351,13 @@ def _step(row, gradient, decay, step, clock):
         if g == 0:
             continue
         square[k] += g * g
-        move = -step * g / np.sqrt(square[k])
+        move = -learning_rate * g / np.sqrt(square[k])
         weight[k] += move
         total[k] += clock * move
 
 
 @njit(cache=True, nogil=True)
-def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, step, ridge):
+def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
     """Take a step for each sentence of ``order`` and return the sum of losses, each before its step.
 
     ``sentences`` is (columns, starts, edges), ``tables`` those of U, V and T. Each time a feature occurs, its row of
@@ -397,11 +397,11 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, st
                             dV[y, r] += d * sums[i, r]
             for at in range(starts[low + i], starts[low + i + 1]):
                 f = columns[at]
-                _step(P[f], dz, ridge * importance[f], step, clock)
+                _step(P[f], dz, ridge * importance[f], learning_rate, clock)
         for y in range(len(Q)):
-            _step(Q[y], dV[y], ridge, step, clock)
+            _step(Q[y], dV[y], ridge, learning_rate, clock)
         for s in range(size + 1):
-            _step(R[s], G[s], ridge, step, clock)
+            _step(R[s], G[s], ridge, learning_rate, clock)
     return loss
 
 

@@ -93,7 +93,7 @@ def glove_arrange(
     )
 
 
-def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threads: int) -> float:
+def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
     r"""Visit each cell once in both directions, and change the parameters in place by Adagrad.
 
     .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
@@ -104,7 +104,7 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threa
         As :func:`glove_arrange` made them.
     parameters : tuple of float32 ndarrays of shapes (2, V, R), (2, V), (2, V, R), (2, V)
         Vectors of words and contexts, their biases, and for both the sums of squares of past steps, at first ones.
-    step : float
+    learning_rate : float
         Length of the first step per unit of the gradient; with 0 nothing changes.
     threads : int
         Parts worked on at the same time, at most half as many as groups.
@@ -119,7 +119,7 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threa
         raise ValueError(f"parameters must fit {cells.size} words; got {[p.shape for p in parameters]}")
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
         raise ValueError("parameters must be contiguous, writeable arrays of float32")
-    eta = np.float32(step)
+    eta = np.float32(learning_rate)
     total = 0.0
     for spans in cells.rounds:
 
@@ -149,7 +149,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _glove_cells(rows, columns, logs, weights, step, U, b, S, t, first, last):
+def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
     """Step down ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, each of them in both directions.
 
     ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, sum the squares of
@@ -168,7 +168,7 @@ def _glove_cells(rows, columns, logs, weights, step, U, b, S, t, first, last):
             error = m + b[0, i] + b[1, j] - logs[e]
             g = weights[e] * error
             value += 0.5 * g * error
-            g *= step
+            g *= learning_rate
             for r in range(rank):
                 dw, dc = g * c[r], g * w[r]
                 w[r] -= dw * (one / math.sqrt(sw[r]))
