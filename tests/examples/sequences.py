@@ -55,7 +55,7 @@ EXAMPLES = [
         tags=[["O", "B-dog", "I-dog"], ["B-dog", "O"], []],
     ),
     Example(
-        make=lambda: TextTagger(max_iter=2, least=1, seed=0),
+        make=lambda: TextTagger(max_iter=2, min_count=1, seed=0),
         fit=lambda model: model.fit(treebank()),
         ask=lambda model: [[tree.conllu() for tree in model.trees(["The pigs bark."])], model.tag(["cats"]).lemmas],
     ),
