@@ -110,9 +110,9 @@ class SpectralAutomaton(Model):
     Notes
     -----
     A rank above that of the matrix is lowered, with a warning if it is the only one. After a symbol that the automaton
-    considers impossible, its state is the expected state after that symbol alone. So every next symbol has a distribution,
-    and the probabilities of all strings sum to 1; with ``held_out=0`` strings may have probability 0. Each symbol has a
-    matrix of its own, so rare symbols of a large alphabet are better merged into one.
+    considers impossible, its state is the expected state after that symbol alone. So the next symbol always has a
+    distribution, and the probabilities of all strings sum to 1; with ``held_out=0`` strings may have probability 0.
+    Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
 
     References
     ----------
@@ -240,7 +240,7 @@ class SpectralAutomaton(Model):
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Return the probabilities of the next symbol after each sequence, in the order of ``symbols_``, and last of the end.
+        """Return the probabilities of the next symbol after each sequence, as in ``symbols_``, and last of the end.
 
         Parameters
         ----------
@@ -323,9 +323,10 @@ class Learner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until held-out strings get no likelier; also return whether Ctrl-C was pressed.
+        """Learn automata of increasing rank until held-out strings get no likelier, or Ctrl-C is pressed.
 
-        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
+        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried. Returns the
+        models and whether learning was interrupted.
         """
         s, tried = self.settings, list[Tried]()
         if held_out is None:

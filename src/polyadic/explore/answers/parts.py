@@ -1,10 +1,10 @@
-r"""Two parts of the text, such as two files or two values of a field: what sets them apart, word by word.
+r"""Comparison of two parts of a text, such as two values of a field: keyness of words, and contexts of a word.
 
-Words of the one are told by the log-likelihood ratio, which says how sure the difference is, and by how large it is,
+Keywords are ranked by the log-likelihood ratio, which measures the evidence, and the effect size is
 
 .. math:: \log_2 \frac{(c_1 + \tfrac12) / n_1}{(c_2 + \tfrac12) / n_2} ,
 
-with counts c and lengths n. Of a word, what its contexts say in either part are two vectors in one space.
+with counts c and lengths n. The contexts of a word in either part give two vectors in one space.
 
 References
 ----------
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
 
 LOOKED_AT = 5_000
-"""Occurrences of a word in a part whose contexts are looked at."""
+"""Maximum number of occurrences of a word in a part whose contexts are averaged."""
 
 
 def keywords(
     workspace: Workspace, field: str, value: str, *, against: str | None = None, min_count: Count = 5, top: Top = 50
 ) -> Answer:
-    """Tell which words set documents with one value of a field apart from those with another, or from all others.
+    """Return the keywords of documents with one value of a field, against those with another value or all others.
 
-    A keyword stands ``min_count`` times in its part.
+    A keyword occurs at least ``min_count`` times in its part.
     """
     one, other = _parts(workspace, field, value, against)
     first, second = _counts(workspace, one), _counts(workspace, other)
@@ -76,7 +76,7 @@ def keywords(
 
 
 def ratios(workspace: Workspace, field: str, value: str, *, against: str | None = None) -> Answer:
-    """Tell by log ratio how much more frequent each word of the map is in one part of the text than in the other."""
+    """Return the log ratio of the frequencies in both parts of the text, for each word of the map."""
     one, other = (_counts(workspace, part) for part in _parts(workspace, field, value, against))
     index = workspace.corpus.vocabulary.index
     at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
@@ -93,7 +93,7 @@ def contrast(
     lines: Natural = 3,
     top: Top = 12,
 ) -> Answer:
-    """Tell how the neighbours, the senses and the lines of a word differ between two parts of the text."""
+    """Compare the neighbours, senses and lines of a word between two parts of the text."""
     number, word = known_word(workspace, word)
     parts = _parts(workspace, field, value, against)
     where = workspace.occurrences
@@ -129,7 +129,7 @@ def contrast(
 
 
 def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
-    """Give the share of each sense in either part, of those occurrences that were looked at."""
+    """Return the share of each sense in either part, among the occurrences that were clustered."""
     counts = np.array(
         [
             [np.count_nonzero(part[workspace.occurrences.documents(sense.positions)]) for part in parts]
@@ -146,19 +146,19 @@ def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], ND
 def _parts(
     workspace: Workspace, field: str, value: str, against: str | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which documents are of one part, and which of the other."""
+    """Return the masks of the documents of both parts."""
     values = values_of(workspace, field)
     for each in (value, against):
         if each is not None and each not in values:
             named = ", ".join(map(repr, [*values][:10])) + (", ..." if len(values) > 10 else "")
             raise InputError(
-                f"no document has {field} {each!r}; there are {named}" if values else f"no document has {field!r}"
+                f"no document has {field} {each!r}; the values are {named}" if values else f"no document has {field!r}"
             )
     number = _numbers(workspace, field)
     one = number == values[value]
     other = ~one if against is None else number == values[against]
     if against == value or not other.any():
-        raise InputError(f"there is nothing to compare {field} {value!r} with; name another value")
+        raise InputError(f"there are no other documents to compare {field} {value!r} with; choose another value")
     return one, other
 
 
@@ -168,14 +168,14 @@ def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.f
 
 @functools.lru_cache(maxsize=64)
 def values_of(workspace: Workspace, field: str) -> dict[str, int]:
-    """Give the values of a field of the documents, with their numbers."""
+    """Return the distinct values of a field of the documents, with their ids."""
     values = (fields.get(field) for fields in workspace.corpus.fields or ())
     return {value: at for at, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
 
 
 @functools.lru_cache(maxsize=16)
 def _numbers(workspace: Workspace, field: str) -> NDArray[np.int64]:
-    """Give the number of the value of each document, -1 where it has none."""
+    """Return the id of the value of each document, -1 without a value."""
     values = values_of(workspace, field)
     return np.array([values.get(fields.get(field, ""), -1) for fields in workspace.corpus.fields or ()], np.int64)
 

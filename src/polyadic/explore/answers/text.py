@@ -1,4 +1,4 @@
-"""The text: what there is, its documents, and its lines."""
+"""The text: overview, concordance lines, and documents."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from polyadic.explore.workspace import Workspace
 
 LISTED = 200
-"""Values of a field that are listed; one with more is rather a name."""
+"""Maximum number of values of a field that are listed; a field with more is an identifier."""
 
 
 def overview(workspace: Workspace) -> Answer:
-    """Tell what there is: sizes, language, the fields of documents, and the most frequent words."""
+    """Return sizes and language of the text, the fields of documents, and the most frequent words."""
     corpus, vectors = workspace.corpus, workspace.vectors
     words = corpus.vocabulary.words[:30]
     trained = vectors.meta.get("trained", {})
@@ -53,9 +53,9 @@ def lines(
     start: Natural = 0,
     top: Top = 100,
 ) -> Answer:
-    """Give the lines in which words stand, and how many there are.
+    """Return the concordance lines of words, and their number.
 
-    ``wo*`` is every word that begins so; several words in one are a phrase.
+    ``wo*`` matches every word with this prefix; several words in one argument are a phrase.
     """
     text = workspace.corpus.lines
     where = {field: value or ""} if field else {}
@@ -69,7 +69,7 @@ def lines(
 
 
 def document(workspace: Workspace, number: Natural, *, start: Natural = 0, top: Top = 200) -> Answer:
-    """Give the sentences of a document, from one on."""
+    """Return the sentences of a document from index ``start`` on."""
     fields, sentences, length = workspace.corpus.lines.document(number, start=start, top=top)
     answer = {"document": number, "name": name_of_document(fields) or str(number + 1), "fields": fields}
     return answer | {"sentences": sentences, "start": start, "length": length}

@@ -1,4 +1,4 @@
-"""Words, their senses, phrases, themes, and the map of all words."""
+"""Words, their senses, phrases, non-negative components, and the map of all words."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from polyadic.words.occurrences import SensesOfWord
 
 WINDOWS = 5_000
-"""Occurrences around which triples are counted, since each has hundreds."""
+"""Maximum number of occurrences around which triples are counted, as each has hundreds."""
 PARTS = 60
-"""Of the text, in which the spread of a word is shown."""
+"""Number of parts of the text in the dispersion plot of a word."""
 SPAN = 10
-"""Consecutive words less one that hold a triple; as in the counts of which the vectors are made."""
+"""Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
 
 
 def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
-    """Give the most frequent words with a beginning, to choose from while one types."""
+    """Return the most frequent words with a prefix, for completion."""
     begun = start.lower()
     lowered = _lowered(workspace)
     found = [at for at, word in enumerate(lowered) if word.startswith(begun)][:top]
@@ -42,9 +42,9 @@ def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
 
 
 def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, min_count: Count = 3) -> Answer:
-    """Tell of a word: how often it stands where, its nearest words, what stands around it, and its themes.
+    """Return the profile of a word: frequency, dispersion, nearest words, collocates, and non-negative components.
 
-    Collocates stand within ``width`` words of it in the sentence and do so ``min_count`` times.
+    Collocates occur at least ``min_count`` times within ``width`` words of it in the sentence.
     """
     number, word = known_word(workspace, word)
     where, vocabulary = workspace.occurrences, workspace.corpus.vocabulary
@@ -88,10 +88,10 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
 
 
 def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
-    """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
+    """Return the senses of a word: frequency, substitutes, triples, and lines."""
     _, word = known_word(workspace, word)
     found, space = senses_of(workspace, word, top), workspace.senses
-    assert space is not None  # or it was refused
+    assert space is not None  # checked by senses_of
     return {
         "word": word,
         "count": found.occurrences,
@@ -110,7 +110,7 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
-    """Tell what two words or more mean together by their triples, by the product and by the sum of their vectors."""
+    """Return the nearest words of a phrase by its triples, and by the product and the sum of its word vectors."""
     numbers, words = _several(workspace, words)
     vectors = workspace.vectors
     positions = workspace.occurrences.together(numbers, SPAN)
@@ -136,7 +136,7 @@ def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natu
 
 
 def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
-    """Place the most frequent words on the map; tell how frequent they are, and the theme that each has most of."""
+    """Return positions of the most frequent words on the map, with counts and strongest non-negative components."""
     vectors = workspace.vectors
     number = min(top, len(workspace.places))
     at = np.asarray(workspace.places[:number], float)
@@ -156,7 +156,7 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
 
 
 def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
-    """Give a theme: the words that have most of it."""
+    """Return the words with the highest values in a non-negative component."""
     if column >= workspace.vectors.themes.rank:
         raise InputError(f"column must be below {workspace.vectors.themes.rank}, the number of themes; got {column}")
     found = components(workspace.vectors, [column], top=top)
@@ -170,24 +170,24 @@ def _lowered(workspace: Workspace) -> list[str]:
 
 @functools.lru_cache(maxsize=512)
 def senses_of(workspace: Workspace, word: str, top: int) -> SensesOfWord:
-    """Give the senses of a word, which are found once."""
+    """Return the senses of a word, cached."""
     if workspace.senses is None:
-        raise InputError("the text is too short to tell senses apart")
+        raise InputError("the text is too short for word senses")
     return workspace.senses.senses(word, top=top)
 
 
 def _several(workspace: Workspace, words: list[str]) -> tuple[list[int], list[str]]:
     known = dict(known_word(workspace, word)[::-1] for word in words)
     if len(known) < 2:
-        raise InputError(f"a phrase has two different words or more; got {' '.join(words)!r}")
+        raise InputError(f"a phrase must have at least two different words; got {' '.join(words)!r}")
     return [*known.values()], [*known]
 
 
 def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
-    r"""Give the pairs of words that stand with some occurrences of a word far more often than by chance.
+    r"""Return the pairs of words that co-occur with some occurrences of a word far more often than by chance.
 
-    With c windows that hold both, of T pairs in all, and :math:`e = 2 T p_u p_v`, they are those of the largest
-    :math:`c \log(c / e) - (c - e)`, the evidence against chance of Poisson counts; no word in more than two.
+    With c windows that contain both words, of T pairs in all, and the expected number :math:`e = 2 T p_u p_v`, they are
+    those of the largest Poisson evidence :math:`c \log(c / e) - (c - e)`; no word is in more than two pairs.
     """
     if not top or not len(positions):
         return []
@@ -213,9 +213,9 @@ def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top:
 def _third_words(
     workspace: Workspace, numbers: list[int], positions: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    r"""Give words that stand with all of some words, how often, and their associations with them.
+    r"""Return words that co-occur with all of some words, their counts, and their associations.
 
-    With :math:`c_w` of the words within the span of all of them, the weight is
+    With :math:`c_w` occurrences within the span of all of them, the weight is
     :math:`\max(0, \log (c_w / \sum_v c_v) - \log p_w)`, the PPMI of the third word with the others.
     """
     words, counts = workspace.occurrences.pairs(sample(positions, OCCURRENCES), SPAN)
