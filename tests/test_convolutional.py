@@ -140,7 +140,7 @@ def test_patches():
 @pytest.mark.parametrize(
     ("call", "fault"),
     [
-        (lambda: Moments.empty(1, 2).cumulant(), "every sentence is shorter than n"),
+        (lambda: Moments.empty(1, 2).cumulant(), "every sentence is shorter than a patch"),
         (lambda: Moments.empty(1, 2).cumulant(4), "order must be"),
         (lambda: Moments.empty(1, 2, order=5), "order must be"),
         (lambda: Moments.empty(1, 2).add(np.zeros((1, 4, 3))), "patches must have shape"),
@@ -227,7 +227,7 @@ def test_averaging_and_deflation_are_worse():
 @pytest.mark.slow
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
-    with pytest.warns(UserWarning, match="8 values with activations at 8 places tell about 1 filters apart, not 2"):
+    with pytest.warns(UserWarning, match="8 values with activations at 8 positions identify about 1 filters, not 2"):
         assert rate(8, 2, half=False, starts=5, tries=5) <= 0.2
 
 

@@ -179,13 +179,13 @@ def test_gaps_refuse(texts, change, message):
 def test_gaps_refuse_texts_without_any(texts):
     """What is held out must hold something new, of known words, and other words must be left to set against it."""
     train, _ = texts
-    with pytest.raises(InputError, match="no tuple of 3 words occurs 1 times in the text held out and never in train"):
+    with pytest.raises(InputError, match="no tuple of 3 words occurs 1 times in the held-out text and never in train"):
         gaps(train, train, min_count=1)
     unknown = Corpus.build([["x", "y", "z"], ["x"]], min_count=1, jobs=1)
     with pytest.raises(InputError, match="never in training"):
         gaps(train, unknown, min_count=1)
     apart = Corpus.build([["a", "b", "x"], ["c", "b", "x"], ["a", "c", "x"]], min_count=1, jobs=1)
-    with pytest.raises(InputError, match="no words fit to be set against the answers of 1 tuples"):
+    with pytest.raises(InputError, match="no wrong answers found for 1 tuples"):
         gaps(apart, Corpus.build([["a", "b", "c"], ["x"]], min_count=1, jobs=1), min_count=1)
 
 
@@ -294,7 +294,7 @@ def test_articles_need_titles(articles, tmp_path):
     with pytest.raises(InputError, match="the documents of this corpus have no titles"):
         names(plain)
     lone = wiki(tmp_path / "lone.txt", [article("Lone Title", 1), article("Another One", 2)])
-    with pytest.raises(InputError, match="that another one shares a word with"):
+    with pytest.raises(InputError, match="one of which is in another title"):
         phrases(lone, lone)
 
 
@@ -318,7 +318,7 @@ def test_names_against_the_sentences(tmp_path_factory, documents, order, min_cou
     truth = {run: run in titles for run, n in runs.items() if n >= min_count and len(set(run)) == order}
     if not any(truth.values()):
         with pytest.raises(
-            InputError, match=f"no run of {order} words that occurs {min_count} times titles a document"
+            InputError, match=f"no sequence of {order} words that occurs {min_count} times is the title of a document"
         ):
             names(corpus, order=order, min_count=min_count)
         return
@@ -381,7 +381,7 @@ def test_split_loses_and_shares_nothing(total, share, seed):
     corpus = documents(total)
     size = round(share * total)
     if size in {0, total}:
-        with pytest.raises(InputError, match="documents leaves nothing to train on or to hold out"):
+        with pytest.raises(InputError, match="documents leaves none to train on or none to hold out"):
             split(corpus, share, seed=seed)
         return
     train, held = split(corpus, share, seed=seed)

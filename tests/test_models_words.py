@@ -283,7 +283,7 @@ def test_joint_goes_on_where_it_stopped():
     [
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
         ({"start": -np.ones((30, 6))}, slice(None), "the last 3 not negative"),
-        ({"start": np.ones((29, 6))}, slice(None), "start must have a row for each of 30 words"),
+        ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"themes": 6}, slice(None), "themes"),
         ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
         ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),

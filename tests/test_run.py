@@ -97,7 +97,7 @@ def test_damaged_checkpoints_are_refused(damage, tmp_path):
         (path / "meta.json").write_text(json.dumps({key: meta[key] for key in ("kind", "version")}))
     with pytest.raises(InputError, match="reached"):
         load_checkpoint(path)
-    told = "with rank none instead of 3" if damage == "key" else "delete .*reached, and the fit begins anew"
+    told = "with rank none instead of 3" if damage == "key" else "delete .*reached to start the fit again"
     with pytest.raises(InputError, match=told):
         Checkpoint(path, made_of={"rank": 3})
 
@@ -123,7 +123,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
-    with pytest.raises(InputError, match="of a fit that was stopped, with rank 3 instead of 4; take its settings"):
+    with pytest.raises(InputError, match="of another fit, with rank 3 instead of 4; use its settings"):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on

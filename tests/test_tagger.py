@@ -407,7 +407,7 @@ def test_probabilities_go_with_the_best_tags():
     model.parts_ = model.parts_._replace(T=np.zeros_like(model.parts_.T))
     shares = np.concatenate(model.predict_proba(X))
     assert [model.tags_[t] for t in shares.argmax(axis=1)] == [tag for tags in model.predict(X) for tag in tags]
-    with pytest.raises(InputError, match="'likelihood'; this tagger has learned by 'hinge'"):
+    with pytest.raises(InputError, match="'likelihood'; this tagger was trained with 'hinge'"):
         SequenceTagger(loss="hinge", max_iter=1).fit(X, y).predict_proba(X)
 
 
@@ -439,7 +439,7 @@ def test_some_tag_must_come_first():
     """Where all tags go on with a span, none can be predicted with ``bio``; without it they can."""
     X, y = [[["a"], ["b"]]], [["I-A", "I-B"]]
     assert SequenceTagger(max_iter=20).fit(X, y).predict(X) == y
-    with pytest.raises(InputError, match="a tag that may come first is needed, such as B-X or O; got I-A, I-B alone"):
+    with pytest.raises(InputError, match="some tag must be able to come first, such as B-X or O; got only I-A, I-B"):
         SequenceTagger(bio=True).fit(X, y)
 
 
@@ -447,14 +447,14 @@ def test_rare_features_are_left_out():
     """Those seen less often than ``min_count`` are not known."""
     X = [[["a", "b"], ["a"]]]
     assert list(SequenceTagger(min_count=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
-    with pytest.raises(InputError, match="no feature is there 3 times or more; lower min_count"):
+    with pytest.raises(InputError, match="no feature occurs 3 times or more; lower min_count"):
         SequenceTagger(min_count=3).fit(X, [["x", "y"]])
 
 
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[["a"]]], [], "each sentence needs its tags; got 1 sentences and tags of 0"),
+        ([[["a"]]], [], "each sentence needs tags; got 1 sentences and 0 lists of tags"),
         ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens needs a tag; got 1"),
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
         ([["a"]], [["x"]], "features of a token must be a list of strings; got 'a'"),

@@ -56,7 +56,7 @@ def test_refused(workspace, tmp_path, monkeypatch):
     """What is no workspace, is damaged or cannot be made is told in a sentence."""
     with pytest.raises(InputError, match="kind 'corpus'"):
         Workspace.open(workspace.path / "corpus")
-    with pytest.raises(InputError, match="made of files"):
+    with pytest.raises(InputError, match="needs files as its source"):
         Workspace.build(["some text"], tmp_path / "s")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="umap-learn"):
@@ -144,7 +144,7 @@ def test_parts(workspace):
     assert bank["cosine"] < 0.5
     assert answers.contrast(workspace, "loan", "kind", "river")["cosine"] is None
     faults = {"no document has kind 'sea'": ("kind", "sea"), "no document has 'year'": ("year", "1")}
-    faults |= {"nothing to compare": ("kind", "river", "river")}
+    faults |= {"no other documents to compare": ("kind", "river", "river")}
     for fault, asked in faults.items():
         with pytest.raises(InputError, match=fault):
             answers.keywords(workspace, *asked[:2], against=asked[2] if asked[2:] else None)

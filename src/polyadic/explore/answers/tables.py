@@ -24,7 +24,7 @@ MAX_VALUES = 500
 def table(
     workspace: Workspace, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
 ) -> Answer:
-    """Analyse a field of the documents against another field, or against the most frequent words (correspondence analysis).
+    """Return the correspondence analysis of a field of the documents against another field or the most frequent words.
 
     Coordinates are principal, on at most five axes; contributions are shares of the inertia of an axis, and the quality
     of a point is the share of its own inertia on two axes.
