@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from polyadic import load
 from polyadic.cli import app
 
-pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
+pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*estimated from noise")
 
 
 def ask(*words, fails=False):

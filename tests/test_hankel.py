@@ -124,7 +124,7 @@ def test_bad_requests_are_refused():
         hankel(data, 3, statistic="infix")
     with pytest.raises(InputError, match="prefixes must be one or more different strings"):
         hankel(data, 3, prefixes=[(0,), (0,)], suffixes=[()])
-    with pytest.raises(InputError, match="suffixes must be of symbols below 3"):
+    with pytest.raises(InputError, match="the symbols of suffixes must be below 3"):
         hankel(data, 3, prefixes=[()], suffixes=[(3,)])
     with pytest.raises(InputError, match="at least one string"):
         hankel(of([]), 3)

@@ -362,9 +362,9 @@ def test_names_refuse(tmp_path):
     for options, message in (
         ({"order": 1}, "order must be a whole number of at least 2"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
-        ({"order": 3, "min_count": 1}, "no run of 3 words"),
-        ({"order": 8, "min_count": 1}, "no run of 8 words"),
-        ({"order": 9, "min_count": 1}, "no run of 9 words"),
+        ({"order": 3, "min_count": 1}, "no sequence of 3 words"),
+        ({"order": 8, "min_count": 1}, "no sequence of 8 words"),
+        ({"order": 9, "min_count": 1}, "no sequence of 9 words"),
     ):
         with pytest.raises(InputError, match=message):
             names(corpus, **options)

@@ -188,7 +188,10 @@ def test_starts():
     assert 0 < np.abs(u[:, 2:]).max() < np.abs(given).max()
     x = Entries.collect([[0, 1, 2], [2, 3, 1]], [1.0, 2.0], 6)
     assert np.flatnonzero(zero_unlisted(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
-    for wrong, message in ((given[:5], "a row for each of 6 words"), (given * np.nan, "start must be finite")):
+    for wrong, message in (
+        (given[:5], "start must have 6 rows, one per word"),
+        (given * np.nan, "start must be finite"),
+    ):
         with pytest.raises(InputError, match=message):
             given_start(wrong, 6, rank=5, rng=rng)
     with pytest.raises(InputError, match="1 to 1 columns"):

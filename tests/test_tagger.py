@@ -477,7 +477,7 @@ def test_failed_refit_leaves_the_old_fit():
     before, history = model.predict(X), list(model.history_)
     with pytest.raises(InputError):
         model.fit(X[:2], [["z"]])
-    model.step = -1.0
+    model.learning_rate = -1.0
     with pytest.raises(InputError):
         model.fit(X, y)
     assert (model.predict(X), model.history_) == (before, history)

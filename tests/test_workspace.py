@@ -216,6 +216,10 @@ def test_page_to_send(workspace):
     assert said[key("word", {"word": "bank"})] == json.loads(json.dumps(answers.word(workspace, "bank")))
     assert key("contrast", {"word": "bank", "field": "kind", "value": "river", "against": "money"}) in said
     assert "src=" not in html.split("<style>")[0]
-    for fault, some in (("empty", Chosen()), ("parts must be", Chosen(parts=["kind"])), ("'banc'", Chosen(words=["banc"]))):
+    for fault, some in (
+        ("empty", Chosen()),
+        ("parts must be", Chosen(parts=["kind"])),
+        ("'banc'", Chosen(words=["banc"])),
+    ):
         with pytest.raises(InputError, match=fault):
             page(workspace, some)
