@@ -677,9 +677,9 @@ def test_files_of_strings_are_read(tmp_path):
     (tmp_path / "s").write_text("2\n0.5\n1e-3\n")
     assert read_probabilities(tmp_path / "s") == [0.5, 0.001]
     for text, message in (
-        ("2\n0.5\n", "says 2"),
+        ("2\n0.5\n", "declares 2"),
         ("1\n2\n", "line 2: expected a probability"),
-        ("a\n", "line 1: whole"),
+        ("a\n", "line 1: expected whole"),
     ):
         (tmp_path / "s").write_text(text)
         with pytest.raises(InputError, match=message):

@@ -238,7 +238,7 @@ def test_as_many_as_are_promised_can_be_found(n, half):
     support = n // 2 if half else n
     most = max_filters(n, support)
     assert rate(n, most, half=half, support=support, tries=3) > 0.6
-    with pytest.warns(UserWarning, match=f"about {most} filters apart, not {most + 1}"):
+    with pytest.warns(UserWarning, match=f"about {most} filters, not {most + 1}"):
         find_filters(np.zeros((1, n, n, n)), most + 1, support=support, starts=1, sweeps=1)
 
 

@@ -189,7 +189,7 @@ def test_starts():
     x = Entries.collect([[0, 1, 2], [2, 3, 1]], [1.0, 2.0], 6)
     assert np.flatnonzero(zero_unlisted(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
     for wrong, message in (
-        (given[:5], "start must have 6 rows, one per word"),
+        (given[:5], "6 rows, one per word"),
         (given * np.nan, "start must be finite"),
     ):
         with pytest.raises(InputError, match=message):
