@@ -605,7 +605,7 @@ def test_parts_are_of_whole_strings():
     one, other = split(data, 0.5, seed=0)
     assert len(one.edges) == len(other.edges) == 3
     assert len(one.symbols) + len(other.symbols) == 6
-    with pytest.raises(InputError, match="at least 2; got 1"):
+    with pytest.raises(InputError, match="at least 2 sequences; got 1"):
         split(of([[0]]), 0.5, seed=0)
 
 

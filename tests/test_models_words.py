@@ -282,7 +282,7 @@ def test_joint_goes_on_where_it_stopped():
     ("parameters", "choose", "message"),
     [
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 not negative"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"themes": 6}, slice(None), "themes"),
         ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),

@@ -435,7 +435,7 @@ def test_sentences_without_known_words(model):
     assert not found[::2].any()
     np.testing.assert_allclose(found[1::2], model.transform(TEXTS[:2]), atol=1e-6)
     strict = clone(model).set_params(empty="error").fit(TEXTS)
-    with pytest.raises(InputError, match="2 of 4 sentences have no known word; leave them out"):
+    with pytest.raises(InputError, match="2 of 4 sentences have no known word; remove them"):
         strict.transform(texts)
     assert len(strict.transform(texts[1::2])) == 2
 
