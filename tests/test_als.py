@@ -231,13 +231,13 @@ X = words(n=8)
         ({"loss": Logistic(), "zero_weight": 0.0}, "squared loss"),
         ({"zero_weight": 0.1}, "zero_weight of 1 and a positive weight; got 0.1 and 1"),
         ({"weight": 0.0}, "positive weight; got 1 and 0"),
-        ({"entries": replace(X, weights=np.full(len(X), 2.0))}, "leave the weights of entries away"),
+        ({"entries": replace(X, weights=np.full(len(X), 2.0))}, "use entries without weights"),
         ({"penalty": L1(0.1)}, "als needs L2 penalties of one strength; got L1"),
         ({"start": normal(0, (12, 12, 11), 2)}, "start must be a factor of shape \\(size, rank\\) per mode"),
         ({"start": normal(0, (12, 12), 2)}, "start must be a factor"),
         ({"start": [*normal(0, (12, 12), 2), *normal(0, (12,), 2, np.float32)]}, "all of one type"),
         ({"orthogonal": -1}, "orthogonal must be a whole number of at least 0; got -1"),
-        ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode of 12 rows has no 13 orthogonal columns"),
+        ({"orthogonal": 1, "start": normal(0, (12,) * 3, 13)}, "a mode of 12 rows cannot have 13 orthogonal columns"),
     ],
 )
 def test_solver_refuses(how, message):
@@ -328,7 +328,7 @@ def test_model_stops():
 @pytest.mark.parametrize(
     ("parameters", "entries", "message"),
     [
-        ({"orthogonal": 1, "rank": 13}, X, "12 rows has no 13 orthogonal columns"),
+        ({"orthogonal": 1, "rank": 13}, X, "12 rows cannot have 13 orthogonal columns"),
         ({}, replace(X, unlisted="missing"), "zero_weight must be 0 where unlisted entries are missing"),
         ({}, replace(X, indices=X.indices[:0], values=X.values[:0]), "there are no entries to factorize"),
         ({"rank": 10**13}, X, "lower the rank or the size of the vocabulary"),

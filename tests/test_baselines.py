@@ -51,7 +51,7 @@ def test_glove_steps_follow_the_gradient():
     cells = glove_arrange(np.array([[1, 0]]), logs, weights, size=2, rng=rng)
     U, b = rng.standard_normal((2, 2, 3)).astype(np.float32), rng.standard_normal((2, 2)).astype(np.float32)
     before = U.copy(), b.copy()
-    glove_epoch(cells, (U, b, np.ones_like(U), np.ones_like(b)), step=1e-3, threads=1)
+    glove_epoch(cells, (U, b, np.ones_like(U), np.ones_like(b)), learning_rate=1e-3, threads=1)
 
     def loss(u, c):
         return sum(0.35 * (u[0, i] @ u[1, j] + c[0, i] + c[1, j] - 1.5) ** 2 for i, j in ((0, 1), (1, 0)))

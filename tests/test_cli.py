@@ -403,18 +403,22 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
     )  # fmt: skip
     assert len(found["steps"]["factors"]["explained"]) == 2
     wrong = polyadic("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
-    assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
+    assert "--shift must be one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
     three = polyadic("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
-    assert "glove takes order 2; got 3" in sentence(three)
+    assert "the order of glove must be 2; got 3" in sentence(three)
 
 
 def test_online_training(text, tmp_path):
     """The online solver has options of its own, which are refused without it."""
-    succeed("train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--step", "0.01", "--batch", "64")
-    assert "--step is an option of solver online" in sentence(
-        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--step", "0.01")
+    succeed(
+        "train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--learning-rate", "0.01", "--batch", "64"
     )
-    model = METHODS["cp-sn"].make({"solver": "online", "step": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5})
+    assert "--learning-rate is an option of solver online" in sentence(
+        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--learning-rate", "0.01")
+    )
+    model = METHODS["cp-sn"].make(
+        {"solver": "online", "learning_rate": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5}
+    )
     assert model.solver.keywords == {"rule": Adam(0.01), "batch": 64, "zeros": 2.0, "seed": 5}
     assert model.zero_weight == 0
 
@@ -426,10 +430,10 @@ def test_the_order_of_counts_is_theirs(text, tmp_path):
     svd = succeed("train", tmp_path / "pairs", "--out", tmp_path / "svd", "--method", "ppmi-svd", "--rank", "3")
     assert "wrote" in svd
     two = polyadic("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
-    assert "--shift takes one value, or one for each of the orders (2,); got 2" in sentence(two)
+    assert "--shift must be one value, or one for each of the orders (2,); got 2" in sentence(two)
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "triples", "--order", "3")
     glove = polyadic("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
-    assert "glove takes order 2; got 3" in sentence(glove)
+    assert "the order of glove must be 2; got 3" in sentence(glove)
 
 
 @pytest.mark.parametrize("verb", ["neighbours", "phrase", "senses"])
@@ -646,7 +650,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
     assert (vectors.rank, vectors.themes.rank) == (4, 2)
     assert (vectors.themes.vectors >= 0).all()
     assert vectors.meta["trained"]["method"] == "jcp"
-    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--coupling", "0.3")
+    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--pair-scale", "0.3")
     assert Embedding.load(tmp_path / "three").themes.rank == 3
     assert three["rank"] == 4
     succeed("train", text, "--out", tmp_path / "usual", "--min-count", "1", "--rank", "4")
@@ -657,9 +661,9 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--coupling", "0"], "coupling must be a finite number above 0 up to 1; got 0.0"),
+        (["--pair-scale", "0"], "pair_scale must be a finite number above 0 up to 1; got 0.0"),
         (["--themes", "4"], "themes must be a whole number from 1 to 3; got 4"),
-        (["--order-weights", "1/2/3"], "--order-weights takes one value, or one for each of the orders"),
+        (["--order-weights", "1/2/3"], "--order-weights must be one value, or one for each of the orders"),
     ],
 )
 def test_train_refuses_a_model_that_cannot_be_before_it_reads(options, expected, text, tmp_path):
@@ -729,7 +733,7 @@ def test_training_goes_on_where_it_was_ended(method, text, tmp_path, monkeypatch
         until.setattr(Checkpoint, "__call__", ended)
         assert polyadic(*command, "--out", tmp_path / "v").exit_code
     refused = polyadic(*command, "--out", tmp_path / "v", "--seed", "7")
-    assert "of a fit that was stopped, with seed 0 instead of 7" in sentence(refused)
+    assert "of another fit, with seed 0 instead of 7" in sentence(refused)
     again = in_json(*command, "--out", tmp_path / "v")["steps"]["factors"]
     assert (again["gone_on_from"], again["sweeps"]) == (2, whole["sweeps"])
     assert not (tmp_path / "kept" / "reached").exists()
@@ -785,7 +789,7 @@ def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path)
     """As many settings as orders, or one: said at once, with nothing kept."""
     how = ("--method", "jcp-sn", "--shift", "1/2/3", "--keep", tmp_path / "work")
     refused = polyadic("train", text, "--out", tmp_path / "out", *how)
-    assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(refused)
+    assert "--shift must be one value, or one for each of the orders (2, 3); got 3" in sentence(refused)
     assert not (tmp_path / "work").exists()
 
 
@@ -811,7 +815,7 @@ def test_train_refuses_options_without_effect(text, tmp_path):
     """An option that the source or the method would ignore is refused by name."""
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
     late = polyadic("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
-    assert "--min-count comes too late" in sentence(late)
+    assert "--min-count has no effect: the source is already" in sentence(late)
     svd = polyadic("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
     assert "--zero-weight is an option of cp-sn" in sentence(svd)
     assert not (tmp_path / "out").exists()
@@ -1081,7 +1085,7 @@ def test_what_is_kept_lies_elsewhere(text, tmp_path):
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", "--width", "4")
     idle = ["train", tmp_path / "counts", "--out", tmp_path / "out", "--keep", tmp_path / "kept"]
     idle += ["--method", "tucker"]
-    assert "--keep comes too late" in sentence(polyadic(*idle))
+    assert "--keep has no effect: the source is already counts" in sentence(polyadic(*idle))
 
 
 def test_a_product_of_nothing_is_told(tmp_path):

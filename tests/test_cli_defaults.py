@@ -35,7 +35,7 @@ MODELS = {
     "topics choose": [TextTopics],
     "topics train": [TextTopics],
 }
-RENAMED = {"epochs": "max_iter", "steps": "max_iter", "cap": "C", "c": "C"}
+RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}
 """Options that have another name than the setting."""
 OPPOSITE = {"heads": "labels", "several_roots": "one_root", "last": "averaged"}
 """Switches that turn a setting off."""

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from polyadic import load
 from polyadic.cli import app
 
-pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
+pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*estimated from noise")
 
 
 def ask(*words, fails=False):
@@ -27,7 +27,7 @@ def lines(tmp_path):
 def test_a_model_is_learned_and_used(lines, tmp_path):
     """With ends: sequences that are drawn end, paths of states are as long as sequences, perplexity is that of both."""
     model = tmp_path / "model"
-    told = json.loads(ask("hmm", "train", lines, "--out", model, "--states", 3, "--steps", 20, "--ends", "--json"))
+    told = json.loads(ask("hmm", "train", lines, "--out", model, "--states", 3, "--max-iter", 20, "--ends", "--json"))
     assert (told["sequences"], told["symbols"]) == (20, 3)
     scored = json.loads(ask("hmm", "score", model, lines, "--json"))
     assert scored["perplexity"] == pytest.approx(told["perplexity"], abs=1e-3)
@@ -54,9 +54,9 @@ def test_a_model_is_learned_and_used(lines, tmp_path):
 
 def test_without_ends(lines, tmp_path):
     """Sequences that are drawn have the greatest length; a random start takes any number of states."""
-    ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 4, "--init", "random", "--steps", 3)
+    ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 4, "--init", "random", "--max-iter", 3)
     assert load(tmp_path / "model").symbols_ == ["a", "b"]
-    drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--longest", 7).split("\n")
+    drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--length", 7).split("\n")
     assert [len(line.split()) for line in drawn[:2]] == [7, 7]
 
 
@@ -75,7 +75,7 @@ def test_ends_of_their_own(tmp_path):
 def test_symbols_that_were_not_seen(lines, tmp_path):
     """They can be passed over: the rest has its probability, and they have states all the same."""
     model, other = tmp_path / "model", tmp_path / "other.txt"
-    ask("hmm", "train", lines, "-o", model, "--states", 2, "--steps", 3)
+    ask("hmm", "train", lines, "-o", model, "--states", 2, "--max-iter", 3)
     other.write_text("a b\nx\na x b\n")
     scored = json.loads(ask("hmm", "score", model, other, "--missing", "--json"))
     assert (scored["symbols"], scored["missing"]) == (4, 2)
@@ -87,9 +87,9 @@ def test_symbols_that_were_not_seen(lines, tmp_path):
 
 def test_faults_are_one_sentence(lines, tmp_path):
     """And what is there stays."""
-    ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 2, "--steps", 3)
+    ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 2, "--max-iter", 3)
     assert "exists already" in ask("hmm", "train", lines, "-o", tmp_path / "model", fails=True)
-    assert "as there are symbols, 2; got 9" in ask(
+    assert "as symbols, 2; got 9" in ask(
         "hmm", "train", lines, "-o", tmp_path / "model", "--force", "--states", 9, fails=True
     )
     (tmp_path / "other.txt").write_text("a x\n")

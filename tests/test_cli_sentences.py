@@ -82,7 +82,7 @@ def test_a_static_encoder(lines, models, tmp_path):
     """Models of means become a static encoder; others say what to take."""
     assert run("static", models / "sif", "--out", tmp_path / "encoder").exit_code == 0
     assert (tmp_path / "encoder" / "modules.json").is_file()
-    assert "only means are static" in run("static", models / "convolutional", "--out", tmp_path / "other").output
+    assert "static vectors need" in run("static", models / "convolutional", "--out", tmp_path / "other").output
     load(models / "sif").static().save(tmp_path / "words")
     converted = CliRunner().invoke(app, ["convert", str(tmp_path / "words"), str(tmp_path / "new"), "--to", "static"])
     assert converted.exit_code == 0

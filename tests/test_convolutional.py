@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from polyadic import InputError
 from polyadic.core.solvers.run import run
 from polyadic.sentences.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, most_filters
+from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, max_filters
 from polyadic.sentences.moments import Moments, patches
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
@@ -140,7 +140,7 @@ def test_patches():
 @pytest.mark.parametrize(
     ("call", "fault"),
     [
-        (lambda: Moments.empty(1, 2).cumulant(), "every sentence is shorter than n"),
+        (lambda: Moments.empty(1, 2).cumulant(), "every sentence is shorter than a patch"),
         (lambda: Moments.empty(1, 2).cumulant(4), "order must be"),
         (lambda: Moments.empty(1, 2, order=5), "order must be"),
         (lambda: Moments.empty(1, 2).add(np.zeros((1, 4, 3))), "patches must have shape"),
@@ -227,18 +227,18 @@ def test_averaging_and_deflation_are_worse():
 @pytest.mark.slow
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
-    with pytest.warns(UserWarning, match="8 values with activations at 8 places tell about 1 filters apart, not 2"):
+    with pytest.warns(UserWarning, match="8 values with activations at 8 positions identify about 1 filters, not 2"):
         assert rate(8, 2, half=False, starts=5, tries=5) <= 0.2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "half"), [(12, True), (12, False)])
 def test_as_many_as_are_promised_can_be_found(n, half):
-    """Up to ``most_filters`` there is no warning, and filters are mostly found; one more is warned of."""
+    """Up to ``max_filters`` there is no warning, and filters are mostly found; one more is warned of."""
     support = n // 2 if half else n
-    most = most_filters(n, support)
+    most = max_filters(n, support)
     assert rate(n, most, half=half, support=support, tries=3) > 0.6
-    with pytest.warns(UserWarning, match=f"about {most} filters apart, not {most + 1}"):
+    with pytest.warns(UserWarning, match=f"about {most} filters, not {most + 1}"):
         find_filters(np.zeros((1, n, n, n)), most + 1, support=support, starts=1, sweeps=1)
 
 

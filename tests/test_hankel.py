@@ -58,7 +58,7 @@ def test_the_table_of_the_tutorial():
 @tries(40)
 def test_substrings_are_those_that_occur(strings, longest):
     """Every substring up to the length is there with its counts, in order, and nothing else."""
-    tree = count_substrings(of(strings), 3, longest=longest)
+    tree = count_substrings(of(strings), 3, max_length=longest)
     found = {tree.spell(n): tree.counts[n].tolist() for n in range(len(tree))}
     every = {tuple(s[i:j]) for s in strings for i in range(len(s) + 1) for j in range(i, min(i + longest, len(s)) + 1)}
     assert found == {x: occurrences(x, strings) for x in every}
@@ -80,7 +80,7 @@ def test_prefixes_alone_are_counted():
 @tries(40)
 def test_cells_are_frequencies(strings, kind):
     """Each cell of each block, and each sum, is what the definition says."""
-    table = hankel(of(strings), 3, statistic=kind, longest=2)
+    table = hankel(of(strings), 3, statistic=kind, max_length=2)
     H, shifted = table.H.toarray(), table.shifted.toarray()
     for (i, u), (j, v) in product(enumerate(table.prefixes), enumerate(table.suffixes)):
         assert H[i, j] == pytest.approx(value((*u, *v), strings, kind))
@@ -100,7 +100,7 @@ def test_cells_are_frequencies(strings, kind):
 def test_prefixes_and_suffixes_are_counted_with_all_that_goes_on(kind):
     """With all strings in the basis, counts are sums of the matrix, or of what comes next."""
     strings = [[0, 1, 1], [1], [], [0, 0], [2, 0, 1]]
-    table = hankel(of(strings), 3, statistic=kind, longest=4)
+    table = hankel(of(strings), 3, statistic=kind, max_length=4)
     if kind != "factor":
         np.testing.assert_allclose(table.H.sum(axis=0), table.columns)
     if kind == "string":
@@ -112,7 +112,7 @@ def test_prefixes_and_suffixes_are_counted_with_all_that_goes_on(kind):
 
 def test_the_basis_is_the_most_frequent():
     """A budget keeps the strings of the largest sums, shorter ones first among equals."""
-    table = hankel(of([[0, 1], [0, 1], [0, 2]]), 3, statistic="prefix", basis=3, longest=2)
+    table = hankel(of([[0, 1], [0, 1], [0, 2]]), 3, statistic="prefix", basis=3, max_length=2)
     assert table.prefixes == [(), (0,), (0, 1)]
     assert table.suffixes == [(), (0,), (1,)]
 
@@ -122,9 +122,9 @@ def test_bad_requests_are_refused():
     data = of([[0, 1]])
     with pytest.raises(InputError, match="statistic must be one of"):
         hankel(data, 3, statistic="infix")
-    with pytest.raises(InputError, match="prefixes must be at least one string, and none twice"):
+    with pytest.raises(InputError, match="prefixes must be one or more different strings"):
         hankel(data, 3, prefixes=[(0,), (0,)], suffixes=[()])
-    with pytest.raises(InputError, match="suffixes must be of symbols below 3"):
+    with pytest.raises(InputError, match="the symbols of suffixes must be below 3"):
         hankel(data, 3, prefixes=[()], suffixes=[(3,)])
     with pytest.raises(InputError, match="at least one string"):
         hankel(of([]), 3)
@@ -159,14 +159,14 @@ def test_exact_tables_are_those_of_the_automaton(kind):
 def few():
     rng = np.random.default_rng(0)
     strings = ["".join(rng.choice(["a", "b"], size=rng.integers(0, 4))) for _ in range(40)]
-    return hankel(coded(strings, {"a": 0, "b": 1}), 2, statistic="string", longest=2)
+    return hankel(coded(strings, {"a": 0, "b": 1}), 2, statistic="string", max_length=2)
 
 
 @pytest.mark.parametrize("structure", ["constrained", "averaged"])
 def test_equal_strings_share_a_completed_cell(structure):
     """What is completed is a Hankel matrix again."""
     table = few()
-    done = completed_hankel(table, 0.02, structure=structure, least=1)
+    done = completed_hankel(table, 0.02, structure=structure, min_count=1)
     cells = shared_cells(table)
     dense = np.vstack([done.H.toarray(), done.shifted.toarray()])
     for string in range(cells.max() + 1):
@@ -181,7 +181,7 @@ def test_the_constrained_completion_is_the_best():
     cells = shared_cells(table)
     data = np.vstack([table.H.toarray(), table.shifted.toarray()])
     known = data > 0
-    done = completed_hankel(table, penalty, least=1, max_iter=2000)
+    done = completed_hankel(table, penalty, min_count=1, max_iter=2000)
     dense = np.vstack([done.H.toarray(), done.shifted.toarray()])
     f = np.bincount(cells.ravel(), dense.ravel()) / np.bincount(cells.ravel())
 
@@ -204,15 +204,15 @@ def test_completion_finds_cells_of_low_rank():
     holes = np.where(hidden, 0.0, dense)
     P = len(basis)
     given_ = table._replace(H=type(table.H)(holes[:P]), shifted=type(table.H)(holes[P:]))
-    done = completed_hankel(given_, 1e-4, least=1, max_iter=3000)
+    done = completed_hankel(given_, 1e-4, min_count=1, max_iter=3000)
     found = np.vstack([done.H.toarray(), done.shifted.toarray()])
     assert np.abs(found - dense)[hidden].max() < 0.2 * dense[hidden].max()
 
 
 def test_completion_refuses_what_it_cannot_do():
     """Nothing known, or no penalty."""
-    with pytest.raises(InputError, match="no string of the basis occurs least=1000 times"):
-        completed_hankel(few(), 0.1, least=1000)
+    with pytest.raises(InputError, match="no string of the basis occurs 1000 times"):
+        completed_hankel(few(), 0.1, min_count=1000)
     with pytest.raises(InputError, match="penalty must be a finite number greater than 0"):
         completed_hankel(few(), 0)
 

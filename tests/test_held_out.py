@@ -179,13 +179,13 @@ def test_gaps_refuse(texts, change, message):
 def test_gaps_refuse_texts_without_any(texts):
     """What is held out must hold something new, of known words, and other words must be left to set against it."""
     train, _ = texts
-    with pytest.raises(InputError, match="no tuple of 3 words occurs 1 times in the text held out and never in train"):
+    with pytest.raises(InputError, match="no tuple of 3 words occurs 1 times in the held-out text and never in train"):
         gaps(train, train, min_count=1)
     unknown = Corpus.build([["x", "y", "z"], ["x"]], min_count=1, jobs=1)
     with pytest.raises(InputError, match="never in training"):
         gaps(train, unknown, min_count=1)
     apart = Corpus.build([["a", "b", "x"], ["c", "b", "x"], ["a", "c", "x"]], min_count=1, jobs=1)
-    with pytest.raises(InputError, match="no words fit to be set against the answers of 1 tuples"):
+    with pytest.raises(InputError, match="no wrong answers found for 1 tuples"):
         gaps(apart, Corpus.build([["a", "b", "c"], ["x"]], min_count=1, jobs=1), min_count=1)
 
 
@@ -227,7 +227,7 @@ def characteristic(corpus, document, title, known, total):
     scores = {}
     for word, n in Counter(ids).items():
         score = n * math.log(n / len(ids) / (known[word] / total))
-        if n >= held_out.OWN_COUNT and score > 0 and word not in title:
+        if n >= held_out.MIN_OWN_COUNT and score > 0 and word not in title:
             scores[word] = score
     return scores
 
@@ -244,18 +244,18 @@ def test_phrases_against_the_articles(articles):
             titles[corpus].add(words)
             if first and len(set(words)) == len(words) == 2 and set(words) <= set(known):
                 scores = characteristic(corpus, document, words, known, len(train))
-                if len(scores) >= held_out.OWN_LEAST:
+                if len(scores) >= held_out.MIN_OWN_WORDS:
                     own[corpus][words] = scores
     cases = phrases(train, held)
     assert {c.words for c in cases} == {("pearl", "jam"), ("pearl", "harbor"), ("traffic", "jam")}
     for case in cases:
         scores = own[held][case.words]
-        ranked = sorted(scores.values(), reverse=True)[: held_out.OWN_MOST]
+        ranked = sorted(scores.values(), reverse=True)[: held_out.MAX_OWN_WORDS]
         assert [scores[w] for w in case.own] == pytest.approx(ranked)
-        assert held_out.OWN_LEAST <= len(set(case.own)) == len(case.own) <= held_out.OWN_MOST
+        assert held_out.MIN_OWN_WORDS <= len(set(case.own)) == len(case.own) <= held_out.MAX_OWN_WORDS
         # characteristic of others, at most; which of equal scores are among the most characteristic is not told
         rivals = [
-            sorted(s, key=s.get)[-held_out.OWN_MOST :]
+            sorted(s, key=s.get)[-held_out.MAX_OWN_WORDS :]
             for c in (train, held)
             for t, s in own[c].items()
             if t != case.words and set(t) & set(case.words)
@@ -294,7 +294,7 @@ def test_articles_need_titles(articles, tmp_path):
     with pytest.raises(InputError, match="the documents of this corpus have no titles"):
         names(plain)
     lone = wiki(tmp_path / "lone.txt", [article("Lone Title", 1), article("Another One", 2)])
-    with pytest.raises(InputError, match="that another one shares a word with"):
+    with pytest.raises(InputError, match="one of which is in another title"):
         phrases(lone, lone)
 
 
@@ -318,7 +318,7 @@ def test_names_against_the_sentences(tmp_path_factory, documents, order, min_cou
     truth = {run: run in titles for run, n in runs.items() if n >= min_count and len(set(run)) == order}
     if not any(truth.values()):
         with pytest.raises(
-            InputError, match=f"no run of {order} words that occurs {min_count} times titles a document"
+            InputError, match=f"no sequence of {order} words that occurs {min_count} times is the title of a document"
         ):
             names(corpus, order=order, min_count=min_count)
         return
@@ -362,9 +362,9 @@ def test_names_refuse(tmp_path):
     for options, message in (
         ({"order": 1}, "order must be a whole number of at least 2"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1"),
-        ({"order": 3, "min_count": 1}, "no run of 3 words"),
-        ({"order": 8, "min_count": 1}, "no run of 8 words"),
-        ({"order": 9, "min_count": 1}, "no run of 9 words"),
+        ({"order": 3, "min_count": 1}, "no sequence of 3 words"),
+        ({"order": 8, "min_count": 1}, "no sequence of 8 words"),
+        ({"order": 9, "min_count": 1}, "no sequence of 9 words"),
     ):
         with pytest.raises(InputError, match=message):
             names(corpus, **options)
@@ -381,7 +381,7 @@ def test_split_loses_and_shares_nothing(total, share, seed):
     corpus = documents(total)
     size = round(share * total)
     if size in {0, total}:
-        with pytest.raises(InputError, match="documents leaves nothing to train on or to hold out"):
+        with pytest.raises(InputError, match="documents leaves none to train on or none to hold out"):
             split(corpus, share, seed=seed)
         return
     train, held = split(corpus, share, seed=seed)

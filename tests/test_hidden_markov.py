@@ -11,8 +11,13 @@ from experiments.spectral.hidden import chain_errors, drawn, planted_chain, reco
 from polyadic import InputError
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
-from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.hidden_spectral import (
+    FewMomentsWarning,
+    anchor_chain,
+    cluster_chain,
+    spectral_chain,
+    triples,
+)
 from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states
 from polyadic.sequences.observable_operators import ObservableOperators
 from polyadic.sequences.symbols import Coded, coded, known_symbols
@@ -387,24 +392,24 @@ def test_the_likeliest_start_goes_on():
 
 def test_too_few_moments_are_told():
     """More states than symbols, no triples, and noise that is taken for a state."""
-    with pytest.raises(InputError, match="at most as many states can be told apart as there are symbols, 3; got 4"):
+    with pytest.raises(InputError, match="at most as many states as symbols, 3; got 4"):
         HiddenMarkov(4).fit(WORDS)
     with pytest.raises(InputError, match="no sequence has three symbols"):
         HiddenMarkov(1, init="spectral").fit(["ab", "ba"])
     with pytest.raises(InputError, match="no sequence has two symbols"):
         HiddenMarkov(1).fit(["a", "b"])
-    with pytest.raises(InputError, match="pairs of symbols have rank 1, which is too low for 2 states"):
+    with pytest.raises(InputError, match="symbol pairs has rank 1, too low for 2 states"):
         HiddenMarkov(2, init="spectral").fit(["aaaa", "aab"])
     data = drawn(chain_of(6, 6, 0), 30, 5, seed=0)
-    with pytest.warns(FewMomentsWarning, match="of 6 states are made of noise"):
+    with pytest.warns(FewMomentsWarning, match="of 6 states are estimated from noise"):
         HiddenMarkov(6, init="spectral", max_iter=2).fit(data.split(data.symbols))
-    with pytest.raises(InputError, match="2 symbols keep company of their own, too few to be anchors of 3 states"):
+    with pytest.raises(InputError, match="only 2 symbols have distinct contexts, too few to be anchors of 3 states"):
         HiddenMarkov(3, init="anchors").fit(["ab" * 2000 + "ccc"])
 
 
 @pytest.mark.parametrize(
     ("sequences", "message"),
-    [("abc", "must be a list of sequences; got one text"), ([], "no symbols"), (["", ""], "no symbols")],
+    [("abc", "must be a list of sequences; got a single string"), ([], "no symbols"), (["", ""], "no symbols")],
 )
 def test_bad_sequences_are_named(sequences, message):
     """Nothing is learned from nothing."""

@@ -248,7 +248,7 @@ def test_themes_keep_groups_apart():
 def test_joint_predictions_are_what_was_fitted():
     """Pairs are inner products of whole vectors, triples products of themes in the units of the values."""
     lists, _ = joint_entries()
-    model = JointCP(6, themes=3, coupling=0.4, seed=1, max_iter=200).fit(lists)
+    model = JointCP(6, themes=3, pair_scale=0.4, seed=1, max_iter=200).fit(lists)
     A, C = model.factors_
     U = np.hstack([A, C])
     np.testing.assert_allclose(model.predict(np.array([[3, 5]])), [U[3] @ U[5]], rtol=1e-5)
@@ -282,8 +282,8 @@ def test_joint_goes_on_where_it_stopped():
     ("parameters", "choose", "message"),
     [
         ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 not negative"),
-        ({"start": np.ones((29, 6))}, slice(None), "start must have a row for each of 30 words"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 non-negative"),
+        ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"themes": 6}, slice(None), "themes"),
         ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
         ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),

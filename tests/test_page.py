@@ -20,12 +20,12 @@ import pytest
 import uvicorn
 from typer.testing import CliRunner
 
-import shelves
+import workspaces
 from polyadic.cli import app
 from polyadic.embedding import Embedding
 from polyadic.explore import server
 from polyadic.explore.export import Chosen, page
-from polyadic.explore.workspace import Shelf
+from polyadic.explore.workspace import Workspace
 from polyadic.tables.cross_table import cross_table
 
 BROWSER = os.environ.get("POLYADIC_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -61,12 +61,12 @@ VIEWS = {
 
 
 @contextlib.contextmanager
-def served(shelf):
-    """Serve a shelf, and give the address."""
+def served(workspace):
+    """Serve a workspace, and give the address."""
     with socket.socket() as listening:
         listening.bind((server.HOST, 0))
         port = listening.getsockname()[1]
-        app = server.application(shelf, token="token", port=port)
+        app = server.application(workspace, token="token", port=port)
         running = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -90,16 +90,16 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
-    shelf = shelves.planted(tmp_path_factory.mktemp("planted"))
-    with served(shelf) as address:
+    workspace = workspaces.planted(tmp_path_factory.mktemp("planted"))
+    with served(workspace) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def strange(tmp_path_factory):
-    shelf = shelves.hostile(tmp_path_factory.mktemp("hostile"))
-    with served(shelf) as address:
-        yield address, shelf
+    workspace = workspaces.hostile(tmp_path_factory.mktemp("hostile"))
+    with served(workspace) as address:
+        yield address, workspace
 
 
 class Reader:
@@ -287,7 +287,7 @@ def test_two_people(chromium, planted, tmp_path):
     one.page.get_by_role("button", name="Compare").click()
     one.page.get_by_role("heading", name="More in river").wait_for()
     words = set(one.page.locator("section").first.locator("tbody td:first-child").all_inner_texts())
-    assert words - {"bank"} == shelves.words_of("river")
+    assert words - {"bank"} == workspaces.words_of("river")
     assert not one.faults
     one.context.close()
     colleague = Reader(chromium, offline=True)
@@ -302,8 +302,8 @@ def test_two_people(chromium, planted, tmp_path):
 @pytest.mark.parametrize("word", ["bank", "script", "שלום", "w" * 3_000])
 def test_text_is_text(strange, reader, word):
     """Markup in a text or a title is shown as it is; nothing of it becomes part of the page, and nothing overflows."""
-    address, shelf = strange
-    known = shelf.vectors.find(word) is not None
+    address, workspace = strange
+    known = workspace.vectors.find(word) is not None
     for view in ("word", "lines"):
         reader.go(address + (f"#/word/{word}" if view == "word" else f"#/lines?words={word}"))
         assert reader.page.evaluate("document.body.id") == ""
@@ -323,7 +323,7 @@ def test_text_is_text(strange, reader, word):
 
 def test_hostile_parts_table_and_page(strange, chromium, tmp_path):
     """Values of fields are text in every view that names them, and in a page to send."""
-    address, shelf = strange
+    address, workspace = strange
     reader = Reader(chromium)
     for view in (
         "",
@@ -339,7 +339,7 @@ def test_hostile_parts_table_and_page(strange, chromium, tmp_path):
         assert reader.page.evaluate("document.body.id") == ""
     file = tmp_path / "page.html"
     chosen = Chosen(words=["bank"], tables=["kind/title"], parts=["kind=a"], topics=True, map=True)
-    file.write_text(page(shelf, chosen), encoding="utf-8")
+    file.write_text(page(workspace, chosen), encoding="utf-8")
     seen = walked(Reader(chromium, offline=True), file.as_uri())
     assert {"#/word/bank", "#/topics", "#/map", "#/topics/0"} <= seen
     assert not reader.faults
@@ -389,13 +389,13 @@ def test_a_table_alone(chromium, tmp_path):
 @pytest.mark.slow
 def test_map_of_many_words(chromium, tmp_path):
     """A hundred thousand points come up, and are moved."""
-    shelf = shelves.planted(tmp_path)
+    workspace = workspaces.planted(tmp_path)
     rng = np.random.default_rng(0)
     n = 100_000
     words = Embedding(
         [f"w{k}" for k in range(n)], np.abs(rng.standard_normal((n, 4))).astype(np.float32), counts=np.arange(n, 0, -1)
     )
-    many = dataclasses.replace(shelf, vectors=words, places=rng.standard_normal((n, 2)).astype(np.float32))
+    many = dataclasses.replace(workspace, vectors=words, places=rng.standard_normal((n, 2)).astype(np.float32))
     with served(many) as address:
         reader = Reader(chromium)
         reader.go(address + "#/map")
@@ -426,12 +426,12 @@ def test_built_of_these_sources():
 
 @pytest.mark.slow
 def test_a_real_text(chromium, tmp_path):
-    """A real text is made into a shelf, and every view of it is walked."""
+    """A real text is made into a workspace, and every view of it is walked."""
     from polyadic.words import demo
 
-    shelf = Shelf.build(demo.text(), tmp_path / "shelf")
-    assert len(shelf.places) == len(shelf.vectors) > 5_000
-    with served(shelf) as address:
+    workspace = Workspace.build(demo.text(), tmp_path / "workspace")
+    assert len(workspace.places) == len(workspace.vectors) > 5_000
+    with served(workspace) as address:
         reader = Reader(chromium)
         for view in (
             "",

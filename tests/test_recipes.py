@@ -58,14 +58,14 @@ def test_text_corpus_and_counts_agree():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rnak": 3}, "rnak is no option of any method; jcp has .*rank"),
+        ({"rnak": 3}, "rnak is not an option of any method; jcp has .*rank"),
         ({"method": "jpc"}, "method must be one of 'jcp'"),
         ({"method": "ppmi-svd", "themes": 3}, "themes is an option of jcp; ppmi-svd has"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
         ({"window": "wide"}, "window must be one of 'span', 'centred', 'chunk'; got 'wide'"),
-        ({"width": [5, 10, 15]}, r"width takes one value, or one for each of the orders \(2, 3\); got 3"),
-        ({"weights": ()}, r"weights takes one value, or one for each of the orders \(2, 3\); got 0"),
-        ({"start": 3}, "start must be vectors, or the path of some; got 3"),
+        ({"width": [5, 10, 15]}, r"width must be one value, or one for each of the orders \(2, 3\); got 3"),
+        ({"weights": ()}, r"weights must be one value, or one for each of the orders \(2, 3\); got 0"),
+        ({"start": 3}, "start must be an Embedding or the path of word vectors; got 3"),
         ({"rank": 0, "method": "cp"}, "rank must be a whole number of at least 1; got 0"),
     ],
 )

@@ -97,7 +97,7 @@ def test_damaged_checkpoints_are_refused(damage, tmp_path):
         (path / "meta.json").write_text(json.dumps({key: meta[key] for key in ("kind", "version")}))
     with pytest.raises(InputError, match="reached"):
         load_checkpoint(path)
-    told = "with rank none instead of 3" if damage == "key" else "delete .*reached, and the fit begins anew"
+    told = "with rank none instead of 3" if damage == "key" else "delete .*reached to start the fit again"
     with pytest.raises(InputError, match=told):
         Checkpoint(path, made_of={"rank": 3})
 
@@ -123,7 +123,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
-    with pytest.raises(InputError, match="of a fit that was stopped, with rank 3 instead of 4; take its settings"):
+    with pytest.raises(InputError, match="of another fit, with rank 3 instead of 4; use its settings"):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on
@@ -188,7 +188,10 @@ def test_starts():
     assert 0 < np.abs(u[:, 2:]).max() < np.abs(given).max()
     x = Entries.collect([[0, 1, 2], [2, 3, 1]], [1.0, 2.0], 6)
     assert np.flatnonzero(zero_unlisted(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
-    for wrong, message in ((given[:5], "a row for each of 6 words"), (given * np.nan, "start must be finite")):
+    for wrong, message in (
+        (given[:5], "6 rows, one per word"),
+        (given * np.nan, "start must be finite"),
+    ):
         with pytest.raises(InputError, match=message):
             given_start(wrong, 6, rank=5, rng=rng)
     with pytest.raises(InputError, match="1 to 1 columns"):

@@ -341,7 +341,7 @@ def test_means_are_static(model):
 def test_what_is_not_a_mean_is_not_static(kind, how):
     """Word vectors are refused where sentences are no means of them."""
     options = {"starts": 1, "length": 4, "filters": 1} if kind is ConvolutionalSentences else {}
-    with pytest.raises(InputError, match="static; take pooling='mean'"):
+    with pytest.raises(InputError, match="static vectors need pooling='mean'"):
         kind(words=GIVEN, **options, **how).fit(TEXTS).static()
 
 
@@ -365,10 +365,10 @@ def test_means_refuse(how, fault):
 @pytest.mark.parametrize("sentences", ["a film", [], [""], [[]]])
 def test_nothing_to_learn_from(model, sentences):
     """One text instead of a list, and sentences without words, are refused."""
-    with pytest.raises(InputError, match=r"list of sentences, not one text|the corpus is empty"):
+    with pytest.raises(InputError, match=r"list of sentences, not a single string|the corpus is empty"):
         clone(model).fit(sentences)
     if sentences == "a film":
-        with pytest.raises(InputError, match="list of sentences, not one text"):
+        with pytest.raises(InputError, match="list of sentences, not a single string"):
             model.transform(sentences)
 
 
@@ -435,7 +435,7 @@ def test_sentences_without_known_words(model):
     assert not found[::2].any()
     np.testing.assert_allclose(found[1::2], model.transform(TEXTS[:2]), atol=1e-6)
     strict = clone(model).set_params(empty="error").fit(TEXTS)
-    with pytest.raises(InputError, match="2 of 4 sentences have no known word; leave them out"):
+    with pytest.raises(InputError, match="2 of 4 sentences have no known word; remove them"):
         strict.transform(texts)
     assert len(strict.transform(texts[1::2])) == 2
 

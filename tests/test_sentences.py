@@ -113,7 +113,7 @@ def test_what_cannot_be_fitted(how, fault):
 
 def test_too_many_filters_are_warned_of():
     """More filters than a cumulant tells apart are found, with a warning; so are those of too few patches."""
-    with pytest.warns(UserWarning, match="8 values with activations at 4 places tell about 2 filters apart, not 5"):
+    with pytest.warns(UserWarning, match="8 values with activations at 4 positions identify about 2 filters, not 5"):
         ConvolutionalSentences(5, length=4, rank=3, starts=1, seed=0).fit(reviews(60)[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -154,7 +154,7 @@ def test_bayes_features_in_a_pipeline():
     [
         ({}, [1, 1], "two classes"),
         ({}, [0, 1, 1], "for each of 2 sentences"),
-        ({"min_count": 3}, [0, 1], "no run of words is in 3 sentences"),
+        ({"min_count": 3}, [0, 1], "no word or bigram is in 3 sentences"),
     ],
 )
 def test_bayes_features_refuse(how, y, fault):

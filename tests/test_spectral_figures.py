@@ -11,7 +11,7 @@ from polyadic.syntax.brackets import parse_phrase
 from polyadic.syntax.derivations import Parse
 from polyadic.syntax.latent_pcfg import LatentPCFG
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*made of noise")
+pytestmark = pytest.mark.filterwarnings("ignore:.*estimated from noise")
 
 
 def test_next_tags_are_those_of_all_methods(monkeypatch):

@@ -21,7 +21,7 @@ from polyadic.datasets import Instance, SenseSet
 from polyadic.metrics.completion import Gap
 from polyadic.text.counts import Counts
 from polyadic.words import evaluation as words
-from polyadic.words.induction import induction
+from polyadic.words.evaluation import induction
 
 
 @pytest.mark.slow

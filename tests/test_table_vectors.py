@@ -164,7 +164,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         (["--method", "jcp", "--contexts", "left"], "--contexts is an option of ca, root-ca, g-test, kca"),
         (
             ["--method", "ca", "--contexts", "left", "--window", "chunk"],
-            "--window has no effect on contexts of one side",
+            "--window has no effect on one-sided",
         ),
         (
             ["--method", "ca", "--shift", "5"],
@@ -178,11 +178,11 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (["--method", "kca", "--residual", "sgns", "--weights", "log"], "--weights has no effect"),
         (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),
-        (["--method", "ca", "--order", "3"], "ca takes order 2; got 3"),
+        (["--method", "ca", "--order", "3"], "the order of ca must be 2; got 3"),
         (["--method", "kca", "--score-weight", "7"], "--score-weight has no effect without scores"),
         (["--method", "kca", "--residual", "sgns", "--shift", "0.5"], "--shift must be"),
-        (["--method", "ca", "--positional", "--side", "columns"], "would give vectors to places"),
-        (["--method", "ca", "--contexts", "left", "--keep", "kept"], "--keep has nothing to keep"),
+        (["--method", "ca", "--positional", "--side", "columns"], "gives vectors of words at a position"),
+        (["--method", "ca", "--contexts", "left", "--keep", "kept"], "--keep has no effect"),
     ],
 )
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):

@@ -204,7 +204,7 @@ def test_epoch_is_its_slow_twin(loss, rank, ridge):
     sentences, gold, parts, rng = case(7, rank=rank)
     importance = rng.random(len(parts.U)).astype(np.float32)
     tables, total = TagTables.of(parts), 0.0
-    how = {"soft": loss == "likelihood", "cost": float(loss == "hinge"), "step": 0.3, "ridge": ridge}
+    how = {"soft": loss == "likelihood", "cost": float(loss == "hinge"), "learning_rate": 0.3, "ridge": ridge}
     for seen, order in ((0, np.arange(2)), (2, np.arange(2, 5))):
         total += tag_epoch(sentences, gold, tables, order=order, importance=importance, seen=seen, **how)
     expected, weights, means = slow_epoch(sentences, gold, parts, importance, loss=loss, step=0.3, ridge=ridge)
@@ -370,7 +370,7 @@ def test_objective_falls_to_where_the_gradient_is_zero():
         return total / len(X) + ridge / 2 * theta @ theta, gradient
 
     best = minimize(objective, np.zeros(F * Y + (Y + 1) ** 2), jac=True).fun
-    model = SequenceTagger(l2=ridge, max_iter=60, step=0.1).fit(X, y)
+    model = SequenceTagger(l2=ridge, max_iter=60, learning_rate=0.1).fit(X, y)
     theta = np.concatenate([model.parts_.U.ravel(), model.parts_.T.ravel()]).astype(float)
     assert best <= objective(theta)[0] < best * 1.02
 
@@ -407,7 +407,7 @@ def test_probabilities_go_with_the_best_tags():
     model.parts_ = model.parts_._replace(T=np.zeros_like(model.parts_.T))
     shares = np.concatenate(model.predict_proba(X))
     assert [model.tags_[t] for t in shares.argmax(axis=1)] == [tag for tags in model.predict(X) for tag in tags]
-    with pytest.raises(InputError, match="'likelihood'; this tagger has learned by 'hinge'"):
+    with pytest.raises(InputError, match="'likelihood'; this tagger was trained with 'hinge'"):
         SequenceTagger(loss="hinge", max_iter=1).fit(X, y).predict_proba(X)
 
 
@@ -439,22 +439,22 @@ def test_some_tag_must_come_first():
     """Where all tags go on with a span, none can be predicted with ``bio``; without it they can."""
     X, y = [[["a"], ["b"]]], [["I-A", "I-B"]]
     assert SequenceTagger(max_iter=20).fit(X, y).predict(X) == y
-    with pytest.raises(InputError, match="a tag that may come first is needed, such as B-X or O; got I-A, I-B alone"):
+    with pytest.raises(InputError, match="some tag must be able to come first, such as B-X or O; got only I-A, I-B"):
         SequenceTagger(bio=True).fit(X, y)
 
 
 def test_rare_features_are_left_out():
-    """Those seen less often than ``least`` are not known."""
+    """Those seen less often than ``min_count`` are not known."""
     X = [[["a", "b"], ["a"]]]
-    assert list(SequenceTagger(least=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
-    with pytest.raises(InputError, match="no feature is there 3 times or more; lower least"):
-        SequenceTagger(least=3).fit(X, [["x", "y"]])
+    assert list(SequenceTagger(min_count=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
+    with pytest.raises(InputError, match="no feature occurs 3 times or more; lower min_count"):
+        SequenceTagger(min_count=3).fit(X, [["x", "y"]])
 
 
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[["a"]]], [], "each sentence needs its tags; got 1 sentences and tags of 0"),
+        ([[["a"]]], [], "each sentence needs tags; got 1 sentences and 0 lists of tags"),
         ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens needs a tag; got 1"),
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
         ([["a"]], [["x"]], "features of a token must be a list of strings; got 'a'"),
@@ -477,7 +477,7 @@ def test_failed_refit_leaves_the_old_fit():
     before, history = model.predict(X), list(model.history_)
     with pytest.raises(InputError):
         model.fit(X[:2], [["z"]])
-    model.step = -1.0
+    model.learning_rate = -1.0
     with pytest.raises(InputError):
         model.fit(X, y)
     assert (model.predict(X), model.history_) == (before, history)

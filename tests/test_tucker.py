@@ -139,7 +139,7 @@ def test_gram_of_unfolding(threads):
     [
         ({"indices": np.array([[0, 4]])}, "indices of mode 1 must be rows of its factor, from 0 to 3; got 4 to 4"),
         ({"indices": np.array([[0, -1]])}, "indices of mode 1 must be rows of its factor"),
-        ({"indices": np.array([[0]])}, "indices must have two modes at least"),
+        ({"indices": np.array([[0]])}, "indices must have at least two modes"),
         ({"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
         ({"values": np.ones(2)}, "1 entries need as many values; got 2"),
     ],
@@ -343,9 +343,9 @@ TWICE = Entries(np.array([[0, 1], [0, 1]]), np.ones(2), (2, 2))
         ({"rank": 21}, None, "rank must be a whole number from 1 to 20; got 21"),
         ({"rank": (2, 2)}, None, r"rank must be one number, or one for each of 1 factors; got \(2, 2\)"),
         ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
-        ({}, Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unlisted="missing"), "takes unlisted cells as zeros"),
-        ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI needs entries of two modes at least"),
-        ({}, TWICE, "each cell to be listed once; add the values of cells listed twice"),
+        ({}, Entries(np.array([[1, 0]]), np.ones(1), (2, 2), unlisted="missing"), "treats unlisted cells as zeros"),
+        ({"rank": 1}, Entries(np.array([[1]]), np.ones(1), (2,)), "HOOI needs entries of at least two modes"),
+        ({}, TWICE, "each cell to be listed once; sum the values of duplicate cells"),
     ],
 )
 def test_model_refusals(parameters, entries, message):
@@ -366,8 +366,8 @@ def test_solver_refusals():
     """The solver refuses slots that do not fit entries or start."""
     plain, start = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2)), [np.ones((2, 1))] * 2
     for x, slots, message in (
-        (plain, (0, 1), "slots must name a factor per mode"),
-        (plain, (0, 0, 0), "slots must name all 2 factors"),
+        (plain, (0, 1), "slots must have one factor per mode"),
+        (plain, (0, 0, 0), "slots must contain all 2 factors"),
         (some_entries(), (0, 1, 1), "symmetric entries share one factor"),
     ):
         with pytest.raises(InputError, match=message):

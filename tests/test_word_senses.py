@@ -128,7 +128,7 @@ def test_the_map_solves_its_least_squares():
 def test_the_map_is_learned_from_mean_contexts(space, corpus, vectors):
     """It is that of the mean contexts of frequent words and their vectors."""
     vocabulary = corpus.vocabulary
-    rows = np.flatnonzero(vocabulary.counts >= occurrences.FEWEST)
+    rows = np.flatnonzero(vocabulary.counts >= occurrences.MIN_OCCURRENCES)
     positions, words = occurrences._sampled(np.asarray(corpus.ids), rows, np.random.default_rng(0))
     M, usual = space._mean_contexts(positions, words, len(rows))
     U = vectors.unit[[vectors.index[vocabulary.words[row]] for row in rows]]
@@ -181,7 +181,7 @@ def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypat
         file.write_bytes(damaged)
         with contextlib.suppress(InputError):
             assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
-    with pytest.raises(InputError, match=r"is damaged: .*; remove it, and it is made again"):
+    with pytest.raises(InputError, match=r"is damaged: .*; delete it to have it computed again"):
         WordSenses.learn(vectors, corpus, keep=True)
     for path in corpus.path.glob("senses-*"):
         path.unlink()
@@ -192,7 +192,7 @@ def test_too_little_text(corpus, vectors, space):
     small = Corpus.build(["a b c"] * 60 + ["rare b c"] * 10, min_count=1)
     words = Embedding(["a", "b", "c", "rare"], np.eye(4))
     little = WordSenses.learn(words, small)
-    with pytest.raises(InputError, match="'rare' occurs 10 times; to tell its senses takes 50"):
+    with pytest.raises(InputError, match="'rare' occurs 10 times; its senses need at least 50"):
         little.senses("rare")
     assert not little.senses("a", known=1).sure
     with pytest.raises(InputError, match="is not in the vocabulary of 303 words"):

@@ -76,7 +76,7 @@ TRAINED = {
     "tag train": "tag train trees.conllu --out m-tag --epochs 1 --min-count 1",
     "roles train": "roles train roles.conllu --out m-roles --rank 2 --epochs 1 --bits 8",
     "automaton train": "automaton train strings.txt --out m-automaton --rank 1",
-    "hmm train": "hmm train strings.txt --out m-hmm --states 1 --steps 2",
+    "hmm train": "hmm train strings.txt --out m-hmm --states 1 --max-iter 2",
 }
 """What is called first, as others need what it makes."""
 MADE = {"sentences", "relations", "explore make"}
@@ -133,11 +133,11 @@ CALLED = {
     "roles apply": "roles apply m-roles roles.conllu",
     "roles evaluate": "roles evaluate m-roles roles.conllu",
     "automaton score": "automaton score m-automaton strings.txt",
-    "automaton sample": "automaton sample m-automaton --number 2 --longest 3",
+    "automaton sample": "automaton sample m-automaton --number 2 --max-length 3",
     "hmm score": "hmm score m-hmm strings.txt",
     "hmm states": "hmm states m-hmm strings.txt",
     "hmm top": "hmm top m-hmm",
-    "hmm sample": "hmm sample m-hmm --number 2 --longest 3",
+    "hmm sample": "hmm sample m-hmm --number 2 --length 3",
 }
 NOT_CALLED = {"demo", "neighbors"}
 """Verbs that are work of their own, and another name of one."""
@@ -183,7 +183,21 @@ TEXTS = [
         "utf-7",
     ),
 ]
-WORK = {"epochs", "max_iter", "draws", "passes", "starts", "steps", "number", "longest", "jobs", "threads", "updates"}
+WORK = {
+    "epochs",
+    "max_iter",
+    "draws",
+    "passes",
+    "starts",
+    "steps",
+    "number",
+    "max_length",
+    "length",
+    "longest",
+    "jobs",
+    "threads",
+    "updates",
+}
 WORK |= {
     "burn_in",
     "cycles",

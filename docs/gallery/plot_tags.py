@@ -20,7 +20,7 @@ pairs = [re.findall(r"([\w'-]+)([,.?!]?)", text.lower()) for text in stories["te
 X = [tag_features([word for word, _ in paragraph]) for paragraph in pairs]
 y = [[mark or "none" for _, mark in paragraph] for paragraph in pairs]
 last = list(stories["story"]).index("The Copper Beeches")
-tagger = SequenceTagger(10, max_iter=5, least=2, seed=0).fit(X[:last], y[:last])
+tagger = SequenceTagger(10, max_iter=5, min_count=2, seed=0).fit(X[:last], y[:last])
 told = tagger.predict(X[last:])
 marks, found = (pd.Series([mark for some in part for mark in some]) for part in (y[last:], told))
 table = pd.crosstab(marks, found, normalize="index")

@@ -29,7 +29,7 @@ CALLS = {
     "complete train --method implicit": "complete train ratings.csv --out made --method implicit --rank 5 --no-choose",
     "relations train": "relations train facts.tsv --out made --rank 10 --epochs 1",
     "machine train": "machine train lines.svm --out made --rank 4 --draws 2",
-    "hmm train": "hmm train strings.txt --out made --states 5 --steps 2",
+    "hmm train": "hmm train strings.txt --out made --states 5 --max-iter 2",
     "automaton train": "automaton train strings.txt --out made --rank 5",
 }
 OF_TREES = {

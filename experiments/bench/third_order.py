@@ -74,9 +74,9 @@ def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
         ],
         "joint": [
             ("JCP-SN, one factor", cp(), both),
-            ("JCP, coupling 1", joint(coupling=1.0), both),
+            ("JCP, coupling 1", joint(pair_scale=1.0), both),
             ("JCP, coupling .5", joint(), both),
-            ("JCP, coupling .25", joint(coupling=0.25), both),
+            ("JCP, coupling .25", joint(pair_scale=0.25), both),
             ("JCP, pairs count alike", joint(order_weights=[1.0, 1.0]), both),
             ("JCP, a third themes", joint(themes=rank // 3), both),
             ("JCP, two thirds themes", joint(themes=2 * rank // 3), both),

@@ -128,11 +128,11 @@ def completion_figures(
     truth = planted_automaton(states, symbols, rng)
     source = SmoothedAutomaton(truth, NGrams(0).fit(Coded(np.zeros(0, np.int64), np.zeros(2, np.int64)), symbols), 1.0)
     drawn = [coded(source.sample(n, rng), dict(enumerate(range(symbols)))) for n in (samples, samples // 2)]
-    table = hankel(drawn[0], symbols, statistic="string", longest=3)
+    table = hankel(drawn[0], symbols, statistic="string", max_length=3)
     largest = float(np.linalg.norm(table.H.toarray(), 2))
     tables = {"as counted": [table]}
     for structure in get_args(Structure):
-        how: dict[str, Any] = {"structure": structure, "least": least}
+        how: dict[str, Any] = {"structure": structure, "min_count": least}
         tables[structure] = [completed_hankel(table, p * largest, **how) for p in penalties]
     strings = [string for n in range(7) for string in np.ndindex(*(symbols,) * n)]
     true = np.array([truth(string) for string in strings])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RANKS = (6, 10, 16, 25, 40, 60)
 CHOICES: tuple[dict[str, Any], ...] = (
     {"rank": RANKS, "starts": 2},
-    {"rank": RANKS, "starts": 2, "scaling": 0.25, "basis": 150, "longest": 3},
+    {"rank": RANKS, "starts": 2, "scaling": 0.25, "basis": 150, "max_length": 3},
 )
 """Settings of automata that held-out strings choose among."""
 TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12)

@@ -37,7 +37,7 @@ CHUNKERS: dict[str, dict[str, Any]] = {
     "hinge": {"loss": "hinge"},
     "hinge, rank 10": {"loss": "hinge", "rank": 10},
     "perceptron": {"loss": "perceptron"},
-    "perceptron, rank 10": {"loss": "perceptron", "rank": 10, "step": 0.03},
+    "perceptron, rank 10": {"loss": "perceptron", "rank": 10, "learning_rate": 0.03},
 }
 """Settings, chosen by what is held out."""
 FEW = (0.01, 0.03, 0.1, 0.3)
@@ -92,7 +92,7 @@ def chunk_rows(
         first: Figure | None = None
         for name, how in models.items():
             start = time.perf_counter()
-            model = SequenceTagger(bio=True, least=2, seed=seed, **how)
+            model = SequenceTagger(bio=True, min_count=2, seed=seed, **how)
             whole(model.fit(features, [sentence.chunks for sentence in part]))
             seconds, predicted = time.perf_counter() - start, model.predict(X)
             f1 = span_figures(gold, predicted)[0]

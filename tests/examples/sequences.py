@@ -71,14 +71,14 @@ EXAMPLES = [
         ],
     ),
     Example(
-        make=lambda: SpectralAutomaton((1, 2), longest=2, passes=5, alphabet=["a", "b", ("c", 1)], unknown="b"),
+        make=lambda: SpectralAutomaton((1, 2), max_length=2, passes=5, alphabet=["a", "b", ("c", 1)], unknown="b"),
         fit=lambda model: model.fit(STRINGS),
         ask=lambda model: [
             model.log_likelihoods(["ab", "", "z"]),
             model.score(["ab"]),
             model.perplexity(["ab"]),
             model.predict_proba(["ab", ""]),
-            model.sample(2, longest=5),
+            model.sample(2, max_length=5),
             model.tried_,
         ],
     ),

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from polyadic.cli.automaton import app as automaton
 from polyadic.cli.check import check
 from polyadic.cli.classify import app as classify
 from polyadic.cli.components import components
@@ -20,7 +19,6 @@ from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
-from polyadic.cli.hmm import app as hmm
 from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
@@ -36,11 +34,12 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
-from polyadic.completion import task as complete
+from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.sequences.task import AUTOMATON, HMM
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -85,13 +84,13 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
-        "complete": commands_of(complete.TASK),
+        "complete": commands_of(COMPLETE),
         "database": database,
         "relations": relations,
         "machine": machine,
         "rerank": rerank,
     },
-    "Syntax and sequences": {"tag": tag, "parse": parse, "roles": roles, "automaton": automaton, "hmm": hmm},
+    "Syntax and sequences": {"tag": tag, "parse": parse, "roles": roles, "automaton": commands_of(AUTOMATON), "hmm": commands_of(HMM)},
 }
 """Verbs with verbs of their own."""
 

@@ -14,7 +14,7 @@ from polyadic.interface import errors, output
 from polyadic.words.methods import Training
 
 if TYPE_CHECKING:
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
 
 Sources = Annotated[
     list[str], typer.Argument(metavar="SOURCE...", help="Text (files, folders, globs), or a folder that explore made.")
@@ -26,7 +26,7 @@ Folder = Annotated[
         "-o",
         metavar="DIR",
         help="Folder for all that is made of the text; what is there already is used.",
-        show_default="the name of the source, with -shelf",
+        show_default="the name of the source, with -workspace",
     ),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any that is free.")]
@@ -100,35 +100,37 @@ def explore(
     output.check_file(export, force=force)
     if not only_make and export is None:
         _check_server()
-    shelf = _shelf(sources, out, settings, force=force, silent=as_json)
+    workspace = _workspace(sources, out, settings, force=force, silent=as_json)
     if export is not None:
         from polyadic.explore.export import Chosen, page
 
         chosen = Chosen(word or (), phrase or (), topics, table or (), parts or (), map_)
-        output.write_lines([page(shelf, chosen)], export)
+        output.write_lines([page(workspace, chosen)], export)
         output.wrote(export, {"bytes": export.stat().st_size}, as_json=as_json)
     elif only_make:
-        sizes = {"words": len(shelf.vectors), "documents": len(shelf.corpus.documents) - 1}
-        output.wrote(shelf.path, sizes, as_json=as_json)
+        sizes = {"words": len(workspace.vectors), "documents": len(workspace.corpus.documents) - 1}
+        output.wrote(workspace.path, sizes, as_json=as_json)
     else:
-        _serve(shelf, port, browser=not no_browser, as_json=as_json)
+        _serve(workspace, port, browser=not no_browser, as_json=as_json)
 
 
-def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, force: bool, silent: bool) -> "Shelf":
-    """Open a shelf, or make one."""
+def _workspace(
+    sources: list[str], out: Path | None, settings: dict[str, Any], *, force: bool, silent: bool
+) -> "Workspace":
+    """Open a workspace, or make one."""
     from polyadic.core.files import read_meta
-    from polyadic.explore.workspace import KIND, Shelf
+    from polyadic.explore.workspace import KIND, Workspace
 
     first = Path(sources[0])
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
         if settings or out is not None:
             raise InputError(f"{first} is made already; leave out --{(*settings, 'out')[0].replace('_', '-')}")
-        return Shelf.open(first)
+        return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
         raise InputError(f"{first} is not made to its end; give the command with which it was begun, and it goes on")
-    folder = out or Path(f"{name_of(first)}-shelf")
+    folder = out or Path(f"{name_of(first)}-workspace")
     with errors.keeping(errors.stages_in(folder)):
-        return Shelf.build(o.source(sources), folder, steps=output.Steps(silent=silent), overwrite=force, **settings)
+        return Workspace.build(o.source(sources), folder, steps=output.Steps(silent=silent), overwrite=force, **settings)
 
 
 def name_of(source: Path) -> str:
@@ -151,7 +153,7 @@ def _check_server() -> None:
         raise MissingExtraError(str(error.name), "explore", "a page in a browser") from None
 
 
-def _serve(shelf: "Shelf", port: int, *, browser: bool, as_json: bool) -> None:
+def _serve(workspace: "Workspace", port: int, *, browser: bool, as_json: bool) -> None:
     """Serve the page until Ctrl-C."""
     import socket
     import webbrowser
@@ -168,11 +170,11 @@ def _serve(shelf: "Shelf", port: int, *, browser: bool, as_json: bool) -> None:
             raise InputError(f"port {port} cannot be used: {error.strerror}; name another, or 0 for any") from None
         port, token = listening.getsockname()[1], new_token()
         address = f"http://{HOST}:{port}/{token}/"
-        app = application(shelf, token=token, port=port)
+        app = application(workspace, token=token, port=port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
-        shelf.warm()
+        workspace.warm()
         if as_json:
-            typer.echo(json.dumps({"address": address, "folder": str(shelf.path)}))  # one line, as no end comes
+            typer.echo(json.dumps({"address": address, "folder": str(workspace.path)}))  # one line, as no end comes
         else:
             typer.echo(f"{address}\nCtrl-C ends it.")
         sys.stdout.flush()  # a program that reads the address waits for it

@@ -69,9 +69,8 @@ def train(
 
     check_replaceable(out, KIND, overwrite=force)
     given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
-    rarest = "least" if columns else "min_count"
     common: dict[str, Any] = {
-        name: value for name, value in (("max_iter", epochs), (rarest, min_count)) if value is not None
+        name: value for name, value in (("max_iter", epochs), ("min_count", min_count)) if value is not None
     }
     common["seed"] = seed
     if columns:

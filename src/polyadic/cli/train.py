@@ -122,7 +122,7 @@ Themes = Annotated[
         show_default="half of the rank; a quarter where a large text gets 300",
     ),
 ]
-Coupling = Annotated[
+PairScale = Annotated[
     float | None, _model(min=0, max=1, help="Scale of themes in the explanation of pairs.", show_default="0.5")
 ]
 OrderWeights = Annotated[
@@ -171,7 +171,7 @@ Solver = Annotated[
     Literal["quasi-newton", "online"] | None,
     _model(help="Full gradients, or batches with Adam.", show_default="quasi-newton"),
 ]
-Step = Annotated[float | None, _model(min=0, max=o.LARGEST, help="Length of a step of the online solver.")]
+LearningRate = Annotated[float | None, _model(min=0, max=o.LARGEST, help="Length of a step of the online solver.")]
 Batch = Annotated[
     int | None, _model(min=1, help="Entries per step of the online solver.", show_default="a 256th of all")
 ]
@@ -266,7 +266,7 @@ def train(
     method: Method,
     rank: ModelRank = None,
     themes: Themes = None,
-    coupling: Coupling = None,
+    pair_scale: PairScale = None,
     zero_weight: ZeroWeight = None,
     zero_power: ZeroPower = None,
     order_weights: OrderWeights = None,
@@ -285,7 +285,7 @@ def train(
     validation: Validation = None,
     start: Start = None,
     solver: Solver = None,
-    step: Step = None,
+    learning_rate: LearningRate = None,
     batch: Batch = None,
     sampled_zeros: SampledZeros = None,
     epochs: Epochs = None,
@@ -326,7 +326,7 @@ def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[s
 
     from polyadic.embedding import components
     from polyadic.text.lines import FILE
-    from polyadic.words.occurrences import FEWEST
+    from polyadic.words.occurrences import MIN_OCCURRENCES
 
     counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
     rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]
@@ -339,7 +339,7 @@ def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[s
     alike = np.array([(vectors.unit[some] @ vectors.unit[some].T).mean() for some in nearest])
     mixed = np.argsort(np.where(near < np.median(near), np.inf, alike - near), kind="stable")
     word = vectors.words[rows[mixed[0]]]
-    several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= FEWEST), None)
+    several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= MIN_OCCURRENCES), None)
     others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
     looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
     if vectors.has_themes or vectors.sparsity:

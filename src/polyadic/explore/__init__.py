@@ -1,1 +1,1 @@
-"""A page in a browser on what a text gives: questions to a shelf, a server on this machine, and the page itself."""
+"""Web page for exploring a text: endpoints on a workspace, a local server, and an export as one file."""

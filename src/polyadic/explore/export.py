@@ -1,7 +1,7 @@
-"""One file to send: the page with some answers in it, which needs no server and no network.
+"""Export of selected results as one HTML file that needs neither server nor network.
 
-It is the same page. Where it stands alone it looks its questions up in what it brought along, and what is not there is
-shown as text without a link.
+It is the same page as that of the server. It reads its results from the file, and shows links to missing results as
+plain text.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from polyadic.explore.answers.topics import RELEVANCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 
     Question = tuple[str, dict[str, Any]]
 
 LARGEST = 20 << 20
-"""Bytes of a page: more is not sent by mail."""
+"""Maximum size of the page in bytes, for sending by mail."""
 LINES, KWIC = 3, 100
-"""Lines of each sense, and of a concordance, as the page asks for them."""
+"""Lines per sense, and per concordance, as the page requests them."""
 
 
 class Chosen(NamedTuple):
-    """What a page is to hold.
+    """Selected contents of a page.
 
     Attributes
     ----------
     words : sequence of str
+        Word pages.
     phrases : sequence of str
-        Words between spaces.
+        Phrase pages, with spaces between words.
     topics : bool
+        The topics.
     tables : sequence of str
-        A field, or two with a stroke between them.
+        Tables: a field, or two separated by a slash.
     parts : sequence of str
-        ``field=value`` or ``field=value/other value``.
+        Comparisons: ``field=value`` or ``field=value/other value``.
     map : bool
+        The map of words.
     """
 
     words: Sequence[str] = ()
@@ -56,34 +59,22 @@ class Chosen(NamedTuple):
     map: bool = False
 
 
-def page(shelf: Shelf, chosen: Chosen) -> str:
-    """Give the file.
-
-    Raises
-    ------
-    InputError
-        If nothing is chosen, something is not there, or it becomes too large.
-    """
+def page(workspace: Workspace, chosen: Chosen) -> str:
+    """Return the HTML file with the selected contents; raise InputError if nothing is selected or it is too large."""
     if not any(chosen):
-        raise InputError("the page would be empty; choose words, phrases, topics, tables, parts or the map")
-    return _html({key(name, asked): ANSWERS[name](shelf, **asked) for name, asked in _questions(shelf, chosen)})
+        raise InputError("the page would be empty; select words, phrases, topics, tables, parts or the map")
+    return _html({key(name, asked): ANSWERS[name](workspace, **asked) for name, asked in _questions(workspace, chosen)})
 
 
 def table_page(counted: CrossTable, name: str, rows: str, columns: str) -> str:
-    """Give a page of one table, whose sides have these names.
-
-    Raises
-    ------
-    InputError
-        If the table has fewer than two rows or columns, or too many.
-    """
+    """Return a page of one table with the given names of its sides."""
     about = {"name": name, "fields": {}, "polyadic": __version__}
     asked = {"rows": rows, "columns": columns}
     return _html({key("overview", {}): about, key("table", asked): analysed(counted, rows, columns)})
 
 
 def _html(answers: dict[str, Any]) -> str:
-    """Put answers into the page."""
+    """Insert results into the page."""
     said = json.dumps(answers, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     static = files("polyadic.explore").joinpath("static")
     code = static.joinpath("alone.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
@@ -104,13 +95,13 @@ def _html(answers: dict[str, Any]) -> str:
         html = html.replace(here, there)
     if len(html.encode()) > LARGEST:
         raise InputError(
-            f"the page would take {len(html.encode()) / 2**20:.0f} MiB, more than {LARGEST >> 20}; choose less"
+            f"the page would have {len(html.encode()) / 2**20:.0f} MiB, more than {LARGEST >> 20}; select less"
         )
     return html
 
 
 def key(name: str, asked: dict[str, Any]) -> str:
-    """Give the name under which the page looks an answer up.
+    """Return the key under which the page looks up a result.
 
     Examples
     --------
@@ -125,9 +116,9 @@ def key(name: str, asked: dict[str, Any]) -> str:
     return json.dumps([name, pairs], ensure_ascii=False, separators=(",", ":"))
 
 
-def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
-    """Give what the page will ask, exactly as it does."""
-    words = [ANSWERS["word"](shelf, word=word) for word in chosen.words]
+def _questions(workspace: Workspace, chosen: Chosen) -> Iterator[Question]:
+    """Yield the requests of the page, exactly as it makes them."""
+    words = [ANSWERS["word"](workspace, word=word) for word in chosen.words]
     yield "overview", {}
     for about in words:
         yield "word", {"word": about["word"]}
@@ -139,7 +130,7 @@ def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
         yield "lines", {"words": phrase.split(), "top": KWIC}
     if chosen.topics:
         yield "topics", {"relevance": RELEVANCE}
-        yield from (("topic", {"topic": each["topic"]}) for each in ANSWERS["topics"](shelf)["topics"])
+        yield from (("topic", {"topic": each["topic"]}) for each in ANSWERS["topics"](workspace)["topics"])
     for table in chosen.tables:
         rows, stroke, columns = table.partition("/")
         yield "table", {"rows": rows} | ({"columns": columns} if stroke else {})
@@ -152,11 +143,11 @@ def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
 
 
 def _part(text: str) -> dict[str, Any]:
-    """Read ``field=value/other``."""
+    """Parse ``field=value/other``."""
     field, sign, values = text.partition("=")
     value, stroke, against = values.partition("/")
     if not sign or not field or not value:
-        raise InputError(f"parts are FIELD=VALUE or FIELD=VALUE/OTHER; got {text!r}")
+        raise InputError(f"parts must be FIELD=VALUE or FIELD=VALUE/OTHER; got {text!r}")
     return {"field": field, "value": value} | ({"against": against} if stroke else {})
 
 

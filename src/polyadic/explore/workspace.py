@@ -1,8 +1,4 @@
-"""Everything that a text gives, made once and kept in one folder, to be looked at: what ``polyadic explore`` opens.
-
-text, to a corpus with its lines, to counts of pairs and triples, to vectors, to what tells senses apart, to a map, and
-to topics
-"""
+"""Workspace of one text: corpus, counts, vectors, senses, map, topics."""
 
 from __future__ import annotations
 
@@ -39,18 +35,18 @@ if TYPE_CHECKING:
 
     from polyadic.core.progress import Steps
 
-KIND, VERSION = "shelf", 1
-MAPPED = 100_000
-"""Words on the map at most, the most frequent."""
-FEWEST_DOCUMENTS = 20
-"""Of fewer there are no topics: the default number of them is as large."""
+KIND, VERSION = "workspace", 1
+MAX_MAPPED = 100_000
+"""Maximum number of words on the map, the most frequent."""
+MIN_DOCUMENTS = 20
+"""Minimum number of documents for topics, the default number of topics."""
 NEIGHBOURS = 15
-"""Of each word, by which it is placed on the map: the default of the library."""
+"""Number of neighbours of each word in UMAP, the default of the library."""
 
 
 @dataclass(eq=False)
-class Shelf:
-    """A corpus and what was learned of it.
+class Workspace:
+    """A corpus with everything learned from it, in one folder.
 
     Attributes
     ----------
@@ -59,11 +55,11 @@ class Shelf:
         With its text.
     vectors : Embedding
     places : ndarray of shape (words, 2)
-        Of the most frequent words on the map.
+        Positions of the most frequent words on the map.
     topics : TextTopics or None
-        Topics of the documents, where there are enough of them.
+        Topics of the documents, if there are enough documents.
     mixtures : ndarray of shape (documents, topics) or None
-        How much of each topic is in each document; rows sum to 1, or to 0.
+        Share of each topic in each document; rows sum to 1, or to 0.
     """
 
     path: Path
@@ -82,34 +78,34 @@ class Shelf:
         steps: Steps = no_steps,
         overwrite: bool = False,
         **settings: Any,
-    ) -> Shelf:
-        """Make a shelf of text; what is there already of the same text and settings is used again.
+    ) -> Workspace:
+        """Build a workspace from text; existing results of the same text and settings are reused.
 
         Parameters
         ----------
         source : path, glob or list of paths
-            See :meth:`~polyadic.text.corpus.Corpus.build`.
+            Text; see :meth:`~polyadic.text.corpus.Corpus.build`.
         path : path
-            The folder.
+            Folder of the workspace.
         steps : callable, optional
-            Told how long each step took.
+            Progress callback that receives the duration of each step.
         overwrite : bool
-            Whether what is there of other text or settings is replaced.
+            Replace results of other text or settings.
         **settings
-            Those of :func:`~polyadic.words.training.train`.
+            Settings of :func:`~polyadic.words.training.train`.
 
         Raises
         ------
         InputError
-            If the text or a setting cannot be used.
+            If the text cannot be read, or a setting is invalid.
         MissingExtraError
-            If what places words on the map is not installed.
+            If UMAP is not installed.
         """
         if importlib.util.find_spec("umap") is None:
             raise MissingExtraError("umap-learn", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError("a shelf is made of files, which can be read again when it is made further; name some")
+            raise InputError("a workspace needs files as its source, so that it can be resumed; name one or more")
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}
@@ -126,14 +122,14 @@ class Shelf:
             if WordSenses.can_learn(vectors, corpus):
                 with steps("senses") as facts:
                     facts["fit"] = round(WordSenses.learn(vectors, corpus, keep=True).fit, 3)
-            made_of = {"corpus": corpus.digest, "words": MAPPED, "neighbours": NEIGHBOURS}
+            made_of = {"corpus": corpus.digest, "words": MAX_MAPPED, "neighbours": NEIGHBOURS}
 
             def place() -> dict[str, Any]:
                 save_array(folder / "map.npy", placed(vectors))
                 return {}
 
             store.keep("map", made_of, place, target=folder / "map.npy")
-            if len(corpus.documents) > FEWEST_DOCUMENTS:
+            if len(corpus.documents) > MIN_DOCUMENTS:
 
                 def find() -> dict[str, Any]:
                     with made_folder(folder / "topics"):
@@ -147,63 +143,57 @@ class Shelf:
         return cls.open(folder)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Shelf:
-        """Open a folder that :meth:`build` made.
-
-        Raises
-        ------
-        InputError
-            If it is none, or not whole.
-        """
+    def open(cls, path: str | os.PathLike[str]) -> Workspace:
+        """Open a folder that :meth:`build` made."""
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
         corpus, vectors = Corpus.open(folder / "corpus"), Embedding.load(folder / "vectors")
         places = open_array(folder / "map.npy", (np.float32,), ndim=2)
         if corpus.digest != meta.get("corpus"):
-            raise InputError(f"{folder / 'corpus'} is not the text of which the shelf was made; make the shelf again")
-        if places.shape != (min(len(vectors), MAPPED), 2):
-            raise InputError(f"{folder / 'map.npy'} is damaged: it places {len(places):,} words")
+            raise InputError(f"{folder / 'corpus'} is not the corpus of this workspace; build the workspace again")
+        if places.shape != (min(len(vectors), MAX_MAPPED), 2):
+            raise InputError(f"{folder / 'map.npy'} is damaged: it has {len(places):,} words")
         if not (folder / "topics").is_dir():
             return cls(folder, corpus, vectors, places)
         topics = load(folder / "topics" / "model", (TextTopics,))
         mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
         if mixtures.shape != (len(corpus.documents) - 1, topics.n_components):
-            raise InputError(f"{folder / 'topics'} is damaged: it is of {len(mixtures):,} documents")
+            raise InputError(f"{folder / 'topics'} is damaged: it has {len(mixtures):,} documents")
         return cls(folder, corpus, vectors, places, topics, mixtures)
 
     @cached_property
     def occurrences(self) -> Occurrences:
-        """Where words stand."""
+        """Positions of all words."""
         return Occurrences(self.corpus)
 
     @cached_property
     def senses(self) -> WordSenses | None:
-        """What tells senses apart; None where there is too little text for it."""
+        """Word sense induction, or None if there is too little text."""
         if not WordSenses.can_learn(self.vectors, self.corpus):
             return None
         return WordSenses.learn(self.vectors, self.corpus, keep=True)
 
     def warm(self) -> None:
-        """Read what every answer needs, so that none waits for it."""
-        self.occurrences, self.senses, self.vectors.unit  # noqa: B018 # which are kept when first asked for
+        """Load what every endpoint needs, so that the first request is fast."""
+        self.occurrences, self.senses, self.vectors.unit  # noqa: B018 # cached properties
 
 
 def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
-    """Place words in the plane, such that words of near directions are near, by UMAP.
+    """Return positions of words in the plane by UMAP.
 
     References
     ----------
     McInnes, Healy, Melville (2018), UMAP: Uniform manifold approximation and projection for dimension reduction.
     """
-    unit = np.asarray(vectors.unit[:MAPPED], np.float32)
+    unit = np.asarray(vectors.unit[:MAX_MAPPED], np.float32)
     if len(unit) <= 2 * NEIGHBOURS:  # too few for a graph of neighbours
         U, s, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
         return np.asarray(np.pad(U * s, ((0, 0), (0, 2)))[:, :2], np.float32)
-    nearest = best_columns(unit, unit, NEIGHBOURS)  # all are looked at, which is quick enough and depends on no seed
+    nearest = best_columns(unit, unit, NEIGHBOURS)  # exact, which is fast enough and independent of the seed
     distances = np.maximum(1 - nearest.scores.astype(np.float32), 0)
     known = (nearest.columns.astype(np.int32), distances, None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one thread, of TensorFlow, and that no other words can be placed later
+        warnings.simplefilter("ignore")  # about threads, TensorFlow, and missing transforms
         import umap
 
         model = umap.UMAP(n_neighbors=NEIGHBOURS, metric="cosine", random_state=seed, precomputed_knn=known)
@@ -211,7 +201,7 @@ def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
 
 
 def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
-    """Find topics by the words of a corpus, numbers left out, and how much of each is in each document."""
+    """Fit topics to the words of a corpus without numbers; return the model and the shares of each document."""
     words = corpus.vocabulary.words
     kept = [at for at, word in enumerate(words) if not any(letter.isdigit() for letter in word)] or [*range(len(words))]
     counts = csr_array(document_table(corpus)[:, kept])

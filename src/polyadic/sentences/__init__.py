@@ -1,4 +1,4 @@
-"""Vectors of sentences, features of them, and classes of documents."""
+"""Sentence vectors, sentence features, and document classification."""
 
 from polyadic.core.lazy import attach
 

@@ -1,18 +1,17 @@
-r"""What all vectors of sentences share: sentences to signals to vectors, in blocks, with what is unknown counted.
+"""Base of sentence vectors: from sentences to signals to pooled vectors, in blocks.
 
-Pooling makes a vector of one length from signals of any: what is kept of activations is
+Pooling turns signals of any length into a vector of fixed length:
 
 =============  =========================================================================================
-``"mean"``     the mean, sum over places by number of words
-``"moments"``  the mean and the root of the mean square
-``"largest"``  the k largest of each signal, falling
-``"extremes"`` the k largest and the k smallest of each, as the sign of a coordinate means nothing
-``"all"``      the k largest over all signals of a coordinate together, as Huang and Anandkumar print it
+``"mean"``     the sum over positions divided by the number of words
+``"moments"``  the mean and the root mean square
+``"largest"``  the k largest values of each signal, in decreasing order
+``"extremes"`` the k largest and the k smallest of each, as the sign of a coordinate is arbitrary
+``"all"``      the k largest over all signals of a coordinate together, as printed in Huang and Anandkumar
 =============  =========================================================================================
 
-Which of them tells most is measured in ``docs/results/huang2017.md``. Means do not know the order of words, nor do the
-moments of what is decoded in closed form, whose squares sum to a function of the power spectrum; the others do, and so
-do segments.
+They are compared in ``docs/results/huang2017.md``. Means do not depend on word order, nor do the moments of activations
+decoded in closed form, whose squares sum to a function of the power spectrum; the other poolings and segments do.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 Empty = Literal["zero", "error"]
 NUMBERS = 1 << 21
-"""Size of the largest array of activations made at a time."""
+"""Maximum size of a temporary array of activations."""
 Pooling = Literal["mean", "moments", "largest", "extremes", "all"]
 
 
@@ -48,10 +47,10 @@ class EmptySentencesWarning(UserWarning):
 
 
 class SentenceVectors(Transformer, ABC):
-    """Base of estimators that make signals of sentences, decode them and pool what is decoded.
+    """Base of estimators that decode signals of sentences into activations and pool these.
 
-    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
-    ``_margin`` zeros follow the words, so that nothing wraps around.
+    A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations
+    (S, K, L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
     """
 
     embedding_: Embedding = learned()
@@ -64,19 +63,27 @@ class SentenceVectors(Transformer, ABC):
     min_count: Count
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit to sentences and give their vectors; what can be read but once is kept in memory."""
+        """Fit to sentences and return their vectors; an iterator is first read into memory.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Training sentences.
+        y : ignored
+            For compatibility with scikit-learn.
+        """
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
 
     def transform(self, sentences: Sentences) -> NDArray[np.float32]:
-        """Give the vectors of sentences.
+        """Return the vectors of sentences.
 
         Parameters
         ----------
         sentences : iterable of str or of lists of words, or Corpus
-            Text is cut into words in lower case; read once, in blocks. A corpus has a row for each of its sentences,
-            and those that were left empty when it was built have none.
+            Sentences; text is tokenized in lower case, read once, in blocks. A corpus has a row for each of its
+            sentences, without those that were empty when it was built.
 
         Raises
         ------
@@ -86,7 +93,7 @@ class SentenceVectors(Transformer, ABC):
         Warns
         -----
         EmptySentencesWarning
-            If some have none, with their number; their vectors are zero.
+            If sentences have no known word; their vectors are zero.
         """
         check_is_fitted(self)
         return self._vectors(sentences, size=BLOCK, shown=False)
@@ -100,18 +107,20 @@ class SentenceVectors(Transformer, ABC):
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
-        """Give the vectors of sentences, by the name and options that evaluation code for sentence encoders uses.
+        """Return the vectors of sentences; same name and options as sentence encoders in evaluation libraries.
 
         Parameters
         ----------
         sentences : str, or as for :meth:`transform`
-            One text gives one vector.
+            Sentences; a single text gives one vector.
         batch_size : int
-            Sentences in a block; changes nothing but memory.
-        show_progress_bar, convert_to_numpy : bool
-            A bar on a terminal; an array, else a list of vectors.
+            Number of sentences per block; affects only memory.
+        show_progress_bar : bool
+            Show a progress bar on a terminal.
+        convert_to_numpy : bool
+            Return an array instead of a list of vectors.
         normalize_embeddings : bool
-            Scale vectors to length 1; those of zeros stay.
+            Scale vectors to unit length; zero vectors stay zero.
         """
         check_is_fitted(self)
         size = check_int("batch_size", batch_size, low=1)
@@ -125,7 +134,15 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Give what is decoded of one sentence, shape (K, L, places): its known words, then what begins before them."""
+        """Return the activations of one sentence, shape (K, L, positions).
+
+        The positions are those of the known words, followed by those of filters that begin before the first word.
+
+        Parameters
+        ----------
+        sentence : str or list of str
+            Text, or its words.
+        """
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))
         return self._decoded(self._signals(block, np.array([0]), len(block.rows)))[0]
@@ -140,12 +157,12 @@ class SentenceVectors(Transformer, ABC):
         if unknown:
             what = f"{unknown:,} of {total:,} sentences have no known word"
             if self.empty == "error":
-                raise InputError(f"{what}; leave them out, or take empty='zero'")
+                raise InputError(f"{what}; remove them, or use empty='zero'")
             warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
         return np.concatenate(parts)
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
-        """Decode sentences of equal length together."""
+        """Return the vectors of a block, with sentences of equal length decoded together."""
         vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
         K = self.embedding_.rank
         for words in np.unique(block.lengths[block.lengths > 0]).tolist():
@@ -158,7 +175,7 @@ class SentenceVectors(Transformer, ABC):
         return vectors
 
     def _signals(self, block: Rows, some: NDArray[np.int64], words: int) -> NDArray[np.float64]:
-        """Vectors of sentences of so many words, with zeros after them; shape (S, K, N)."""
+        """Return the signals of sentences of ``words`` words, padded with zeros; shape (S, K, N)."""
         values = self._values(block.rows[block.edges[:-1][some, None] + np.arange(words)]).astype(float)
         return np.pad(np.swapaxes(values, 1, 2), ((0, 0), (0, 0), (0, self._margin)))
 
@@ -167,11 +184,11 @@ class SentenceVectors(Transformer, ABC):
 
     @abstractmethod
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give activations (S, K, L, N) of signals (S, K, N)."""
+        """Return activations (S, K, L, N) of signals (S, K, N)."""
 
     @property
     def _number(self) -> int:
-        """Signals of each coordinate."""
+        """Number of signals of each coordinate."""
         return 1
 
     @property
@@ -185,21 +202,21 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool the signals of sentences of one length, in so many equal segments one after another.
+    """Pool the signals of sentences of one length, in ``segments`` equal parts.
 
     Parameters
     ----------
     w : ndarray of shape (S, K, L, N)
         L signals of each of K coordinates.
     words : int
-        How many words the sentences have, at most N. Filters at the other places begin before the first word: they are
-        in the sums of the first segment, but not among the largest.
+        Number of words of the sentences, at most N. Filters at the other positions begin before the first word: they
+        are in the sums of the first segment, but not among the largest.
     pooling : str
         See the module.
     pool : int
-        k; where there are fewer values, zeros fill up.
+        k; missing values are filled with zeros.
     segments : int
-        Parts of the sentence that are pooled apart, to tell what is where.
+        Number of parts of a sentence that are pooled separately.
 
     Returns
     -------
@@ -229,7 +246,7 @@ def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segm
 
 
 def width(pooling: Pooling, pool: int) -> int:
-    """Give how many numbers are kept of each signal."""
+    """Return the number of pooled values of each signal."""
     return {"mean": 1, "moments": 2, "largest": pool, "extremes": 2 * pool, "all": pool}[pooling]
 
 

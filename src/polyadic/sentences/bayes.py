@@ -1,4 +1,4 @@
-r"""Naive Bayes features: words and pairs of words, each weighed by how much more of one class it is."""
+"""Naive Bayes features: words and pairs of words, weighted by their log-count ratios."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
 
 
 class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
-    r"""Which words and pairs of neighbours a sentence has, times their log-count ratio.
+    r"""Binary features of words and bigrams, weighted by their log-count ratios.
 
     .. math:: r = \log \frac{p / \|p\|_1}{q / \|q\|_1}, \qquad p = \alpha + \sum_{i: y_i = 1} f_i, \quad
               q = \alpha + \sum_{i: y_i = 0} f_i
 
-    with the binary features :math:`f_i` of sentence :math:`i`. A linear classifier of them is NB-SVM.
+    :math:`f_i` are the binary features of sentence :math:`i`. A linear classifier of the weighted features is NB-SVM.
 
     Parameters
     ----------
     alpha : float
-        Added to all counts.
-    longest : int
-        Of the runs of words that are features: 2 for words and pairs.
+        Pseudo-count added to all counts.
+    max_length : int
+        Maximum length of the n-grams: 1 for words, 2 for words and bigrams.
     min_count : int
-        Leave out runs of fewer sentences.
+        Minimum number of sentences that contain an n-gram.
 
     Attributes
     ----------
     ratio_ : ndarray of shape (features,)
+        Log-count ratio :math:`r` of each feature.
     features_ : dict
-        The place of each run of words.
+        Column of each n-gram, a tuple of words.
     classes_ : ndarray of shape (2,)
-        The first is :math:`q`'s, the second :math:`p`'s.
+        The class of :math:`q`, then the class of :math:`p`.
 
     References
     ----------
@@ -52,23 +53,30 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
 
     Examples
     --------
-    >>> model = LogCountRatio(longest=1).fit(["good film", "good one", "bad film", "bad one"], [1, 1, 0, 0])
+    >>> model = LogCountRatio(max_length=1).fit(["good film", "good one", "bad film", "bad one"], [1, 1, 0, 0])
     >>> {run[0]: round(float(model.ratio_[at]), 3) for run, at in model.features_.items()}
     {'good': 1.099, 'film': 0.0, 'one': 0.0, 'bad': -1.099}
     """
 
     _: KW_ONLY
     alpha: Positive = 1.0
-    longest: Annotated[int, Within(1, 2)] = 2
+    max_length: Annotated[int, Within(1, 2)] = 2
     min_count: Count = 1
 
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
-        """Count the runs of words of both classes.
+        """Count the n-grams of both classes.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words
+            Training sentences.
+        y : array-like of shape (sentences,)
+            Labels of two classes.
 
         Raises
         ------
         InputError
-            If there are not two classes, or not a label for each sentence, or a setting is out of range.
+            If there are not two classes, sentences and labels do not align, or a setting is out of range.
         """
         self.check()
         runs = [self._runs(words) for words in words_of(sentences)]
@@ -83,28 +91,42 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         kept = (run for run, n in counts.items() if n >= self.min_count)
         self.features_ = {run: at for at, run in enumerate(kept)}
         if not self.features_:
-            raise InputError(f"no run of words is in {self.min_count} sentences; lower min_count")
+            raise InputError(f"no word or bigram is in {self.min_count} sentences; lower min_count")
         F = self._indicators(runs)
         p, q = (self.alpha + np.asarray(F[labels == c].sum(axis=0)).ravel() for c in self.classes_[::-1])
         self.ratio_ = np.log((p / p.sum()) / (q / q.sum()))
         return self
 
     def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
-        """Fit to sentences and give their features; what can be read but once is kept in memory."""
+        """Fit to sentences and return their features; an iterator is first read into memory.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words
+            Training sentences.
+        y : array-like of shape (sentences,)
+            Labels of two classes.
+        """
         kept = list(words_of(sentences))
         return self.fit(kept, y).transform(kept)
 
     def transform(self, sentences: Iterable[Sentence]) -> csr_array:
-        """Give the features of sentences, shape (sentences, features); unknown runs are left out."""
+        """Return the features of sentences, shape (sentences, features); unknown n-grams are ignored.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words
+            Sentences to transform.
+        """
         check_is_fitted(self)
         return self._indicators([self._runs(words) for words in words_of(sentences)]).multiply(self.ratio_).tocsr()
 
     def _runs(self, words: list[str]) -> dict[tuple[str, ...], None]:
-        pairs = pairwise(words) if self.longest > 1 else ()
+        pairs = pairwise(words) if self.max_length > 1 else ()
         return dict.fromkeys([*((word,) for word in words), *pairs])
 
     def _indicators(self, runs: list[dict[tuple[str, ...], None]]) -> csr_array:
         known = [[self.features_[run] for run in some if run in self.features_] for some in runs]
         edges = np.cumsum([0, *(len(some) for some in known)], dtype=np.int32)
-        columns = np.array([at for some in known for at in some], np.int32)  # liblinear takes no others
+        columns = np.array([at for some in known for at in some], np.int32)  # required by liblinear
         return csr_array((np.ones(len(columns)), columns, edges), shape=(len(runs), len(self.features_)))

@@ -1,11 +1,12 @@
-r"""Circulant matrices by their spectra: products, and least squares with many of them side by side.
+r"""Products and least squares of circulant matrices by their spectra.
 
 :math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
-are circular convolutions, products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1), \dots,
-\mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` numbers. Gram matrices of such matrices have circulant blocks,
-and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are solved at once.
+are circular convolutions, computed as products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1),
+\dots, \mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` parameters. Gram matrices of such matrices have
+circulant blocks, and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are
+solved at once.
 
-The leading axes of all arrays here are a batch; spectra are real transforms, :math:`n / 2 + 1` frequencies.
+Leading axes of all arrays are batch axes; spectra are real transforms with :math:`n / 2 + 1` frequencies.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RCOND = 1e-10
-"""Eigenvalues below this share of the largest are zero: more columns than the tensor tells apart."""
+"""Eigenvalues below this share of the largest count as zero."""
 
 
 def shifts(f: NDArray[Any]) -> NDArray[Any]:
-    """Give all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is moved by p places.
+    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places.
 
     Examples
     --------
@@ -35,7 +36,7 @@ def shifts(f: NDArray[Any]) -> NDArray[Any]:
 
 
 def unshifted(m: NDArray[Any]) -> NDArray[Any]:
-    """Move each row back by its number, shape (..., n, n): the inverse of :func:`shifts` row by row.
+    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def unshifted(m: NDArray[Any]) -> NDArray[Any]:
 
 
 def convolve(f: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
-    """Circular convolution of rows, the product of Cir(f) and w.
+    """Return the circular convolution of rows, the product of Cir(f) and w.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def convolve(f: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
-    r"""First columns of the circulant blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n).
+    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n).
 
     Block :math:`j, l` is :math:`\mathrm{Cir}(f_j)^\top \mathrm{Cir}(f_l)`.
     """
@@ -68,16 +69,16 @@ def gram(f: NDArray[Any]) -> NDArray[Any]:
 
 
 def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
-    r"""First columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
+    r"""Return first columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
 
     The elementwise product of two circulants is the circulant of the elementwise product of their first columns (Huang
-    and Anandkumar print the product of the spectra, which is that of the matrix product).
+    and Anandkumar print the product of the spectra, which belongs to the matrix product).
     """
     return np.asarray(np.prod([gram(f) for f in factors], axis=0))
 
 
 def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    r"""Multiply by the pseudo-inverse of a symmetric matrix of circulant blocks, from the right.
+    """Multiply rows by the pseudo-inverse of a symmetric matrix of circulant blocks.
 
     Parameters
     ----------
@@ -85,10 +86,6 @@ def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         First columns of the blocks.
     right : ndarray of shape (..., m, L, n)
         Rows to be multiplied.
-
-    Returns
-    -------
-    ndarray of shape (..., m, L, n)
     """
     psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
     inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
@@ -98,16 +95,16 @@ def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
-    r"""Give the activations of least norm that explain signals, :math:`\mathcal F^+ y`.
+    r"""Return the minimum-norm activations of signals, :math:`\mathcal F^+ y`.
 
     .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
 
-    at every frequency; where the sum is zero, the activation is.
+    at every frequency, or zero where the denominator is zero.
 
     Parameters
     ----------
     f : ndarray of shape (..., L, m)
-        Filters, no longer than the signals, which they are padded to with zeros.
+        Filters, no longer than the signals, zero-padded to their length.
     y : ndarray of shape (..., n)
         Signals.
     ridge : float

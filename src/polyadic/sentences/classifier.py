@@ -1,4 +1,4 @@
-r"""Classes of documents: a linear model of words, their pairs and pieces, drawn to their log-count ratios."""
+"""Document classification by a linear model of words, bigrams and character n-grams, with naive Bayes weights."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     Documents = Iterable[Content]
 
 TOKENIZER = Tokenizer(punctuation="keep")
-"""Marks are words here: an exclamation tells something."""
-FEWEST = 2
-"""Documents that have a piece of a word; words and pairs count from one on."""
+"""Punctuation marks are tokens: exclamation marks are informative."""
+MIN_PIECE_DOCUMENTS = 2
+"""Minimum number of documents with a character n-gram; words and bigrams need one."""
 TOLERANCE = 1e-2
-"""Of the logistic regression; a smaller one changed no figure in docs/results/classes.md by .001."""
+"""Tolerance of the logistic regression; a smaller one changed no result in docs/results/classes.md by .001."""
 VALUES = {"C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "share": (1.0, 0.75, 0.5, 0.25, 0.0)}
-"""What documents held out choose from."""
+"""Candidates for model selection."""
 FOLDS = 5
-"""Parts of the documents, each of which is held out once."""
+"""Number of cross-validation folds."""
 
 
 class _Numbered(NamedTuple):
-    """Documents as numbers of words: those of document d are ``ids[starts[d]:starts[d + 1]]``."""
+    """Documents as ids of words: those of document d are ``ids[starts[d]:starts[d + 1]]``."""
 
     words: Sequence[str]
     ids: NDArray[np.int64]
@@ -52,7 +52,7 @@ class _Numbered(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """Of one class against others: the regression's weights and intercept, the ratios, and the scale of these."""
+    """Weights w and intercept b of one class against the rest, its ratios r with their odds, and their scale k."""
 
     w: NDArray[np.float64]
     b: float
@@ -62,16 +62,17 @@ class _Weights(NamedTuple):
 
 
 class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
-    r"""Say which class a document is of, how likely that is, and which of its words say so.
+    r"""Document classifier: logistic regression interpolated with naive Bayes log-count ratios.
 
-    A document is a vector of two parts, each of length 1: its words and pairs of neighbours, and the pieces of its
-    words of 2 to ``characters`` characters, both as :math:`x_f = (1 + \log n_f) (1 + \log \frac{1 + D}{1 + D_f})` for
-    :math:`n_f` occurrences and :math:`D_f` of D documents that have it. For each class, against all others, a logistic
-    regression of these finds weights w and b, and its log-count ratios are
+    A document is a vector of two parts, each of unit length: its words and bigrams, and the character n-grams of its
+    words of 2 to ``characters`` characters. Both are weighted by :math:`x_f = (1 + \log n_f) (1 + \log \frac{1 + D}{1 +
+    D_f})` for :math:`n_f` occurrences, and :math:`D_f` of D documents with the feature. For each class, against all
+    others, a logistic regression gives weights w and b, and the log-count ratios are
 
     .. math:: r_f = \log \frac{p_f / \|p\|_1}{q_f / \|q\|_1}, \qquad \rho = \log \frac{D_+}{D_-},
 
-    with p, q the numbers of documents of the class and of others that have a feature, plus ``alpha``. What decides is
+    with p, q the numbers of documents of the class and of others with a feature, plus ``alpha``. The decision function
+    is
 
     .. math:: (1 - s)\, (w^\top x + b) + s\, k\, (r^\top x + \rho), \qquad k = \overline{|w|} \,/\, \overline{|r|}
 
@@ -80,26 +81,30 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     Parameters
     ----------
     C : float
-        Of the logistic regression: more trusts the documents more.
+        Inverse regularization strength of the logistic regression.
     share : float
-        Of the log-count ratios in what decides.
+        Weight of the log-count ratios against the logistic regression.
     characters : int
-        Of the longest pieces of words; 0 leaves them out.
+        Maximum length of character n-grams; 0 for none.
     alpha : float
-        Added to all counts of the ratios.
+        Pseudo-count of the log-count ratios.
     language : str
-        The code of the language that documents are in; ``"auto"`` guesses it.
+        Language code of the documents; ``"auto"`` detects it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (classes,)
+        The classes.
     coef_ : ndarray of shape (classes, features), or (1, features) if there are two
-        Words, pairs, then pieces.
+        Weights of words, bigrams, then character n-grams.
     intercept_ : ndarray of shape (classes,), or (1,)
+        Intercepts.
     words_, pairs_, pieces_ : tuple of str, ndarray of int, tuple of str
-        What the features are; a pair of words i and j is ``i * len(words_) + j``.
+        The features; a bigram of words i and j is ``i * len(words_) + j``.
     idf_ : ndarray of shape (features,)
+        Inverse document frequencies.
     language_ : str
+        Language code of the training documents.
 
     References
     ----------
@@ -123,19 +128,19 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     language: str = "auto"
 
     def fit(self, documents: Corpus | Documents, y: ArrayLike) -> Self:
-        """Learn from documents of known classes.
+        """Train on labelled documents.
 
         Parameters
         ----------
         documents : Corpus or iterable of str
-            Or of documents that are lists of words already.
+            Texts, or documents as lists of words.
         y : array-like of shape (documents,)
-            The class of each, names or numbers.
+            The class of each document, a name or a number.
 
         Raises
         ------
         InputError
-            If there are not two classes, or not one for each document, or a setting is out of range.
+            If there are fewer than two classes, documents and classes do not align, or a setting is out of range.
         """
         self.check()
         X, labels = self._tables(documents, y)
@@ -143,19 +148,28 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self._mixed(classes, self._weights_of(X, labels, classes))
 
     def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> SearchSpace:
-        """Judge the share of ratios and C by all documents, each by a model that did not learn it: in folds.
+        """Return the search space of ``share`` and ``C``, evaluated by cross-validation.
 
-        Of what is held out the words are known, and nothing else. That a tenth of some thousand documents cannot tell
-        settings apart is measured in docs/results/choosing.md.
+        The vocabulary is that of all documents. A single held-out tenth of some thousand documents is too noisy, see
+        docs/results/choosing.md.
+
+        Parameters
+        ----------
+        documents : Corpus or iterable of str
+            Training documents.
+        y : array-like of shape (documents,)
+            The class of each document.
+        seed : int, optional
+            Seed of the folds.
         """
         base = type(self)(**self.get_params(deep=False))
-        X, labels = base._tables(documents, y)  # noqa: SLF001 # of its own kind
+        X, labels = base._tables(documents, y)  # noqa: SLF001 # of the same class
         classes, right = np.unique(labels, return_inverse=True)
         fold = folds(labels, FOLDS, seed)
         last: dict[int, tuple[float, list[_Weights]]] = {}
 
         def learned(model: TextClassifier, k: int) -> TextClassifier:
-            """Learn all but a fold; while C is the same the weights are, too."""
+            """Train on all folds but k; weights are reused while C is the same."""
             model._restore(base._state())  # noqa: SLF001
             if last.get(k, (None,))[0] != model.C:
                 last[k] = model.C, model._weights_of(X[fold != k], labels[fold != k], classes)
@@ -178,40 +192,59 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         )
 
     def decision_function(self, documents: Documents) -> NDArray[np.float64]:
-        """Give what decides, shape (documents, classes), or (documents,) for the second of two."""
+        """Return the decision values, shape (documents, classes), or (documents,) for two classes.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Texts, or documents as lists of words.
+        """
         values = self._decisions(self._features(self._numbered(documents)))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Give the probability of each class, shape (documents, classes); of more than two, each against the others."""
+        """Return the probability of each class, shape (documents, classes); normalized one-vs-rest for more than two.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Texts, or documents as lists of words.
+        """
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Give the likeliest class of each document."""
+        """Return the most likely class of each document.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Texts, or documents as lists of words.
+        """
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:
-        """Take what decides for a class apart into what each word of a document adds, wherever it stands.
+        """Attribute the decision value of a class to the words of a document.
 
-        A pair adds half to either word, a piece to the words that have it. The base is the intercept. Of two classes
-        the value is the log-odds of the class; of more, those against all others, before probabilities are made to sum
-        to one.
+        A bigram contributes half to each word, a character n-gram to the words that contain it. The base is the
+        intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
+        before normalization.
 
         Parameters
         ----------
         document : str or list of str
+            Text, or its words.
         label : optional
-            The class; by default the likeliest.
+            Class to explain; by default the most likely.
 
         Returns
         -------
         Explanation
-            With a part for each of the words, known or not.
+            With a part for each word, known or not.
 
         Raises
         ------
         InputError
-            If there is no such class.
+            If the class is unknown.
         """
         check_is_fitted(self)
         numbered = self._numbered([document])
@@ -231,16 +264,23 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return Explanation.of(value, zip(numbered.words, parts.tolist(), strict=True))
 
     def top_features(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
-        r"""Give the words and pairs that most part a class from the others, falling.
+        r"""Return the words and bigrams that distinguish a class most from the others, in decreasing order.
 
-        Each has its weight times the standard deviation of whether a document that was learned has it,
-        :math:`\sqrt{p (1 - p)}`: large weights of the rarest would name what is in one document, sums over documents
-        what is in all.
+        The score is the weight times the standard deviation of the binary feature in the training documents,
+        :math:`\sqrt{p (1 - p)}`. Weights alone would select features of a single document, and sums over documents
+        features of all.
+
+        Parameters
+        ----------
+        label
+            The class.
+        top : int
+            Maximum number of features.
 
         Raises
         ------
         InputError
-            If there is no such class.
+            If the class is unknown.
         """
         check_is_fitted(self)
         V = len(self.words_)
@@ -256,15 +296,15 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def _place(self, label: Any) -> int:
         places = np.flatnonzero(self.classes_ == label)
         if not len(places):
-            raise InputError(f"there is no class {label!r}; there are {', '.join(map(str, self.classes_))}"[:300])
+            raise InputError(f"unknown class {label!r}; the classes are {', '.join(map(str, self.classes_))}"[:300])
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Give the value for a class, from those of all, or of the second of two."""
+        """Return the value of a class from one-vs-rest values, or from those of the second of two classes."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
-        """Find the features of documents, and give their table, with the classes."""
+        """Build the features of training documents; return their matrix and the labels."""
         if isinstance(documents, Corpus):
             corpus = documents
         else:
@@ -284,13 +324,13 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         counts = self._counts(numbered)
         having = np.bincount(counts.indices, minlength=counts.shape[1])
         first = len(self.words_) + len(self.pairs_)
-        kept = having >= np.where(np.arange(len(having)) < first, 1, FEWEST)
+        kept = having >= np.where(np.arange(len(having)) < first, 1, MIN_PIECE_DOCUMENTS)
         self._name(self.words_, compress(pieces, kept[first:]))
         self.idf_ = 1 + np.log((1 + len(labels)) / (1 + having[kept]))
         return self._weighted(counts[:, kept]), labels
 
     def _name(self, words: Iterable[str], pieces: Iterable[str]) -> None:
-        """Keep what words and pieces of words are called, and where each is found."""
+        """Set the names of words and character n-grams, with their indices."""
         self.words_, self.pieces_ = tuple(words), tuple(pieces)
         self._word_index, self._piece_index = (
             {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
@@ -301,11 +341,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         self._name(self.words_, self.pieces_)
 
     def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:
-        """Find weights for what documents have, of each class or, of two, of the second."""
+        """Train the weights of each class against the rest, or of the second of two classes."""
         return [self._against(X, y == label) for label in (classes[1:] if len(classes) == 2 else classes)]
 
     def _mixed(self, classes: NDArray[Any], weights: list[_Weights]) -> Self:
-        """Take the share of ratios."""
+        """Set the coefficients to the interpolation of both models."""
         s = self.share
         self.classes_ = classes
         self.coef_ = np.stack([(1 - s) * each.w + s * each.k * each.r for each in weights])
@@ -313,7 +353,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self
 
     def _against(self, X: csr_array, positive: NDArray[np.bool_]) -> _Weights:
-        """Give the weights for one class against others."""
+        """Train the weights of one class against the rest."""
         model = LogisticRegression(C=self.C, solver="liblinear", dual=True, tol=TOLERANCE, random_state=0)
         model.fit(X, positive)
         w, b = model.coef_[0], float(model.intercept_[0])
@@ -332,7 +372,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _numbered(self, documents: Documents) -> _Numbered:
-        """Give numbers to the words of other documents, known or not."""
+        """Encode new documents as ids of their words, known or not."""
         check_is_fitted(self)
         if isinstance(documents, str | bytes):
             raise InputError("documents must be an iterable of documents; got a single text: pass [text]")
@@ -342,25 +382,25 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return _Numbered(list(index), np.fromiter(chain.from_iterable(ids), np.int64, starts[-1]), starts)
 
     def _cut(self, documents: Documents) -> Iterator[Iterator[str]]:
-        """Cut documents into words."""
+        """Tokenize documents."""
         cut = replace(TOKENIZER, language=self.language_)
         for number, document in enumerate(documents):
             content = checked(document, f"document {number}")
             yield chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
 
     def _known(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """Give the numbers that words have in the model; -1 for others."""
+        """Return the ids of words in the model; -1 for unknown words."""
         return np.array([self._word_index.get(word, -1) for word in words], np.int64)
 
     def _pairs(self, known: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the numbers of the known pairs of neighbours, and the place of each."""
+        """Return the ids of known bigrams, and the position of each."""
         pairs, places = _neighbours(known, starts, len(self.words_))
         at = np.minimum(np.searchsorted(self.pairs_, pairs), max(len(self.pairs_) - 1, 0))
         found = np.zeros(len(pairs), bool) if not len(self.pairs_) else self.pairs_[at] == pairs
         return at[found], places[found]
 
     def _counts(self, numbered: _Numbered) -> csr_array:
-        """Count what documents have of all features."""
+        """Count all features of documents."""
         ids, starts = numbered.ids, numbered.starts
         document = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         known = self._known(numbered.words)[ids]
@@ -372,14 +412,14 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return counts_by_row(hstack([words, both, every @ self._spelled(numbered.words)], format="csr"))
 
     def _spelled(self, words: Sequence[str]) -> csr_array:
-        """Count the known pieces of words, shape (words, pieces)."""
+        """Count the known character n-grams of words, shape (words, n-grams)."""
         index = self._piece_index
         known = [[index[piece] for piece in self._pieces(word) if piece in index] for word in words]
         row = np.repeat(np.arange(len(words)), [len(some) for some in known])
         return _table(row, np.fromiter(chain.from_iterable(known), np.int64, len(row)), (len(words), len(index)))
 
     def _pieces(self, word: str) -> Iterator[str]:
-        """Cut a word, with a blank at either end, into pieces; a shorter one is a piece itself."""
+        """Yield the character n-grams of a word with a space at either end; a shorter word is one n-gram."""
         edged = f" {word} "
         for length in range(2, self.characters + 1):
             for at in range(max(1, len(edged) - length + 1)):
@@ -388,11 +428,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
                 return
 
     def _features(self, numbered: _Numbered) -> csr_array:
-        """Give the vectors of documents."""
+        """Return the feature vectors of documents."""
         return self._weighted(self._counts(numbered))
 
     def _weighted(self, counts: csr_array) -> csr_array:
-        """Weigh counts, and give both parts the length 1."""
+        """Return TF-IDF weights, with both parts of unit length."""
         X = counts.copy()
         X.data = (1 + np.log(X.data)) * self.idf_[X.indices]
         first = len(self.words_) + len(self.pairs_)
@@ -404,7 +444,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 def _neighbours(
     ids: NDArray[np.int64], starts: NDArray[np.int64], words: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the pairs of neighbours within documents as one number each, and where they begin; -1 is no word."""
+    """Return the bigrams within documents as single ids, and their positions; -1 is an unknown word."""
     within = np.ones(max(len(ids) - 1, 0), bool)
     edges = starts[1:-1]
     within[edges[(edges > 0) & (edges < len(ids))] - 1] = False
@@ -413,17 +453,12 @@ def _neighbours(
 
 
 def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """Count how often each column stands in each row."""
+    """Count each column in each row."""
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
 def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Say which documents are held out: a share of those of each class, rounded down.
-
-    Raises
-    ------
-    InputError
-        If there are too few to hold any out.
+    """Return a mask of held-out documents: a share of each class, rounded down.
 
     Examples
     --------
@@ -436,17 +471,12 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
         members = rng.permutation(np.flatnonzero(labels == label))
         out[members[: int(share * len(members))]] = True
     if not out.any():
-        raise InputError(f"the {len(labels):,} documents are too few of each class to hold any out")
+        raise InputError(f"cannot hold out any of {len(labels):,} documents: there are too few of each class")
     return out
 
 
 def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
-    """Give the fold of each document, with those of a class in all folds alike; -1 if it is the only one of its class.
-
-    Raises
-    ------
-    InputError
-        If no class has two.
+    """Return the stratified fold of each document; -1 for the only document of a class.
 
     Examples
     --------
@@ -460,5 +490,5 @@ def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int
         if len(members) > 1:
             fold[members] = (rng.integers(number) + np.arange(len(members))) % number
     if (fold < 0).all():
-        raise InputError(f"each of the {len(labels):,} documents is alone in its class: none can be held out")
+        raise InputError(f"cross-validation needs a class with two documents; all {len(labels):,} classes have one")
     return fold

@@ -1,12 +1,10 @@
-r"""Sentence vectors from scratch: filters of word sequences from their cumulants, what sentences have of them, where.
-
-Sparse codes of signals in given filters.
+r"""Sentence vectors by convolutional tensor decomposition of cumulants, and sparse codes of signals in given filters.
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-by coordinate descent: with what each filter has in common with the rest of the signal kept, an activation that stays at
-zero costs a comparison, and one that moves the width of a signal. (Accelerated proximal gradients, all filters at once
-by their spectra, took ten times as long.)
+is solved by coordinate descent. The correlation of each filter with the residual is kept up to date, so an activation
+that stays zero costs a comparison, and one that changes costs the length of a signal. (Accelerated proximal gradients,
+for all filters at once by their spectra, took ten times as long.)
 
 References
 ----------
@@ -45,56 +43,67 @@ if TYPE_CHECKING:
     from polyadic.text.corpus import Corpus
 
 WORDS = 1 << 13
-"""Words whose patches are made at a time."""
+"""Maximum number of words whose patches are processed at a time."""
 
 
 class ConvolutionalSentences(SentenceVectors):
-    r"""Vectors of sentences by convolutional tensor decomposition, trained on nothing but the sentences.
+    """Sentence vectors by convolutional tensor decomposition, trained on unlabelled sentences alone.
 
-    A sentence is a signal for each coordinate of its words' vectors. Each coordinate has filters of its own, found from
-    the third cumulant of all patches of ``length`` neighbouring values
-    (:mod:`polyadic.sentences.filter_als`). A sentence, with zeros after it, is then decoded, how much of
-    each filter begins where, and what is decoded is pooled.
+    A sentence is a signal for each coordinate of its word vectors. Each coordinate has its own filters, estimated from
+    the third cumulant of all patches of ``length`` adjacent values (:mod:`polyadic.sentences.filter_als`). A
+    zero-padded sentence is decoded into activations of the filters at each position, and these are pooled.
 
     Parameters
     ----------
     filters : int
-        L, of each coordinate. At best about a sixth of the length can be told apart, half of it with ``padded``.
+        Number of filters L of each coordinate. At best a sixth of the length is identifiable, half of it with
+        ``padded``.
     length : int
-        n, of a patch and of a filter.
+        Length n of a patch and of a filter.
     pooling : {"moments", "mean", "largest", "extremes", "all"}
-        What is kept of activations: mean and root mean square; the mean; the k largest of each filter; the k largest
-        and the k smallest; the k largest of all filters of a coordinate, as printed. Moments are level with the mean of
-        words, and above the largest activations. Only the last three, sparse codes and ``segments=2`` know the order of
-        words.
-    pool, segments : int
-        How many of the largest; parts of the sentence that are pooled apart.
+        Pooling of activations: mean and root mean square; the mean; the k largest of each filter; the k largest and the
+        k smallest; the k largest of all filters of a coordinate, as printed. Moments are as good as the mean of words,
+        and better than the largest activations. Only the last three, sparse codes and ``segments=2`` depend on word
+        order.
+    pool : int
+        Number k of largest values, for the poolings that keep them.
+    segments : int
+        Number of parts of a sentence that are pooled separately.
     padded : bool
-        Pad patches with as many zeros, so that filters do not wrap around.
+        Whether to pad patches with as many zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
-        In closed form (:func:`~polyadic.sentences.circulant.deconvolve`), or with few activations
+        Decoding in closed form (:func:`~polyadic.sentences.circulant.deconvolve`), or sparse
         (:func:`~polyadic.sentences.convolutional.sparse_codes`), which takes 60 times as long.
-    ridge, penalty : float
-        Added to the spectrum in closed form; of sparse activations, in root mean squares of the coordinate.
+    ridge : float
+        Ridge of decoding in closed form, added to the power spectrum.
+    penalty : float
+        L1 penalty of sparse decoding, in units of the root mean square of the coordinate.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Vectors of words: see :func:`~polyadic.sentences.words.vectors_of`. One-hot vectors are as printed.
-    rank, min_count : int
-        Of those that are made of the sentences: length, and how often a word must occur to have one.
+        Word vectors, or the method that learns them from the sentences; see
+        :func:`~polyadic.sentences.words.vectors_of`. The paper uses one-hot vectors.
+    rank : int
+        Dimension of word vectors learned from the sentences.
+    min_count : int
+        Minimum frequency of a word with a learned vector.
     starts : int
-        Random starts of each decomposition; the best is kept.
-    empty, seed
-        What a sentence without a known word is, ``"zero"`` or ``"error"``; of the starts.
+        Number of random starts of each decomposition, of which the best is kept.
+    empty : {"zero", "error"}
+        Result for a sentence without a known word: a zero vector or an error.
+    seed : int, optional
+        Seed of the word vectors and of the starts.
 
     Attributes
     ----------
     filters_ : ndarray of shape (K, L, n or 2 n)
+        Filters of each coordinate.
     weights_, error_ : ndarray
         Cumulants of the activations at each shift; share of each cumulant that is not explained.
     scales_ : ndarray of shape (K,)
         Root mean square of each coordinate.
     embedding_ : Embedding
+        Word vectors.
     number_ : int
-        Patches seen.
+        Number of training patches.
 
     References
     ----------
@@ -127,7 +136,14 @@ class ConvolutionalSentences(SentenceVectors):
     seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Find the filters of sentences; they are read once, and memory does not grow with their number.
+        """Learn filters from sentences, which are read once in bounded memory.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Training sentences.
+        y : ignored
+            For compatibility with scikit-learn.
 
         Raises
         ------
@@ -137,7 +153,7 @@ class ConvolutionalSentences(SentenceVectors):
         Warns
         -----
         UserWarning
-            If there are fewer patches than a cumulant has cells, or more filters than it tells apart.
+            If there are fewer patches than cells of a cumulant, or more filters than are identifiable.
         """
         self.check()
         del y
@@ -154,16 +170,16 @@ class ConvolutionalSentences(SentenceVectors):
         return self
 
     def static(self) -> Embedding:
-        """Give vectors of words whose mean over the known words of a sentence is the sentence's vector.
+        """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
         Raises
         ------
         InputError
-            If sentences are not means: pooling must be "mean", in one segment, and decoding in closed form.
+            If sentence vectors are not means: pooling must be "mean" with one segment, and decoding in closed form.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
-            raise InputError("only means are static; take pooling='mean', segments=1 and decoding='least-norm'")
+            raise InputError("static vectors need pooling='mean', segments=1 and decoding='least-norm'")
         sums = self.filters_.sum(axis=-1)  # the spectrum at frequency zero
         power = (sums**2).sum(axis=-1, keepdims=True) + self.ridge
         gains = np.divide(sums, power, out=np.zeros_like(sums), where=power > 0)
@@ -171,7 +187,7 @@ class ConvolutionalSentences(SentenceVectors):
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
 
     def check(self) -> None:
-        """Refuse settings out of range, and as many filters as values of one."""
+        """Raise InputError if a setting is out of range, or there are as many filters as values of one."""
         super().check()
         check_int("filters", self.filters, low=1, high=self._size - 1)
 
@@ -182,7 +198,7 @@ class ConvolutionalSentences(SentenceVectors):
 
     @property
     def _size(self) -> int:
-        """Values of a filter."""
+        """Number of values of a filter."""
         return self.length * (2 if self.padded else 1)
 
     @property
@@ -195,9 +211,9 @@ class ConvolutionalSentences(SentenceVectors):
 
 
 def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments, NDArray[np.float64]]:
-    """Give the moments of all patches of each coordinate, and its root mean square, shape (K,).
+    """Return the moments of all patches of each coordinate, and its root mean square, shape (K,).
 
-    Sentences are passed over once; memory grows neither with their number nor with their length.
+    One pass over the sentences; memory depends neither on their number nor on their length.
     """
     moments, longest = Moments.empty(embedding.rank, length), 0
     squares, number = np.zeros(embedding.rank), 0
@@ -213,21 +229,20 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
         raise InputError(f"no sentence has {length} known words; the longest has {longest}: lower length")
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
         about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
-        warnings.warn(f"{about}; take more sentences or a smaller length", stacklevel=3)
+        warnings.warn(f"{about}; use more sentences or a smaller length", stacklevel=3)
     return moments, np.sqrt(squares / number)
 
 
 class Occurrence(NamedTuple):
-    """A place with much of a filter.
+    """A position with a large activation of a filter.
 
     Attributes
     ----------
     activation : float
-        How much.
     sentence : int
-        Number of the sentence, from 0.
+        Index of the sentence.
     place : int
-        Number of the known word where the filter begins, from 0.
+        Index of the known word where the filter begins.
     words : tuple of str
         The known words under the filter.
     """
@@ -241,21 +256,21 @@ class Occurrence(NamedTuple):
 def strongest(
     model: ConvolutionalSentences, sentences: Iterable[Sentence], *, top: int = 5
 ) -> list[list[list[Occurrence]]]:
-    """Find the places where each filter of each coordinate is most active, one sentence giving at most one.
+    """Return the positions where each filter of each coordinate is most active, at most one per sentence.
 
     Parameters
     ----------
     model : ConvolutionalSentences
-        Fitted.
+        Fitted model.
     sentences : iterable of str or of lists of words
-        Read once; only the places found stay in memory.
+        Sentences, read once; only the positions found are stored.
     top : int
-        How many places of each filter.
+        Number of positions per filter.
 
     Returns
     -------
     list over coordinates of lists over filters of Occurrence
-        The most active first, by magnitude: the sign of a coordinate means nothing.
+        Sorted by decreasing magnitude, as the sign of a coordinate is arbitrary.
     """
     check_is_fitted(model)
     check_int("top", top, low=1)
@@ -279,7 +294,7 @@ def strongest(
 
 
 def describe(occurrences: list[list[list[Occurrence]]]) -> str:
-    """Write occurrences as lines of text: coordinate, filter, activation, words."""
+    """Format occurrences as lines of text: coordinate, filter, activation, words."""
     rows = (
         f"{k}.{at}  {activation:+.2f}  {' '.join(words)}"
         for k, each in enumerate(occurrences)
@@ -292,29 +307,24 @@ def describe(occurrences: list[list[list[Occurrence]]]) -> str:
 def sparse_codes(
     f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
-    r"""Find sparse activations of filters.
+    r"""Return sparse activations of filters.
 
     Parameters
     ----------
     f : ndarray of shape (..., L, m)
-        Filters, no longer than the signals, which they are padded to with zeros.
+        Filters, no longer than the signals, zero-padded to their length.
     y : ndarray of shape (..., n)
         Signals; leading axes broadcast against those of the filters.
     penalty : float or ndarray
-        :math:`\lambda`, of each signal: shape (...) of ``y``, or what broadcasts to it.
+        :math:`\lambda` of each signal: shape (...) of ``y``, or broadcastable to it.
     sweeps : int
-        Passes over the activations of a signal at most.
+        Maximum number of passes over the activations of a signal.
     tol : float
-        A signal is done when none of its activations moves by more than this share of the largest.
+        A signal has converged when no activation changes by more than this share of the largest.
 
     Returns
     -------
     ndarray of shape (..., L, n)
-
-    Raises
-    ------
-    InputError
-        If filters are longer than signals.
 
     Examples
     --------

@@ -9,13 +9,13 @@ mode in turn is solved by least squares, as in :mod:`polyadic.words.asymmetric`,
 
 .. math:: M = C_{(1)} (H \odot G)\, \big((H^\top H) \circ (G^\top G)\big)^+ ,
 
-whose column :math:`l, p` is an estimate of :math:`\lambda_{lp} S^p f_l`. Moved back, the columns of a filter are one
-vector times its weights, but for noise: the filter is their leading singular vector. (The averaging of normalised
-columns that is printed is an option; it is not the best fit.)
+whose column :math:`l, p` is an estimate of :math:`\lambda_{lp} S^p f_l`. After undoing the shifts, the columns of a
+filter are one vector times its weights, up to noise: the filter is their leading singular vector. (The printed average
+of normalized columns is an option; it is not the best fit.)
 
-Filters are known up to a circular shift and their order. Of activations with equal cumulants at all shifts the tensor
-tells about ``n^2 / 6`` numbers, so that some ``n / 6`` filters can be found; more if filters and activations are short
-and padded with zeros. Where activations are symmetric their third cumulants vanish, and nothing can be found.
+Filters are identifiable up to a circular shift and their order. For activations with equal cumulants at all shifts the
+tensor has about ``n^2 / 6`` independent values, so that some ``n / 6`` filters are identifiable; more if filters and
+activations are short and zero-padded. Symmetric activations have zero third cumulants, so nothing can be estimated.
 
 References
 ----------
@@ -44,22 +44,22 @@ if TYPE_CHECKING:
     Batch = NDArray[np.float64]
 
 WORTH = 1 << 16
-"""Numbers of a batch that are worth a thread: a sweep over them takes some milliseconds, threads take about one."""
+"""Minimum size of a batch per thread: a sweep over it takes some milliseconds, starting a thread about one."""
 
 Projection = Literal["svd", "average"]
 NEARLY = 0.99
-"""Share of the squares of a filter within its first values, from where the rest is noise."""
+"""Share of the squared norm of a filter that its support must contain; the rest is noise."""
 
 
 class Filters(NamedTuple):
-    r"""Filters of each tensor of a batch, and how well they explain it.
+    r"""Filters of each tensor of a batch, and their error.
 
     Attributes
     ----------
     filters : ndarray of shape (K, L, n)
-        Of unit length, moved so that they begin at the first place: see :func:`aligned`.
+        Unit vectors, shifted to begin at the first position: see :func:`aligned`.
     weights : ndarray of shape (K, L, n)
-        :math:`\lambda` of each shift, which sum to more than 0 for each filter.
+        :math:`\lambda` of each shift, with a positive sum for each filter.
     error : ndarray of shape (K,)
         Share of the squared tensor that is not explained.
     """
@@ -85,15 +85,15 @@ def convolutional_als(
     C : ndarray of shape (K, n, n, n)
         Symmetric tensors.
     number : int
-        L, filters of each.
+        Number of filters L of each tensor.
     support : int
-        Activations lie at so many places, from the first; at most n, all.
+        Number of positions of activations, from the first; n for all.
     projection : {"svd", "average"}
-        How a filter is made of its shifted estimates.
+        How a filter is estimated from its shifted estimates.
     rng : Generator
-        Of the random start.
+        Random generator of the start.
     threads : int
-        Tensors do not depend on one another, so neither does the result on the threads.
+        Number of threads; the result does not depend on it.
 
     Yields
     ------
@@ -115,23 +115,23 @@ def convolutional_als(
 
 
 def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threads: int) -> tuple[Batch, ...]:
-    """Give each thread a part of a batch that is worth it, and put together what they make of it."""
+    """Split a batch among threads if it is large enough, and concatenate the results."""
     threads = max(1, min(threads, len(arrays[0]), arrays[0].size // WORTH))
     parts = list(zip(*(np.array_split(array, threads) for array in arrays), strict=True))
     return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads, threads), strict=True)))
 
 
 def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch]:
-    """Give the squares that are not explained."""
+    """Return the squared residuals."""
     return (((C - compose([F, G, H], weights)) ** 2).sum(axis=(1, 2, 3)),)
 
 
-def most_filters(n: int, support: int) -> int:
-    """Give about how many filters a cumulant tells apart: a sixth of its size, a quarter where half is padding.
+def max_filters(n: int, support: int) -> int:
+    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding.
 
     Examples
     --------
-    >>> most_filters(12, 12), most_filters(12, 6)
+    >>> max_filters(12, 12), max_filters(12, 6)
     (2, 3)
     """
     return max(n // 6 if support > n // 2 else n // 4, 1)
@@ -149,37 +149,32 @@ def find_filters(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Filters:
-    """Find the filters of each tensor of a batch: from several random starts, the best fit of each.
+    """Estimate the filters of each tensor of a batch, by the best of several random starts.
 
     Parameters
     ----------
     C : ndarray of shape (K, n, n, n)
         Symmetric tensors, such as third cumulants.
     number : int
-        Filters of each, at most n - 1.
+        Number of filters of each tensor, at most n - 1.
     support : int, optional
-        Activations lie at so many places, from the first, as where signals were padded with zeros; by default all.
+        Number of positions of activations, from the first, for zero-padded signals; by default all.
     starts, sweeps : int
-        Random starts, and sweeps of each.
+        Number of random starts, and of sweeps of each.
     joint : bool
-        Whether all filters are found together, or one after another from what the others leave (as the authors'
-        program does, which is worse).
+        Whether to fit all filters together, or one after another to the residual of the others (as the authors' program
+        does, which is worse).
     projection : {"svd", "average"}
-        How a filter is made of its shifted estimates.
+        How a filter is estimated from its shifted estimates.
     seed : int, optional
-        Of the starts.
+        Seed of the starts.
     threads : int, optional
-        All cores by default; the result does not depend on them.
-
-    Raises
-    ------
-    InputError
-        If the tensors are not cubic and finite, or an option is out of range.
+        Number of threads; all cores by default.
 
     Warns
     -----
     UserWarning
-        If more filters are asked for than can be told apart: see :func:`most_filters`.
+        If there are more filters than are identifiable: see :func:`max_filters`.
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -191,11 +186,11 @@ def find_filters(
     check_int("sweeps", sweeps, low=1)
     threads = resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
     check_choice("projection", projection, get_args(Projection))
-    if number > (most := most_filters(n, support)):
-        about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"
-        warnings.warn(f"{about}, not {number}; take longer patches or fewer filters", stacklevel=2)
+    if number > (identifiable := max_filters(n, support)):
+        about = f"tensors of {n} values with activations at {support} positions identify about {identifiable} filters"
+        warnings.warn(f"{about}, not {number}; use longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
-    scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # of numbers whose squares may be none
+    scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # avoids underflow of squares
     C = C / np.where(scale > 0, scale, 1)
     how: dict[str, Any] = {"support": support, "projection": projection, "rng": rng, "threads": threads}
     if joint:
@@ -212,10 +207,10 @@ def find_filters(
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
-    """Move filters to where as few first values as can be hold nearly all of their squares, and weights against it.
+    """Shift filters such that the shortest support begins at the first position, and shift weights oppositely.
 
-    A shift of a filter and the opposite one of its activations change nothing; in a longer signal, where filters are
-    followed by zeros, they must begin at the beginning.
+    A shift of a filter and the opposite shift of its activations cancel. In a longer signal, where filters are
+    zero-padded, they must begin at the first position.
 
     Examples
     --------
@@ -247,7 +242,7 @@ def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) 
 
 
 def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
-    """Give the best weights of filters that serve in all three modes, and filters whose weights sum to more than 0."""
+    """Return the optimal weights of filters used in all three modes, and filters with a positive sum of weights."""
     K, L, n = f.shape
     moved = shifts(f).reshape(K, L * n, n)
     partial = _in_last_mode(C, moved)
@@ -260,7 +255,8 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
 def _in_last_mode(C: Batch, moved: Batch) -> Batch:
     """Multiply tensors by shifted filters in their last mode, shape (K, n, n, L n).
 
-    Strides of a batch of one can be read in two ways, and BLAS rounds by them: filters are copied into order.
+    Filters are copied into contiguous order, because BLAS rounding depends on strides, which are ambiguous for a batch
+    of one.
     """
     K, n = C.shape[:2]
     return (C.reshape(K, n * n, n) @ np.ascontiguousarray(np.swapaxes(moved, 1, 2))).reshape(K, n, n, -1)
@@ -271,7 +267,7 @@ def _size(C: Batch) -> Batch:
 
 
 def compose(factors: list[Batch], weights: Batch) -> Batch:
-    """Give the tensors that filters and weights make, shape (K, n, n, n)."""
+    """Return the tensors of filters and weights, shape (K, n, n, n)."""
     K, L, n = weights.shape
     a, b, c = (shifts(f).reshape(K, L * n, n) for f in factors)
     return np.einsum(

@@ -1,4 +1,4 @@
-"""Sentence vectors as means of word vectors: the baseline that convolutional ones have to beat."""
+"""Sentence vectors as means of word vectors, the baseline of convolutional ones."""
 
 from __future__ import annotations
 
@@ -21,39 +21,45 @@ if TYPE_CHECKING:
 
 
 class MeanSentences(SentenceVectors):
-    r"""Mean of the vectors of a sentence's words, with smooth inverse frequency (SIF) and common components as options.
+    r"""Mean of word vectors, optionally with smooth inverse frequency (SIF) weights and common component removal.
 
     .. math:: v_s = (I - u u^\top)\, \frac{1}{|s|} \sum_{w \in s} \frac{a}{a + p(w)}\, v_w
 
-    with the relative frequency :math:`p(w)`, and the leading right singular vectors :math:`u` of the sentences it is
-    fitted to, before they are removed.
+    :math:`p(w)` is the relative frequency of a word, and :math:`u` are the leading right singular vectors of the
+    training sentences before the removal.
 
     Parameters
     ----------
     pooling : {"mean", "moments", "largest", "extremes", "all"}
-        What is kept of each coordinate: see :mod:`polyadic.sentences.base`.
-    pool, segments : int
-        How many of the largest; parts of the sentence that are pooled apart.
+        Pooling of each coordinate over the words; see :mod:`polyadic.sentences.base`.
+    pool : int
+        Number of largest values, for the poolings that keep them.
+    segments : int
+        Number of parts of a sentence that are pooled separately.
     a : float, optional
-        Of SIF, 0.001 in the paper; by default words weigh alike.
+        Constant of the SIF weights, 0.001 in the paper; by default all words have equal weights.
     removed : int
-        How many common components are removed, 1 in the paper.
+        Number of common components to remove, 1 in the paper.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Vectors of words: see :func:`~polyadic.sentences.words.vectors_of`.
-    rank, min_count : int
-        Of those that are made of the sentences.
+        Word vectors, or the method that learns them from the sentences; see
+        :func:`~polyadic.sentences.words.vectors_of`.
+    rank : int
+        Dimension of word vectors learned from the sentences.
+    min_count : int
+        Minimum frequency of a word with a learned vector.
     empty : {"zero", "error"}
-        What a sentence without a known word is.
+        Result for a sentence without a known word: a zero vector or an error.
     seed : int, optional
+        Seed of the learned word vectors.
 
     Attributes
     ----------
     embedding_ : Embedding
-        Vectors of the words.
+        Word vectors.
     frequencies_ : ndarray of shape (V,)
-        :math:`p` in the sentences.
+        Relative frequencies :math:`p` in the sentences.
     components_ : ndarray of shape (removed, features)
-        :math:`u`.
+        Common components :math:`u`.
 
     References
     ----------
@@ -80,12 +86,14 @@ class MeanSentences(SentenceVectors):
     seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Find the vectors of words, their frequencies and the common components.
+        """Learn word vectors, word frequencies and common components.
 
         Parameters
         ----------
         sentences : iterable of str or of lists of words, or Corpus
-            Read once.
+            Training sentences, read once.
+        y : ignored
+            For compatibility with scikit-learn.
 
         Raises
         ------
@@ -100,7 +108,7 @@ class MeanSentences(SentenceVectors):
         for block in blocks(corpus, embedding):
             counts += np.bincount(block.rows, minlength=len(counts))
         if not counts.any():
-            raise InputError("no word of the sentences has a vector in the embedding given")
+            raise InputError("no word of the sentences has a vector in the given embedding")
         features = embedding.rank * self.segments * width(self.pooling, self.pool)
         check_int("removed", self.removed, low=0, high=features - 1)
         self.embedding_, self.frequencies_ = embedding, counts / len(corpus)
@@ -114,16 +122,16 @@ class MeanSentences(SentenceVectors):
         return self
 
     def static(self) -> Embedding:
-        """Give vectors of words whose mean over the known words of a sentence is the sentence's vector.
+        """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
         Raises
         ------
         InputError
-            If sentences are not means: pooling must be "mean", in one segment.
+            If sentence vectors are not means: pooling must be "mean" with one segment.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):
-            raise InputError("only means of words are static; take pooling='mean' and segments=1")
+            raise InputError("static vectors need pooling='mean' and segments=1")
         E = self._values(np.arange(len(self.embedding_)))
         rows = E - (E @ self.components_.T) @ self.components_
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)

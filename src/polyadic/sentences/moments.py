@@ -1,12 +1,12 @@
 r"""Cumulants of patches of signals, collected in one pass.
 
-A sentence is a signal for each coordinate of its words' vectors; a patch is ``n`` neighbouring values. The third
-cumulant of patches,
+A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
+patches,
 
 .. math:: C_3 = E[x \otimes x \otimes x] - 3\, \mathrm{sym}(E[x] \otimes E[x \otimes x]) + 2\, E[x]^{\otimes 3},
 
-is the mean of the third powers of patches less their mean. Sums of powers are what is collected, so parts of a text can
-be collected apart and added, and memory does not grow with the text.
+is the mean of the third powers of centred patches. Sums of powers are collected, so parts of a text can be processed
+separately and added, and memory does not grow with the text.
 
 References
 ----------
@@ -28,24 +28,20 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 BLOCK = 1 << 22
-"""Numbers in the largest array made of patches at a time."""
+"""Maximum size of a temporary array of patches."""
 
 
 def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
-    """Give all runs of ``n`` neighbouring values of each coordinate, from one signal or from several.
+    """Return all runs of ``n`` adjacent values of each coordinate, shape (K, patches, n).
 
     Parameters
     ----------
     signal : array-like of shape (T, K)
-        Signals one after another.
+        Concatenated signals.
     n : int
         Length of a patch.
     edges : array-like of shape (S + 1,), optional
         Signal ``s`` is ``signal[edges[s]:edges[s + 1]]``; by default there is one. No patch crosses an edge.
-
-    Returns
-    -------
-    ndarray of shape (K, patches, n)
 
     Examples
     --------
@@ -72,7 +68,7 @@ class Moments:
     Attributes
     ----------
     number : int
-        Patches.
+        Number of patches.
     sums : list of ndarray
         Sums of :math:`x`, :math:`x x^\top`, ... , of shape (K, n), (K, n, n), ...
     """
@@ -82,13 +78,7 @@ class Moments:
 
     @classmethod
     def empty(cls, coordinates: int, n: int, *, order: int = 3) -> Self:
-        """Begin with no patches.
-
-        Raises
-        ------
-        InputError
-            If a size is not positive, or the order is neither 3 nor 4.
-        """
+        """Return the moments of no patches."""
         check_int("coordinates", coordinates, low=1)
         check_int("n", n, low=1)
         check_int("order", order, low=3, high=4)
@@ -115,18 +105,13 @@ class Moments:
         self.number += N
 
     def __add__(self, other: Moments) -> Moments:
-        """Add what was collected elsewhere."""
+        """Return the sum of two collections."""
         if [s.shape for s in self.sums] != [s.shape for s in other.sums]:
-            raise InputError("moments of other coordinates, lengths or orders cannot be added")
+            raise InputError("moments of different coordinates, lengths or orders cannot be added")
         return Moments(self.number + other.number, [a + b for a, b in zip(self.sums, other.sums, strict=True)])
 
     def cumulant(self, order: int = 3) -> NDArray[np.float64]:
-        """Give the cumulants of an order, of shape (K, n, n, n) for 3.
-
-        Raises
-        ------
-        InputError
-            If the order was not collected, or there is no patch.
+        """Return the cumulants of an order, shape (K, n, n, n) for order 3.
 
         Examples
         --------
@@ -137,7 +122,7 @@ class Moments:
         """
         check_int("order", order, low=3, high=self.order)
         if not self.number:
-            raise InputError("there are no patches: every sentence is shorter than n")
+            raise InputError("there are no patches: every sentence is shorter than a patch")
         m1, m2, m3, *m4 = (total / self.number for total in self.sums)
         if order == 3:
             return np.asarray(m3 - _spread(m1, m2, "a,bc b,ac c,ab") + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
@@ -148,7 +133,7 @@ class Moments:
 
 
 def _spread(a: NDArray[Any], b: NDArray[Any], places: str) -> NDArray[Any]:
-    """Sum outer products with the modes of the two parts at several places, such as ``"a,bc b,ac c,ab"``."""
+    """Sum outer products with the modes of the two arguments permuted, such as ``"a,bc b,ac c,ab"``."""
     split = [place.split(",") for place in places.split()]
     full = "".join(sorted("".join(split[0])))
     return np.asarray(sum(np.einsum(f"k{left},k{right}->k{full}", a, b) for left, right in split))

@@ -1,4 +1,4 @@
-"""Two sentences: features of how they compare, and a regression of scores people gave them."""
+"""Pairs of sentences: comparison features, and regression of similarity scores."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
-    r"""Give :math:`[u \odot v, |u - v|]` for vectors of pairs of sentences, which does not depend on their order.
-
-    Raises
-    ------
-    InputError
-        If the two do not have the same shape.
+    r"""Return the symmetric features :math:`[u \odot v, |u - v|]` of pairs of sentence vectors.
 
     References
     ----------
@@ -36,33 +31,37 @@ def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
     """
     u, v = (x if x.dtype.kind == "f" else x.astype(float) for x in map(np.asarray, (left, right)))
     if u.shape != v.shape or u.ndim != 2:
-        raise InputError(f"two arrays of shape (pairs, features) are compared; got {u.shape} and {v.shape}")
+        raise InputError(f"left and right must have one shape (pairs, features); got {u.shape} and {v.shape}")
     return np.hstack([u * v, np.abs(u - v)])
 
 
 class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
-    r"""Regression of scores between two whole numbers, by way of a distribution over the whole numbers.
+    r"""Regression of bounded scores by a distribution over whole numbers.
 
-    A score :math:`t` is the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t \rfloor` and the
-    rest on the number above. A softmax of linear functions comes as close to these as it can in Kullback-Leibler
-    divergence (ridge penalty), and the prediction is the mean of its distribution. Numbers that no score is near have
-    no part in it; of two, only the difference of their functions is penalised.
+    A score :math:`t` is represented by the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t
+    \rfloor` and the rest on the next number. A softmax of linear functions is fitted to these by Kullback-Leibler
+    divergence with a ridge penalty, and the prediction is the mean of its distribution. Numbers without a nearby score
+    are ignored; with only two numbers, the difference of their functions is penalized.
 
     Parameters
     ----------
-    low, high : int
-        :math:`K_1` and :math:`K_2`, the range of scores.
+    low : int
+        Lowest score :math:`K_1`.
+    high : int
+        Highest score :math:`K_2`.
     C : float
         Inverse strength of the penalty, as in scikit-learn's logistic regression.
-    max_iter, tol
-        Of L-BFGS.
+    max_iter : int
+        Maximum number of L-BFGS iterations.
+    tol : float
+        Tolerance of L-BFGS.
 
     Attributes
     ----------
     classes_ : ndarray of shape (c,)
         The whole numbers that some score is near.
     coef_, intercept_ : ndarray of shape (c, features) and (c,)
-        The linear functions; of two numbers, their difference alone.
+        The linear functions; with two numbers, only their difference.
 
     References
     ----------
@@ -85,10 +84,17 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to scores.
 
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Features, such as those of :func:`~polyadic.sentences.pairs.pair_features`.
+        y : array-like of shape (n,)
+            Scores between ``low`` and ``high``.
+
         Raises
         ------
         InputError
-            If a score is out of the range, all are the same whole number, or a setting is out of range.
+            If a score is out of range, all scores are the same whole number, or a setting is out of range.
         """
         self.check()
         X, t = validate_data(self, X, y, dtype=float, y_numeric=True)
@@ -99,14 +105,20 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         labels, weights = np.concatenate([below, below + 1]), np.concatenate([1 - more, more])
         used = weights > 0  # each pair is there once, or twice with weights that sum to 1
         if len(np.unique(labels[used])) < 2:
-            raise InputError(f"all scores are {t[0]:g}; there is nothing to tell apart")
+            raise InputError(f"all scores are {t[0]:g}; at least two different scores are needed")
         softmax = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
         softmax.fit(np.vstack([X, X])[used], labels[used], weights[used])
         self.classes_, self.coef_, self.intercept_ = softmax.classes_, softmax.coef_, softmax.intercept_
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the mean score of each row."""
+        """Return the mean score of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Features.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=float, reset=False)
         softmax = LogisticRegression()
@@ -114,6 +126,6 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         return np.asarray(softmax.predict_proba(X) @ self.classes_)
 
     def check(self) -> None:
-        """Refuse settings out of range, and a range of less than two numbers."""
+        """Raise InputError if a setting is out of range, or the range has fewer than two numbers."""
         super().check()
         check_int("high", self.high, low=self.low + 1)

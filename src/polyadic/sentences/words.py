@@ -1,6 +1,6 @@
-"""What models of sentences are made of: their words, vectors of these from nothing but the sentences, and rows of them.
+"""Words of sentences, their vectors, and sentences as rows of word vectors.
 
-Sentences become rows of word vectors block by block, so that memory does not grow with the text.
+Sentences are processed block by block, so that memory does not grow with the text.
 """
 
 from __future__ import annotations
@@ -30,18 +30,13 @@ if TYPE_CHECKING:
 
 Words = Literal["ppmi-svd", "ca", "one-hot"]
 WIDTH = 5
-"""Words up to so far away are neighbours."""
+"""Width of the window of neighbours."""
 BLOCK = 2048
-"""Sentences in a block."""
+"""Sentences per block."""
 
 
 def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-    """Cut sentences into words, in lower case; those that are lists of words already stay as they are.
-
-    Raises
-    ------
-    InputError
-        If a single text is given for a list, or a sentence is neither text nor words.
+    """Tokenize sentences in lower case; lists of words are unchanged.
 
     Examples
     --------
@@ -49,7 +44,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     [['a', 'good', 'film'], ['a', 'Bad', 'one']]
     """
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
-        given = "one text" if isinstance(sentences, str | bytes) else repr(sentences)
+        given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
         raise InputError(f"sentences must be a list of sentences, not {given:.60}")
     tokenizer = Tokenizer()
     for number, sentence in enumerate(sentences):
@@ -62,42 +57,32 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
 
 
 def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
-    """Leave out words without a vector."""
+    """Return the words that have a vector."""
     return [word for word in words if embedding.find(word) is not None]
 
 
 def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
-    """Put sentences on disk as numbers, so that they are read once and never all in memory; a corpus stays as it is.
-
-    Raises
-    ------
-    InputError
-        If nothing is left of the sentences.
-    """
+    """Return sentences as a corpus on disk, so that they are read once and need little memory."""
     if isinstance(sentences, Corpus):
         return sentences
     return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
 
 
 def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
-    """Give the words of sentences vectors, from nothing but the sentences unless they are given.
+    """Return word vectors learned from the sentences alone, unless vectors are given.
 
     Parameters
     ----------
     corpus : Corpus
         The sentences.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        ``"ca"``: correspondence analysis of roots of counts of neighbours. ``"ppmi-svd"``: eigenvectors of the PPMI
-        matrix. ``"one-hot"``: principal components of one-hot vectors. Those are the one-hot vectors of the ``rank``
-        most frequent words, as one-hot vectors of different words are orthogonal already; all other words are zero.
+        ``"ca"``: correspondence analysis of square roots of neighbour counts. ``"ppmi-svd"``: eigenvectors of the PPMI
+        matrix. ``"one-hot"``: principal components of one-hot vectors, which are the one-hot vectors of the ``rank``
+        most frequent words; all other words are zero.
     rank : int
-        Length of the vectors, unless they are given.
+        Dimension of the learned vectors.
     seed : int, optional
-
-    Raises
-    ------
-    InputError
-        If there are not more words than the rank.
+        Seed of the decomposition.
     """
     if isinstance(words, Embedding):
         return words
@@ -106,8 +91,8 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     known = corpus.vocabulary
     if rank >= len(known):
         raise InputError(
-            f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}"
-            " (lower it, or min_count)"
+            f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}:"
+            " lower rank or min_count"
         )
     vectors: Any
     if words == "one-hot":
@@ -121,12 +106,12 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
 
 
 class Rows(NamedTuple):
-    """Words of sentences that have a vector, one sentence after another.
+    """Vector indices of the known words of sentences.
 
     Attributes
     ----------
     rows : ndarray of shape (T,)
-        Which vector each word has.
+        Index of the vector of each word.
     edges : ndarray of shape (S + 1,)
         Sentence ``s`` is ``rows[edges[s]:edges[s + 1]]``.
     """
@@ -134,11 +119,11 @@ class Rows(NamedTuple):
     rows: NDArray[np.int64]
     edges: NDArray[np.int64]
 
-    def split(self, most: int) -> Iterator[Rows]:
-        """Give parts of whole sentences with so many words each, or one sentence."""
+    def split(self, max_words: int) -> Iterator[Rows]:
+        """Yield parts of whole sentences with at most ``max_words`` words, or one sentence."""
         start, last = 0, len(self.edges) - 1
         while start < last:
-            end = int(np.searchsorted(self.edges, self.edges[start] + most, side="right")) - 1
+            end = int(np.searchsorted(self.edges, self.edges[start] + max_words, side="right")) - 1
             end = min(max(end, start + 1), last)
             edges = self.edges[start : end + 1]
             yield Rows(self.rows[edges[0] : edges[-1]], edges - edges[0])
@@ -146,12 +131,12 @@ class Rows(NamedTuple):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Known words of each sentence."""
+        """Number of known words of each sentence."""
         return np.diff(self.edges)
 
 
 def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> Iterator[Rows]:
-    """Look up the words of sentences; unknown words are left out, and the rest closes up.
+    """Yield blocks of sentences as vector indices, without unknown words.
 
     Examples
     --------

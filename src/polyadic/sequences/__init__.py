@@ -1,4 +1,4 @@
-"""Sequences of symbols and of words: automata, hidden Markov models, taggers."""
+"""Models of sequences of symbols and words: automata, hidden Markov models, taggers."""
 
 from polyadic.core.lazy import attach
 

@@ -1,11 +1,11 @@
-r"""Weighted automata: functions of strings as products of matrices, one for each symbol.
+r"""Weighted automata: functions of strings as products of matrices, one per symbol.
 
 .. math:: f(x_1 \cdots x_n) = \alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty
 
-Where f is the probability of a string, :math:`\beta = \sum_x A_x \alpha_\infty = (I - \sum_a A_a)^{-1} \alpha_\infty`
-gives the probability :math:`\alpha_0 A_u \beta` of all strings that begin with u, and the state
-:math:`h_u = \alpha_0 A_u / \alpha_0 A_u \beta` all that can be said of what follows:
-:math:`h_u A_a \beta` is how likely the next symbol is a, and :math:`h_u \alpha_\infty` that the string ends.
+If f is the probability of a string, :math:`\beta = \sum_x A_x \alpha_\infty = (I - \sum_a A_a)^{-1} \alpha_\infty`
+gives the probability :math:`\alpha_0 A_u \beta` of all strings with the prefix u. The state after u is
+:math:`h_u = \alpha_0 A_u / \alpha_0 A_u \beta`: the next symbol is a with probability :math:`h_u A_a \beta`, and the
+string ends with probability :math:`h_u \alpha_\infty`.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FLOOR = 1e-9
-"""What an automaton says to be less likely than this cannot happen, by its word: it has lost its way."""
+"""Probability below which the automaton considers a symbol impossible, and its state is reset."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedAutomaton:
-    r"""A weighted automaton of r states over the symbols 0 to k - 1.
+    """A weighted automaton with r states over the symbols 0 to k - 1.
 
     Attributes
     ----------
     alpha0, alpha_inf : ndarray of shape (r,)
+        Initial and final weights of the states.
     A : ndarray of shape (k, r, r)
-        From the state of the row to that of the column.
+        Transition weights of each symbol, from the state of the row to that of the column.
 
     Raises
     ------
     InputError
-        If shapes do not fit or a number is not finite.
+        If shapes do not fit, or a number is not finite.
 
     Examples
     --------
@@ -72,41 +73,55 @@ class WeightedAutomaton:
 
     @property
     def rank(self) -> int:
-        """How many states."""
+        """Number of states."""
         return len(self.alpha0)
 
     @property
     def size(self) -> int:
-        """How many symbols."""
+        """Number of symbols."""
         return len(self.A)
 
     def __call__(self, string: Sequence[int]) -> float:
-        """Give the weight of one string."""
+        """Return the weight of one string."""
         symbols = np.array(string, np.int64).reshape(-1)
         values, logs = self.scaled(symbols, np.array([0, len(symbols)]))
         return float(values[0] * np.exp(logs[0]))
 
     def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Give the weights of strings as ``values * exp(logs)``, which do not vanish where strings are long."""
+        """Return the weights of strings as ``values * exp(logs)``, which do not underflow for long strings.
+
+        Parameters
+        ----------
+        symbols : ndarray of int64 of shape (N,)
+            Concatenated strings.
+        edges : ndarray of int64 of shape (strings + 1,)
+            Start and end of each string.
+        """
         self._check(symbols)
         return automaton_values(symbols, edges, start=self.alpha0, stop=self.alpha_inf, A=self.A)
 
     def logs(self, data: Coded) -> Array:
-        """Give the logs of the weights of strings; minus infinity where a weight is not positive."""
+        """Return the logarithms of the weights of strings; minus infinity for weights that are not positive.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded strings.
+        """
         values, logs = self.scaled(*data)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(values, 0)) + logs
 
     @cached_property
     def _inverse(self) -> Array:
-        """The sum of the products of matrices of all strings, where there is one."""
+        """The sum of the matrix products of all strings."""
         rest = np.eye(self.rank) - self.A.sum(axis=0)
         if np.linalg.matrix_rank(rest) < self.rank:
-            raise InputError("the weights of all strings have no sum: from some state there is no end")
+            raise InputError("the sum of the weights of all strings diverges: some state cannot reach the end")
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
-        """Refuse an automaton whose weights of all strings have no sum.
+        """Check that the sum of the weights of all strings converges.
 
         Raises
         ------
@@ -114,56 +129,69 @@ class WeightedAutomaton:
             If the largest eigenvalue is not below 1.
         """
         if (radius := self.radius) >= 1:
-            raise InputError(f"the weights of all strings have no sum: an eigenvalue is {radius:.6g}, not below 1")
+            raise InputError(f"the sum of the weights of all strings diverges: the largest eigenvalue is {radius:.6g}")
 
     @property
     def radius(self) -> float:
-        """The largest eigenvalue of the sum of the matrices; below 1 where the weights of all strings have a sum."""
+        """Spectral radius of the sum of the matrices; the weights of all strings have a sum if it is below 1."""
         return float(np.abs(np.linalg.eigvals(self.A.sum(axis=0))).max(initial=0.0))
 
     @cached_property
     def total(self) -> Array:
-        r""":math:`\beta`: the sum of the weights of all strings, from each state.
+        r"""Vector :math:`\beta`: the sum of the weights of all strings, from each state.
 
-        Of an automaton of singular vectors whose sums do not converge it is what solves
-        :math:`\beta = \sum_a A_a \beta + \alpha_\infty` all the same.
+        If the sum diverges, as may happen for spectral estimates, it is the solution of
+        :math:`\beta = \sum_a A_a \beta + \alpha_\infty`.
 
         Raises
         ------
         InputError
-            If nothing does.
+            If there is no solution.
         """
         return np.asarray(self._inverse @ self.alpha_inf)
 
     @property
     def mass(self) -> float:
-        """The sum of the weights of all strings, which must exist."""
+        """The sum of the weights of all strings, which must converge."""
         self.check_sums()
         return float(self.alpha0 @ self.total)
 
     @cached_property
     def anywhere(self) -> Array:
-        """How often each state is expected along a string: the start of the automaton of substrings."""
+        """Expected number of visits of each state along a string: the initial weights for substrings."""
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Give the states before each symbol and before the end of each string, of mass 1; shape (N + strings, r).
+        """Return the normalized states before each symbol and before the end of each string; shape (N + strings, r).
 
-        After a symbol that could not come, the state is what it is expected to be after that symbol alone.
+        After an impossible symbol, the state is the expected state after that symbol alone.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded strings.
         """
         self._check(data.symbols)
         start, again = self._starts
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
     def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
-        """Give the states after one symbol each."""
+        """Return the normalized states after one more symbol each.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
+        symbols : ndarray of int64 of shape (n,)
+            The next symbol of each.
+        """
         reached = np.einsum("nr,nrt->nt", states, self.A[symbols])
         mass = (reached @ self.total)[:, None]
         return np.where(mass > FLOOR, reached / np.where(mass > FLOOR, mass, 1), self._starts[1][symbols])
 
     @cached_property
     def _starts(self) -> tuple[Array, Array]:
-        """Where strings begin, and where the automaton goes on after a symbol that could not come."""
+        """Normalized initial state, and the state after an impossible symbol."""
         after = self.anywhere @ self.A
         mass = (after @ self.total)[:, None]
         whole = self.alpha0 @ self.total
@@ -172,24 +200,41 @@ class WeightedAutomaton:
 
     @cached_property
     def _onward(self) -> Array:
-        """Columns that give the weights of the next symbols, and of the end."""
+        """Matrix from states to the weights of the next symbols and of the end."""
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Give what the automaton says of the next symbol and, last, of the end; it may be negative."""
+        """Return the weights of the next symbol and, last, of the end, which may be negative.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
+        """
         return np.asarray(states @ self._onward)
 
     def next_probabilities(self, states: Array) -> Array:
-        """Give probabilities of the next symbol and, last, of the end: weights below 0 become 0, the rest adds to 1.
+        """Return the probabilities of the next symbol and, last, of the end.
 
-        Where nothing is left, all are equal.
+        Negative weights are set to 0 and the rest is normalized; if all are 0, the result is uniform.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
         """
         weights = np.maximum(self.next_weights(states), 0)
         sums = weights.sum(axis=1, keepdims=True)
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Give the automaton of the first states alone; of one by singular vectors, that of the smaller rank."""
+        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank.
+
+        Parameters
+        ----------
+        rank : int
+            Number of states.
+        """
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
     def _check(self, symbols: NDArray[np.int64]) -> None:
@@ -198,7 +243,7 @@ class WeightedAutomaton:
 
 
 def to_text(automaton: WeightedAutomaton) -> str:
-    """Write an automaton as lines: ``states symbols``, then ``start i w``, ``stop i w`` and ``i a j w``; no zeros.
+    """Format an automaton as lines: ``states symbols``, ``start i w``, ``stop i w`` and ``i a j w``, without zeros.
 
     Examples
     --------
@@ -214,12 +259,7 @@ def to_text(automaton: WeightedAutomaton) -> str:
 
 
 def from_text(text: str) -> WeightedAutomaton:
-    r"""Read what :func:`to_text` wrote.
-
-    Raises
-    ------
-    InputError
-        If a line is of another form, or names a state or symbol that there is not.
+    r"""Parse the format of :func:`to_text`.
 
     Examples
     --------
@@ -229,7 +269,7 @@ def from_text(text: str) -> WeightedAutomaton:
     first, *lines = text.splitlines() or [""]
     sizes = first.split()
     if len(sizes) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in sizes):
-        raise InputError(f"line 1: the numbers of states and symbols are needed; got {first[:80]!r}")
+        raise InputError(f"line 1: expected the numbers of states and symbols; got {first[:80]!r}")
     r, k = map(int, sizes)
     resources.check_memory(8.0 * k * r * r, f"an automaton of {r:,} states and {k:,} symbols", "check line 1")
     A, ends = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}
@@ -243,10 +283,8 @@ def from_text(text: str) -> WeightedAutomaton:
                 i, a, j, weight = parts
                 A[_below(a, k), _below(i, r), _below(j, r)] = float(weight)
         except (ValueError, IndexError):
-            wanted = (
-                f"a state, a symbol, a state and a weight, below {r}, {k} and {r}; or start or stop, a state and one"
-            )
-            raise InputError(f"line {number}: {wanted} are needed; got {line[:80]!r}") from None
+            wanted = f"'state symbol state weight' with numbers below {r}, {k} and {r}, or 'start|stop state weight'"
+            raise InputError(f"line {number}: expected {wanted}; got {line[:80]!r}") from None
     return WeightedAutomaton(ends["start"], A, ends["stop"])
 
 
@@ -256,15 +294,8 @@ def _below(text: str, size: int) -> int:
     return int(text)
 
 
-def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, least: float = 0.01) -> str:
-    """Draw an automaton for graphviz; weights below ``least`` in magnitude are left out.
-
-    Parameters
-    ----------
-    automaton : WeightedAutomaton
-    symbols : sequence, optional
-        Names of the symbols, instead of their numbers.
-    least : float
+def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, min_weight: float = 0.01) -> str:
+    """Return an automaton as a Graphviz graph without weights below ``min_weight`` in magnitude.
 
     Examples
     --------
@@ -277,12 +308,12 @@ def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *
         raise InputError(f"each of {automaton.size} symbols needs a name; got {len(names)}")
     lines = ["digraph automaton {", "  rankdir=LR;"]
     for i in range(automaton.rank):
-        ends = [f"{w:.2g}" if abs(w) >= least else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]
+        ends = [f"{w:.2g}" if abs(w) >= min_weight else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]
         label = "".join(f"\n{name} {w}" for name, w in zip(("start", "stop"), ends, strict=True) if w)
         shape = "doublecircle" if ends[1] else "circle"
         lines.append(f"  {i} [shape={shape}, label={json.dumps(str(i) + label)}];")
-    for i, j in np.argwhere((np.abs(automaton.A) >= least).any(axis=0)).tolist():
-        kept = [a for a in range(automaton.size) if abs(automaton.A[a, i, j]) >= least]
+    for i, j in np.argwhere((np.abs(automaton.A) >= min_weight).any(axis=0)).tolist():
+        kept = [a for a in range(automaton.size) if abs(automaton.A[a, i, j]) >= min_weight]
         label = "\n".join(f"{names[a]} {automaton.A[a, i, j]:.2g}" for a in kept)
         lines.append(f"  {i} -> {j} [label={json.dumps(label)}];")
     return "\n".join([*lines, "}"]) + "\n"

@@ -1,4 +1,4 @@
-r"""What can be done to automata without data: other statistics, fewer states, whether two are the same function.
+r"""Operations on automata: conversion between statistics, minimization, equivalence.
 
 With :math:`S = (I - \sum_a A_a)^{-1}`, the same matrices give
 
@@ -10,7 +10,7 @@ prefix    :math:`\alpha_0`       :math:`S \alpha_\infty`
 factor    :math:`\alpha_0 S`     :math:`S \alpha_\infty`
 ========  =====================  ==========================
 
-of the probability of strings, of those that begin with a string, and of how often a substring is expected.
+the probability of a string, of strings with a prefix, and the expected number of occurrences of a substring.
 
 References
 ----------
@@ -33,21 +33,22 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOL = 1e-8
-"""Lengths below this share of the largest are rounding errors; they are roots of what states matter."""
+"""Lengths below this share of the largest are rounding errors."""
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
-    """Give the automaton of another statistic of the same strings.
+    """Return the automaton of another statistic of the same strings.
 
     Parameters
     ----------
     automaton : WeightedAutomaton
     before, after : {"string", "prefix", "factor"}
+        Statistic of the given and of the returned automaton.
 
     Raises
     ------
     InputError
-        If sums over all strings are needed and do not exist.
+        If sums over all strings are needed and diverge.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
     >>> factor([0]), converted(factor, before="factor", after="string")([0])
     (1.0, 0.25)
     """
-    kinds = get_args(Statistic)  # each sums over more than the one before
+    kinds = get_args(Statistic)  # each sums over more strings than the previous one
     check_choice("before", before, kinds)
     check_choice("after", after, kinds)
     if kinds.index(before) < kinds.index(after):
@@ -75,13 +76,13 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
 
 
 def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
-    """Give the automaton of the fewest states of the same function.
+    """Return the automaton of the same function with the fewest states.
 
     Parameters
     ----------
     automaton : WeightedAutomaton
     tol : float
-        Share of the largest direction below which one counts as none.
+        Lengths below this share of the largest are treated as zero.
 
     References
     ----------
@@ -100,14 +101,14 @@ def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAuto
 
 
 def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Read strings from their end."""
+    """Return the automaton of the reversed strings."""
     return WeightedAutomaton(automaton.alpha_inf, automaton.A.transpose(0, 2, 1).copy(), automaton.alpha0)
 
 
 def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Give each state the unit in which as much comes to it as goes from it: a weight small by its unit is no error.
+    """Rescale each state such that incoming and outgoing weights are equal, so that thresholds do not depend on units.
 
-    Sums are of magnitudes, over strings whose weights shrink by half with each symbol or faster.
+    Sums are of magnitudes, over strings whose weights at least halve with each symbol.
     """
     M = np.abs(automaton.A).sum(axis=0)
     radius = float(np.abs(np.linalg.eigvals(M)).max(initial=0.0))
@@ -119,12 +120,12 @@ def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
 
 
 def _restricted(automaton: WeightedAutomaton, Q: Array) -> WeightedAutomaton:
-    """Restrict to a space, of orthonormal columns, that the start lies in and no matrix leads out of."""
+    """Restrict an automaton to an invariant subspace with orthonormal basis Q that contains the start."""
     return WeightedAutomaton(automaton.alpha0 @ Q, Q.T @ automaton.A @ Q, Q.T @ automaton.alpha_inf)
 
 
 def _span(start: Array, A: Array, tol: float) -> Array:
-    """Give orthonormal columns of what is reached from the start, breadth first."""
+    """Return an orthonormal basis of the states reachable from the start, breadth first."""
     length = np.linalg.norm(start)
     Q = (start / length)[:, None] if length > 0 else np.zeros((len(start), 0))
     scale = max(float(np.abs(np.linalg.norm(A, ord=2, axis=(1, 2))).max(initial=0)), np.finfo(float).tiny)
@@ -132,7 +133,7 @@ def _span(start: Array, A: Array, tol: float) -> Array:
     while done < Q.shape[1] < len(start):
         for a in A:
             new = Q[:, done] @ a / scale
-            for _ in range(2):  # once leaves rounding errors
+            for _ in range(2):  # twice, against rounding errors
                 new = new - Q @ (Q.T @ new)
             size = np.linalg.norm(new)
             if size > tol and Q.shape[1] < len(start):
@@ -142,9 +143,9 @@ def _span(start: Array, A: Array, tol: float) -> Array:
 
 
 def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedAutomaton:
-    """Give the automaton of the difference of two functions of the same symbols."""
+    """Return the automaton of the difference of two functions of the same symbols."""
     if first.size != second.size:
-        raise InputError(f"both automata must be of as many symbols; got {first.size} and {second.size}")
+        raise InputError(f"both automata must have equal numbers of symbols; got {first.size} and {second.size}")
     r, s = first.rank, second.rank
     A = np.zeros((first.size, r + s, r + s))
     A[:, :r, :r], A[:, r:, r:] = first.A, second.A
@@ -152,14 +153,13 @@ def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedA
 
 
 def equivalent(first: WeightedAutomaton, second: WeightedAutomaton, *, tol: float = 1e-7) -> bool:
-    """Tell whether two automata are the same function of strings.
+    """Return whether two automata define the same function of strings.
 
     Parameters
     ----------
     first, second : WeightedAutomaton
     tol : float
-        Share of the largest direction below which one counts as not reached, and share of the lengths of both stops
-        that may be left of their difference in those that are.
+        Lengths below this share of the largest are treated as zero.
 
     Examples
     --------

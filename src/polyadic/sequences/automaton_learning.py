@@ -1,23 +1,32 @@
-r"""Automata from Hankel matrices: by singular vectors, or by prefixes that all others are mixtures of.
+r"""Learning of automata: from Hankel matrices by singular vectors or extreme prefixes, and by EM.
 
 With scaled rows and columns, :math:`\tilde H = D_u H D_v \approx U S V^\top` of rank r,
 
 .. math:: \alpha_0 = b^\top D_v V, \qquad A_a = S^{-1} U^\top D_u H_a D_v V, \qquad
           \alpha_\infty = S^{-1} U^\top D_u e
 
-where b and e say how likely strings begin with a suffix, and end with a prefix. It is exact for the Hankel matrix of an
-automaton of rank r, and of noisy ones negative probabilities are common. The automaton of a smaller rank has the
-leading states of this one.
+where b and e are the probabilities that strings begin with a suffix, and end with a prefix. This is exact for the
+Hankel matrix of an automaton of rank r; noisy matrices often give negative probabilities. The automaton of a smaller
+rank consists of the leading states.
 
-The other way keeps to probabilities. What follows a prefix, :math:`p(v \mid u)`, is a mixture of what follows r extreme
-prefixes. These are found one after another as those farthest from what the ones before span; then each of them with a
-symbol more, and the start, is written as a mixture of them by non-negative least squares. Weights are not negative and
-add to 1, so it is a probabilistic automaton: no probability is negative, and it can be improved by likelihood.
+The second method gives proper probabilities. The distribution of continuations of a prefix, :math:`p(v \mid u)`, is a
+mixture of those of r extreme prefixes. These are found by successive projection, each the farthest from the span of the
+previous ones. Each of them extended by a symbol, and the start, is then written as a mixture of them by non-negative
+least squares. Weights are non-negative and sum to 1, so the result is a probabilistic automaton, which EM can improve:
+
+.. math:: A_a[i, j] \leftarrow \frac{n_{iaj}}{\sum_{bk} n_{ibk} + n_i}, \qquad
+          n_{iaj} = \sum_x \sum_{x = u a v} \frac{(\alpha_0 A_u)_i\, A_a[i, j]\, (A_v \alpha_\infty)_j}{f(x)}
+
+Each pass increases the likelihood. Updates are extrapolated by an increasing factor, as ratios of weights, until one
+decreases the likelihood. Strings are processed as a tree of prefixes, so that common prefixes are computed once, and
+transitions as sparse lists, which become short as most weights go to zero.
 
 References
 ----------
 Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata, section 4.
 Glaude, Pietquin (2016), PAC learning of probabilistic automaton based on the method of moments, algorithm 2.
+Dempster, Laird, Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm, section 2.
+Salakhutdinov, Roweis (2003), Adaptive overrelaxed bound optimization methods, section 3.
 """
 
 from __future__ import annotations
@@ -31,69 +40,68 @@ from scipy.optimize import nnls
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.linalg import truncated_svd
+from polyadic.core.solvers.run import Sweep
 from polyadic.sequences.automata import WeightedAutomaton
+from polyadic.sequences.kernels.automata import listed_transitions, transition_counts
+from polyadic.sequences.substrings import AT_START, WHOLE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from polyadic.sequences.hankel import Hankel
+    from polyadic.sequences.substrings import Substrings
 
     Array = NDArray[np.float64]
+    Weights = tuple[Array, Array, Array]
 
-LEAST = 1e-10
+MIN_SINGULAR_VALUE = 1e-10
 """Singular values below this share of the largest are rounding errors."""
 FIRM = 10.0
-"""How much more than any coordinate it counts that weights of a mixture add to the probability of its symbol."""
+"""Relative weight of the equation that mixture weights sum to the probability of the symbol."""
+LONGER = 1.1
+"""Growth of the extrapolation factor, until an update decreases the likelihood."""
+RARE = 1e-7
+"""Transitions below this probability are removed."""
 
 
 class RankWarning(UserWarning):
-    """A Hankel matrix has a smaller rank than was asked for."""
+    """A Hankel matrix has a smaller rank than requested."""
 
 
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
-    """Give singular values and vectors of the scaled matrix: ``s``, and ``U`` and ``V`` with the scales on them.
+    """Return singular values and vectors of the scaled matrix: ``s``, and ``U`` and ``V`` multiplied by the scales.
 
     Parameters
     ----------
     table : Hankel
     rank : int
-        At most; a smaller one is given, with a warning, where the matrix has no more.
+        Number of singular values. If the matrix has a smaller rank, that is used, with a warning.
     scaling : float
-        Rows and columns are divided by their sums to the power of it: 0.5 gives all cells of chance level the same
-        noise, 0 is the matrix as it is.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range, or the matrix is zero.
+        Rows and columns are divided by their sums to this power: 0.5 gives independent cells equal noise, 0 no scaling.
     """
     check_int("rank", rank, low=1)
     check_number("scaling", scaling)
     left, right = (np.where(sums > 0, sums, np.inf) ** -scaling for sums in (table.rows, table.columns))
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
-        raise InputError("no prefix is followed by a suffix of the basis; take longer ones, or more")
+        raise InputError("no prefix is followed by a suffix of the basis; use a larger basis or max_length")
     if rank < min(H.shape):
         U, s, V = truncated_svd(H, rank, tol=1e-6, seed=0)
     else:
         U, s, Vt = np.linalg.svd(H.toarray(), full_matrices=False)
         V = Vt.T
-    present = min(rank, int((s > LEAST * s[0]).sum()))
+    present = min(rank, int((s > MIN_SINGULAR_VALUE * s[0]).sum()))
     if present < rank:
         warnings.warn(
-            f"the Hankel matrix has rank {present}, so the automaton has, not {rank}", RankWarning, stacklevel=3
+            f"the Hankel matrix, and so the automaton, has rank {present}, not {rank}", RankWarning, stacklevel=3
         )
     return s[:present], left[:, None] * U[:, :present], right[:, None] * V[:, :present]
 
 
 def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:
-    """Learn the automaton of the probabilities of strings by singular vectors.
-
-    Parameters
-    ----------
-    table, rank, scaling
-        See :func:`leading_values`.
-    """
+    """Learn the automaton of string probabilities by singular vectors; parameters as in :func:`leading_values`."""
     s, U, V = leading_values(table, rank, scaling=scaling)
     G = (U / s).T
     A = np.stack([G @ (table.block(a) @ V) for a in range(len(table.shifted_begins))])
@@ -101,13 +109,7 @@ def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighted
 
 
 def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:
-    """Learn a probabilistic automaton whose states are extreme prefixes.
-
-    Parameters
-    ----------
-    table, rank, scaling
-        See :func:`leading_values`.
-    """
+    """Learn a probabilistic automaton with extreme prefixes as states; parameters as in :func:`leading_values`."""
     _, _, V = leading_values(table, rank, scaling=scaling)
     k = len(table.shifted_begins)
     cells = float(len(table.prefixes)) * k * V.shape[1]
@@ -128,9 +130,9 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
 
 
 def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
-    """Give the numbers of the points each of which is farthest from the span of those before (successive projection).
+    """Return the indices of points chosen by successive projection, each the farthest from the span of earlier ones.
 
-    A coordinate common to all keeps the span from going through zero.
+    A constant coordinate is added, so that spans are affine.
     """
     left = np.column_stack([points, np.full(len(points), np.abs(points).max())])
     chosen: list[int] = []
@@ -147,7 +149,7 @@ def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
 
 
 class _Mixtures:
-    """Write points as mixtures of others, with weights that are not negative and add to what they should."""
+    """Write points as mixtures of given points, with non-negative weights of a given sum."""
 
     def __init__(self, points: Array) -> None:
         self.firm = FIRM * float(np.abs(points).max())
@@ -159,3 +161,92 @@ class _Mixtures:
         weights, _ = nnls(self.design, np.append(point, self.firm * mass))
         total = weights.sum()
         return np.asarray(weights * (mass / total)) if total > 0 else np.full(len(weights), mass / len(weights))
+
+
+def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
+    """Run EM on a probabilistic automaton; one sweep is one pass over the strings.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+        Start, with non-negative weights.
+    prefixes : Substrings
+        All prefixes of the strings, counted with ``anywhere=False``.
+
+    Yields
+    ------
+    Sweep
+        Factors are ``alpha0``, ``A`` and ``alpha_inf``; the objective is the mean negative log-likelihood of a string
+        before the pass. It decreases, except for the removal of rare transitions.
+    """
+    if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
+        raise InputError("EM needs an automaton without negative weights; use method='hull'")
+    if not prefixes.strings:
+        raise InputError("EM needs at least one string")
+    resources.check_memory(
+        16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
+    )
+    passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
+    now: Weights = (automaton.alpha0, automaton.A, automaton.alpha_inf)
+    safe, best, stretch = now, np.inf, 1.0
+    while True:
+        lists = listed_transitions(now[1], above=RARE)
+        fit, *counts = transition_counts(
+            prefixes.parent, prefixes.last, passing, ending=ending, start=now[0], stop=now[2], transitions=lists
+        )
+        loss = -fit / prefixes.strings
+        if loss > best and stretch > 1:
+            now, stretch = safe, 1.0  # undo the extrapolation
+            continue
+        yield Sweep([*now], loss)
+        safe = _shares(now, *counts)
+        now, best = _stretched(now, safe, stretch), loss
+        stretch *= LONGER
+
+
+def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights:
+    """Return the automaton of the relative expected counts (M-step)."""
+    start, A, stop = now
+    counts = np.zeros_like(A)
+    counts[np.nonzero(A > RARE)] = taken
+    sums = counts.sum(axis=(0, 2)) + stopped
+    used = sums > 0
+    sums = np.where(used, sums, 1)
+    return (
+        began / began.sum() if began.sum() > 0 else start,
+        np.where(used[:, None], counts / sums[:, None], A),  # a state without strings is unchanged
+        np.where(used, stopped / sums, stop),
+    )
+
+
+def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
+    """Extrapolate the update in the ratios of weights."""
+    if stretch == 1:
+        return after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start, A, stop = (np.where(b > 0, a * (b / a) ** stretch, 0.0) for a, b in zip(before, after, strict=True))
+    sums = A.sum(axis=(0, 2)) + stop
+    return start / start.sum(), A / sums[:, None], stop / sums
+
+
+def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0) -> WeightedAutomaton:
+    """Mix a probabilistic automaton with random transitions, because EM cannot change zeros.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+    share : float
+        Share of the weight of each state that is distributed at random over all transitions.
+    seed : int, optional
+    """
+    if check_number("share", share) > 1:
+        raise InputError(f"share must be at most 1; got {share}")
+    r, k = automaton.rank, automaton.size
+    noise = np.random.default_rng(seed).random((k, r, r))
+    stop = np.full(r, 1 / (k + 1))
+    noise *= (1 - stop[:, None]) / noise.sum(axis=(0, 2))[:, None]
+    return WeightedAutomaton(
+        (1 - share) * automaton.alpha0 + share / r,
+        (1 - share) * automaton.A + share * noise,
+        (1 - share) * automaton.alpha_inf + share * stop,
+    )

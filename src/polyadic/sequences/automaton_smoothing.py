@@ -1,12 +1,12 @@
-r"""Proper probabilities from an automaton that may say negative ones.
+r"""Proper probabilities from an automaton whose estimates may be negative.
 
 .. math:: p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
                         + (1 - \lambda)\, q(a \mid u)
 
-with the end of the string among the symbols. What is negative becomes 0, what is left adds to 1, and the rest comes
-from n-grams q, or from nothing but the number of symbols where their order is 0. The share :math:`\lambda` is the one
-that makes strings held out likeliest. The probability of a string is the product over its symbols and its end, so all
-strings together have at most 1.
+The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
+probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.
+The probability of a string is the product over its symbols and its end, so the probabilities of all strings sum to at
+most 1.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ HALVINGS = 50
 
 @dataclass(frozen=True, eq=False)
 class SmoothedAutomaton:
-    """An automaton and n-grams that share in what they say.
+    """A mixture of an automaton and n-grams.
 
     Attributes
     ----------
     automaton : WeightedAutomaton
     ngrams : NGrams
-        Of the same symbols.
+        With the same symbols.
     share : float
-        Of the automaton.
+        Weight of the automaton.
     """
 
     automaton: WeightedAutomaton
@@ -48,17 +48,17 @@ class SmoothedAutomaton:
     share: float
 
     def next_probabilities(self, data: Coded) -> Array:
-        """Give probabilities of each symbol and, last, of the end, before each place; shape (N + strings, k + 1)."""
+        """Return the probabilities of each symbol and, last, of the end; shape (N + strings, k + 1)."""
         p, q = self.parts(data)
         return self.share * p + (1 - self.share) * q
 
     def parts(self, data: Coded) -> tuple[Array, Array]:
-        """Give what the automaton says, repaired, and what n-grams say."""
+        """Return the corrected probabilities of the automaton, and those of the n-grams."""
         p = self.automaton.next_probabilities(self.automaton.states(data))
         return p, self.ngrams.along(data)
 
     def after(self, data: Coded) -> Array:
-        """Give probabilities of the next symbol after each string, and that it ends; shape (strings, k + 1)."""
+        """Return the probabilities of the next symbol and, last, of the end; shape (strings, k + 1)."""
         p = np.empty((len(data.edges) - 1, self.automaton.size + 1))
         for first, block in blocks(data, self.automaton.size):
             ends = block.edges[1:] + np.arange(len(block.edges) - 1)
@@ -66,11 +66,11 @@ class SmoothedAutomaton:
         return p
 
     def logs(self, data: Coded) -> Array:
-        """Give the log-likelihood of each string; minus infinity if it cannot be."""
+        """Return the log-likelihood of each string; minus infinity if its probability is 0."""
         return string_logs(data, self.automaton.size, self.next_probabilities)
 
     def tuned(self, held_out: Coded) -> tuple[SmoothedAutomaton, float]:
-        """Give the same with the share that makes strings likeliest, and their mean log-likelihood."""
+        """Return a copy with the weight of the highest likelihood, and the mean log-likelihood of a string."""
         said = []
         for _, block in blocks(held_out, self.automaton.size):
             symbols, _ = next_symbols(block, self.automaton.size)
@@ -81,23 +81,16 @@ class SmoothedAutomaton:
             mean = float(np.log(share * p + (1 - share) * q).sum() / (len(held_out.edges) - 1))
         return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
 
-    def sample(self, many: int, rng: np.random.Generator, *, longest: int = 1000) -> list[list[int]]:
-        """Draw strings; one that has ``longest`` symbols ends there.
-
-        Parameters
-        ----------
-        many : int
-        rng : Generator
-        longest : int
-        """
+    def sample(self, many: int, rng: np.random.Generator, *, max_length: int = 1000) -> list[list[int]]:
+        """Draw strings of at most ``max_length`` symbols."""
         check_int("n", many, low=0)
-        check_int("longest", longest, low=0)
+        check_int("max_length", max_length, low=0)
         strings: list[list[int]] = [[] for _ in range(many)]
         alive, width = np.arange(many), max(self.ngrams.order - 1, 1)
         empty = Coded(np.zeros(0, np.int64), np.zeros(2, np.int64))
         states = np.repeat(self.automaton.states(empty), many, axis=0)
         before = np.full((many, width), -1)
-        for _ in range(longest):
+        for _ in range(max_length):
             if not len(alive):
                 break
             p = self.share * self.automaton.next_probabilities(states)
@@ -113,12 +106,12 @@ class SmoothedAutomaton:
 
 
 def best_share(p: Array, q: Array) -> float:
-    """Give the share of the first of two models that makes what came likeliest: where the slope is zero.
+    """Return the weight of the first of two models that maximizes the likelihood, found by bisection on its slope.
 
     Parameters
     ----------
     p, q : ndarray of shape (n,)
-        Probabilities of what came.
+        Probabilities of the observations under both models.
 
     Examples
     --------

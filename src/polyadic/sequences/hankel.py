@@ -1,12 +1,12 @@
-r"""Hankel matrices: a row for each prefix, a column for each suffix, and in the cell what is known of both in a row.
+r"""Hankel matrices: a row for each prefix, a column for each suffix, and the value of their concatenation in the cell.
 
 .. math:: H_{u,v} = f(uv), \qquad (H_a)_{u,v} = f(u a v)
 
-with f one of three functions of strings, each with an automaton of the same matrices :math:`A_a`: the probability of
-the whole string; that of strings which begin with it; or how often it is expected in a string, as a substring. The rank
-of :math:`H` is at most the number of states of an automaton of f. Beside it stand what leads into and out of the
-automaton of probabilities: for each suffix how likely a string begins with it (is it, for the first function), and for
-each prefix how often one ends with it (is it, for the first two).
+f is one of three functions of strings, each with an automaton of the same matrices :math:`A_a`: the probability of a
+string, the probability of strings with this prefix, or the expected number of occurrences as a substring. The rank of
+:math:`H` is at most the number of states of an automaton of f. The initial and final weights of the automaton of
+probabilities are estimated from the probability that a string begins with each suffix (equals it, for the first
+function), and the expected number that end with each prefix (equal it, for the first two).
 
 References
 ----------
@@ -36,7 +36,7 @@ Statistic = Literal["string", "prefix", "factor"]
 
 
 class Columns(NamedTuple):
-    """Which counts of substrings a statistic takes: of cells, rows, columns, of what begins, and of what ends."""
+    """Columns of substring counts that a statistic uses: for cells, rows, columns, beginnings and ends."""
 
     cell: int
     row: int
@@ -50,30 +50,30 @@ COUNTS: dict[str, Columns] = {
     "prefix": Columns(AT_START, AT_START, ANYWHERE, AT_START, WHOLE),
     "factor": Columns(ANYWHERE, ANYWHERE, ANYWHERE, AT_START, AT_END),
 }
-"""Prefixes are those of strings but for factors, suffixes are anywhere but for whole strings."""
+"""Rows are prefixes of strings, or substrings for factors; columns are substrings, or suffixes for whole strings."""
 
 
 class Hankel(NamedTuple):
-    """Blocks of a Hankel matrix of P prefixes, S suffixes and k symbols; all numbers are means over strings.
+    """Blocks of a Hankel matrix of P prefixes, S suffixes and k symbols; all values are means over strings.
 
     Attributes
     ----------
     prefixes, suffixes : list of tuple of int
     H : csr_array of shape (P, S)
     shifted : csr_array of shape (k P, S)
-        The blocks of all symbols below one another.
+        The stacked blocks of all symbols.
     begins, shifted_begins : ndarray of shape (S,) and (k, S)
-        How likely a string begins with a suffix, and with a symbol and a suffix.
+        Probability that a string begins with a suffix, and with a symbol and a suffix.
     ends : ndarray of shape (P,)
-        How often one ends with a prefix.
+        Expected number of strings that end with a prefix.
     rows, shifted_rows, columns : ndarray of shape (P,), (P, k) and (S,)
-        How often prefixes, those followed by a symbol, and suffixes occur in the places that are counted. Of whole
-        strings they are the sums of rows and columns over all suffixes and prefixes, in the matrix or not.
+        Frequencies of prefixes, of prefixes followed by a symbol, and of suffixes. For whole strings they are the sums
+        of rows and columns over all suffixes and prefixes, in the matrix or not.
     first : ndarray of shape (k + 1,)
-        How likely a string begins with a symbol; the last is that of the empty string.
+        Probability that a string begins with each symbol, and last that it is empty.
     statistic : str
     strings : int
-        How many it was counted from.
+        Number of strings.
     """
 
     prefixes: list[tuple[int, ...]]
@@ -91,7 +91,7 @@ class Hankel(NamedTuple):
     strings: int
 
     def block(self, symbol: int) -> Any:
-        """Give the block of a symbol, of shape (P, S)."""
+        """Return the block of a symbol, of shape (P, S)."""
         return self.shifted[symbol * len(self.prefixes) : (symbol + 1) * len(self.prefixes)]
 
 
@@ -101,7 +101,7 @@ def hankel(
     *,
     statistic: Statistic = "factor",
     basis: int | None = None,
-    longest: int = 4,
+    max_length: int = 4,
     prefixes: Sequence[Sequence[int]] | None = None,
     suffixes: Sequence[Sequence[int]] | None = None,
 ) -> Hankel:
@@ -110,21 +110,17 @@ def hankel(
     Parameters
     ----------
     data : Coded or Substrings
-        Strings of numbers below ``size``; or their substrings, as long as two basis strings and a symbol.
+        Strings of symbols below ``size``; or their substrings, up to twice the basis length plus one.
     size : int
-        Of the alphabet.
+        Size of the alphabet.
     statistic : {"string", "prefix", "factor"}
+        Function of strings.
     basis : int, optional
-        Prefixes and suffixes, each, at most: the most frequent; by default all that occur.
-    longest : int
-        Symbols of each at most.
+        Maximum number of prefixes and of suffixes, the most frequent; by default all that occur.
+    max_length : int
+        Maximum length of a prefix and of a suffix.
     prefixes, suffixes : sequence of sequences of int, optional
-        Those given, instead of the most frequent.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range, a string is given twice, or there are no strings.
+        A given basis, instead of the most frequent.
 
     Examples
     --------
@@ -136,25 +132,25 @@ def hankel(
     [[0.0, 0.25, 0.25, 0.5], [0.25, 0.0, 0.5, 0.0]]
     """
     check_choice("statistic", statistic, get_args(Statistic))
-    check_int("longest", longest, low=0)
+    check_int("max_length", max_length, low=0)
     if basis is not None:
         check_int("basis", basis, low=1)
-    longest = max([longest, *map(len, prefixes or ()), *map(len, suffixes or ())])
-    deep = 2 * longest + 1
-    tree = data if isinstance(data, Substrings) else count_substrings(data, size, longest=deep)
+    max_length = max([max_length, *map(len, prefixes or ()), *map(len, suffixes or ())])
+    deep = 2 * max_length + 1
+    tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=deep)
     if not tree.strings:
         raise InputError("a Hankel matrix needs at least one string")
     kind = COUNTS[statistic]
     chosen = [
-        _frequent(tree, kind[side], basis, longest) if given is None else _given(given, size, name)
+        _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
         for given, side, name in ((prefixes, 1, "prefixes"), (suffixes, 2, "suffixes"))
     ]
     return _counted(tree, chosen[0], chosen[1], statistic)
 
 
-def _frequent(tree: Substrings, column: int, basis: int | None, longest: int) -> list[tuple[int, ...]]:
-    """Give the strings of the largest counts, in the order of nodes; of equals the first."""
-    counts = np.where(tree.lengths <= longest, tree.counts[:, column], 0)
+def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int) -> list[tuple[int, ...]]:
+    """Return the most frequent strings in the order of nodes; ties go to the first."""
+    counts = np.where(tree.lengths <= max_length, tree.counts[:, column], 0)
     best = np.argsort(-counts, kind="stable")[:basis]
     return [tree.spell(node) for node in np.sort(best[counts[best] > 0]).tolist()]
 
@@ -162,16 +158,16 @@ def _frequent(tree: Substrings, column: int, basis: int | None, longest: int) ->
 def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple[int, ...]]:
     chosen = [tuple(map(int, string)) for string in strings]
     if len(set(chosen)) < len(chosen) or not chosen:
-        raise InputError(f"{name} must be at least one string, and none twice")
+        raise InputError(f"{name} must be one or more different strings")
     if any(not 0 <= symbol < size for string in chosen for symbol in string):
-        raise InputError(f"{name} must be of symbols below {size}")
+        raise InputError(f"the symbols of {name} must be below {size}")
     return chosen
 
 
 def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statistic: str) -> Hankel:
     kind, k, n = COUNTS[statistic], np.arange(tree.size), tree.strings
     cells = (tree.size + 1.0) * (len(prefixes) + len(suffixes))
-    resources.check_memory(24 * cells, "what begins with each symbol", "lower basis, or rename rare symbols")
+    resources.check_memory(24 * cells, "the blocks of all symbols", "lower basis, or merge rare symbols")
     rows = np.array([tree.find(u) for u in prefixes])
     after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
     first = tree.child(0, k)

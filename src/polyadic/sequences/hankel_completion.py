@@ -1,11 +1,11 @@
-r"""Cells of a Hankel matrix that were seen too rarely, filled in so that the trace norm is small.
+r"""Completion of Hankel matrices with small trace norm.
 
 .. math:: \min_f \tfrac12 \sum_{uv\ \mathrm{known}} (\hat f(uv) - f(uv))^2 + \lambda \|H_f\|_*
 
-over functions f of strings: cells of equal strings, such as (a, ba) and (ab, a), are one number. With alternating
-directions a copy :math:`Z = H_f` is shrunk on its own, and each f(x) is the mean of what the data and the cells of Z
-say. The matrix is that of all prefixes with and without a symbol more, so that all blocks are filled in together.
-Without the constraint cells are completed one by one, and those of equal strings averaged afterwards.
+over functions f of strings: cells of equal strings, such as (a, ba) and (ab, a), are one variable. The solver is ADMM:
+a copy :math:`Z = H_f` is shrunk separately, and each f(x) is the mean of the data and of the cells of Z. The matrix
+contains all prefixes with and without a further symbol, so that all blocks are completed together. Without the
+constraint cells are completed independently, and those of equal strings averaged afterwards.
 
 References
 ----------
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 Structure = Literal["constrained", "averaged"]
 EXACT, GAP = 1e-8, 1e-4
-"""Residual of singular vectors, and duality gap at which cells count as completed."""
+"""Residual of singular vectors, and duality gap at which the solver stops."""
 
 
 def shared_cells(table: Hankel) -> NDArray[np.int64]:
-    """Give the number of the string in each cell of the matrix and of all its blocks; shape ((k + 1) P, S).
+    """Return the id of the string in each cell of the matrix and of all its blocks; shape ((k + 1) P, S).
 
     Examples
     --------
@@ -65,42 +65,39 @@ def completed_hankel(
     table: Hankel,
     penalty: float,
     *,
-    least: int = 0,
+    min_count: int = 0,
     structure: Structure = "constrained",
     max_iter: int = 500,
 ) -> Hankel:
-    r"""Fill in cells of strings seen fewer than ``least`` times, and shrink all.
+    r"""Complete the cells of strings seen fewer than ``min_count`` times, and shrink all cells.
 
     Parameters
     ----------
     table : Hankel
-        Kept dense: for some hundred prefixes and suffixes.
+        Stored densely, so for some hundred prefixes and suffixes.
     penalty : float
         :math:`\lambda`, in units of the cells.
-    least : int
-        0 takes what never occurred for rare, 1 for unknown, which helped less with strings from planted automata.
+    min_count : int
+        With 0 unseen strings count as rare, with 1 as unknown, which helped less with strings from planted automata.
     structure : {"constrained", "averaged"}
+        Whether cells of equal strings are one variable, or are averaged afterwards.
     max_iter : int
+        Maximum number of iterations.
 
     Returns
     -------
     Hankel
-        With the completed blocks. Of whole strings, what begins and ends is taken from them where the empty string is
-        in the basis; of other statistics it is as it was.
-
-    Raises
-    ------
-    InputError
-        If no string is known, or a parameter is out of range.
+        With the completed blocks. For whole strings, beginnings and ends come from the blocks if the empty string is in
+        the basis; for other statistics they are unchanged.
     """
     check_number("penalty", penalty, above=True)
-    check_int("least", least, low=0)
+    check_int("min_count", min_count, low=0)
     check_choice("structure", structure, get_args(Structure))
     cells = shared_cells(table)
     dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
-    known = np.round(dense * table.strings) >= least
+    known = np.round(dense * table.strings) >= min_count
     if not known.any():
-        raise InputError(f"no string of the basis occurs least={least} times")
+        raise InputError(f"no string of the basis occurs {min_count} times; lower min_count")
     if structure == "constrained":
         f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
     else:
@@ -112,7 +109,7 @@ def completed_hankel(
 
 
 def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
-    """Alternate between the numbers of strings and a copy of their matrix that is shrunk."""
+    """ADMM iterations over the values of strings and a shrunk copy of their matrix."""
     flat, where = cells.ravel(), known.ravel()
     times = np.bincount(flat)
     seen = np.bincount(flat, where)

@@ -1,4 +1,4 @@
-"""Hidden Markov models of symbols, from moments and by Baum-Welch."""
+"""Hidden Markov models of symbols, estimated from moments and by Baum-Welch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
-from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.hidden_spectral import FewMomentsWarning, anchor_chain, cluster_chain, spectral_chain
 from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
 
@@ -29,61 +28,60 @@ if TYPE_CHECKING:
     Sequences = Iterable[Sequence[Hashable]]
 
 MIXED = 0.3
-"""Share of the uniform (of symbols: the mean) distribution in what Baum-Welch starts from: what is 0 would stay 0."""
+"""Weight of uniform distributions (for symbols: frequencies) in the start, as Baum-Welch cannot change zeros."""
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
 STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
-"""What sequences held out choose from."""
+"""Candidates for model selection on held-out sequences."""
 ESTIMATED = "spectral", "anchors", "clusters"
 TRIED = 10
-"""Steps from each start before the likeliest goes on; with 5 to 40 the same is chosen (docs/results/spectral.md)."""
+"""Iterations from each start before the best is selected; 5 to 40 select the same (docs/results/spectral.md)."""
 NEVER = -1e30
-"""Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
+"""Finite substitute for the logarithm of 0, below the score of every possible path."""
 
 
 class HiddenMarkov(Model):
-    r"""Sequences of symbols whose hidden states are a Markov chain.
+    r"""Hidden Markov model of sequences of symbols.
 
     .. math:: P(x_1 \dots x_n) = \sum_{s_1 \dots s_n} \pi_{s_1} O_{s_1 x_1} \prod_{i > 1} A_{s_{i-1} s_i} O_{s_i x_i}
 
-    There is no end: where sequences end by themselves, end each with a symbol of its own, and that is learned as others
-    are.
+    The model has no end state. To model the length of sequences, append a special end symbol to each.
 
     Parameters
     ----------
     states : int
+        Number of hidden states.
     init : {"best", "spectral", "anchors", "clusters", "random"}
-        Where Baum-Welch starts: at what moments of three symbols tell
-        (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`), at mixtures of anchors or clusters of
-        symbols by the company they keep (:mod:`~polyadic.sequences.hidden_starts`), or at random distributions.
-        Of "best" ten steps are taken from each of the first three, and the likeliest goes on: none of them is best
-        everywhere. All but "random" allow at most as many states as symbols.
+        Start of Baum-Welch: moments of three symbols (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`),
+        anchor symbols or clusters of symbols (:mod:`~polyadic.sequences.hidden_spectral`), or random distributions.
+        "best" runs ten iterations from each of the first three and continues with the most likely. All but "random"
+        allow at most as many states as symbols.
     max_iter : int
-        Steps of Baum-Welch at most.
-    tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Maximum number of EM (Baum-Welch) iterations.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     smoothing : float
-        Added to each expected count: the maximum a posteriori under Dirichlet distributions of parameters
-        1 + ``smoothing``.
+        Pseudo-count added to each expected count, for maximum a posteriori estimates under Dirichlet priors with
+        parameters 1 + ``smoothing``.
     unknown : {"raise", "missing"}
-        Whether a symbol that was not seen in training is refused, or says nothing of its state, with probability 1.
+        Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
     seed : int, optional
-        Of random distributions, and of the directions of the power method.
+        Seed of random distributions, and of the starts of the power method.
     threads : int, optional
-        For expected counts; the same number gives the same bits.
+        Number of threads for expected counts; the result does not depend on it.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each step; the objective is minus the logarithm
-        of the probability of the mean symbol, less that of the parameters where they are smoothed.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
+        mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
 
     Attributes
     ----------
     start_ : ndarray of shape (states,)
-        :math:`\pi`, the probability of the first state.
+        Initial distribution :math:`\pi`.
     moves_ : ndarray of shape (states, states)
-        A, of each state (column) after each (row).
+        Transition probabilities A, from the state of the row to that of the column.
     emissions_ : ndarray of shape (states, symbols)
-        O, of each symbol in each state.
+        Emission probabilities O.
     symbols_ : list
-        Of the columns of ``emissions_``.
+        The symbols, in the order of the columns of ``emissions_``.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -112,18 +110,17 @@ class HiddenMarkov(Model):
     callback: Callback = None
 
     def fit(self, sequences: Sequences) -> Self:
-        """Learn from sequences.
+        """Train on sequences.
 
         Parameters
         ----------
         sequences : iterable of sequences of symbols
-            Strings are sequences of letters.
+            Training sequences; strings are sequences of letters.
 
         Raises
         ------
         InputError
-            If there are no symbols, there are more states than the start can tell apart, or a parameter is out of
-            range.
+            If there are no symbols, there are more states than the start allows, or a setting is out of range.
         """
         self.check()
         strings = listed(sequences)
@@ -137,7 +134,17 @@ class HiddenMarkov(Model):
         return self
 
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> SearchSpace:
-        """Judge smoothing and states by a tenth of the sequences, where symbols that are only there say nothing."""
+        """Return the search space of smoothing and states, evaluated on a held-out tenth of the sequences.
+
+        Symbols that occur only in held-out sequences count as missing.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Training sequences.
+        seed : int, optional
+            Seed of the split.
+        """
         strings = listed(sequences)
         out = held_out(len(strings), held_out_share(len(strings)), seed)
         part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
@@ -145,7 +152,7 @@ class HiddenMarkov(Model):
         whole, most = (len(known_symbols(some)) if self.init != "random" else max(STATES) for some in (strings, part))
 
         def fit(model: HiddenMarkov) -> HiddenMarkov:
-            lost = most < model.states <= whole  # with symbols that are only held out
+            lost = most < model.states <= whole  # some symbols are only in held-out sequences
             return model.set_params(states=most if lost else model.states).fit(part)
 
         def losses(model: HiddenMarkov) -> NDArray[np.float64]:
@@ -167,52 +174,78 @@ class HiddenMarkov(Model):
         )
 
     def score(self, sequences: Sequences) -> float:
-        """Give the logarithm of the probability of all sequences together; minus infinity if one cannot be.
+        """Return the log-probability of all sequences together; minus infinity if one is impossible.
 
         Parameters
         ----------
         sequences : iterable of sequences of symbols
+            Sequences to score.
 
         Raises
         ------
         InputError
-            If a symbol was not seen in training, unless it counts as missing.
+            If a symbol was not seen in training, unless ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences)))
 
     def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Give the logarithm of the probability of each sequence; 0 for an empty one."""
+        """Return the log-probability of each sequence; 0 for an empty one.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to score.
+        """
         data = self._coded(sequences)
         logs = self.log_probabilities(data)
         return np.array([part.sum() for part in data.split(logs)])
 
     def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
-        """Give the logarithm of the probability of each token, given those before it."""
+        """Return the log-probability of each token given its predecessors.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded sequences.
+        """
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
     def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
-        """Give the likeliest path of states of each sequence (Viterbi), in single precision."""
+        """Return the most likely path of states of each sequence (Viterbi), computed in single precision.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to decode.
+        """
         data = self._coded(sequences)
         with np.errstate(divide="ignore"):
             start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
         return data.split(viterbi_states(*data, scores=emit, start=start, move=moves))
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
-        """Give the distribution of the state at each place, given the whole sequence: arrays of (length, states)."""
+        """Return the posterior distribution of the state at each position, as arrays of shape (length, states).
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to decode.
+        """
         data = self._coded(sequences)
         return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
-        """Give the distribution of each symbol of a sequence given those before it, and of the one to come.
+        """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
 
         Parameters
         ----------
         sequence : sequence of symbols
+            Observed symbols.
 
         Returns
         -------
         ndarray of shape (length + 1, symbols)
-            NaN behind a symbol that cannot stand where it does.
+            NaN after an impossible symbol.
         """
         data = self._coded([sequence])
         states, _ = hidden_states(*data, self._chain(), smoothed=False)
@@ -221,22 +254,23 @@ class HiddenMarkov(Model):
     def sample(
         self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Draw sequences.
+        """Draw random sequences.
 
         Parameters
         ----------
         n : int
-            How many.
+            Number of sequences.
         length : int
-            Symbols of each, at most.
+            Maximum number of symbols of a sequence.
         stop : symbol, optional
-            A sequence ends behind it.
+            Symbol after which a sequence ends.
         seed : int or Generator, optional
+            Random seed or generator.
 
         Raises
         ------
         InputError
-            If a number is out of range, or nothing was learned yet.
+            If a number is out of range, or the model is not fitted.
         """
         self._check_fitted()
         check_int("n", n, low=1)
@@ -247,7 +281,7 @@ class HiddenMarkov(Model):
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
-        """Yield the chain after each step of Baum-Welch."""
+        """Yield the chain after each iteration of Baum-Welch."""
         chain = self._first(data, symbols)
         while True:
             objective, following = self._step(data, chain)
@@ -255,7 +289,7 @@ class HiddenMarkov(Model):
             chain = following
 
     def _step(self, data: Coded, chain: Chain) -> tuple[float, Chain]:
-        """Give the objective of a chain, and the chain that Baum-Welch makes of it."""
+        """Return the objective of a chain, and its update by Baum-Welch."""
         expected = expected_counts(*data, chain, threads=self._threads)
         objective = -expected.log_probability
         if self.smoothing:
@@ -265,7 +299,7 @@ class HiddenMarkov(Model):
         return objective / len(data.symbols), following
 
     def _first(self, data: Coded, symbols: int) -> Chain:
-        """Give where to start."""
+        """Return the initial chain."""
         k = self.states
         if self.init == "random":
             rng = np.random.default_rng(self.seed)
@@ -275,7 +309,7 @@ class HiddenMarkov(Model):
             return self._estimated(data, symbols, self.init)
         reached: list[tuple[float, int, Chain]] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewMomentsWarning)  # the likeliest may be another
+            warnings.simplefilter("ignore", FewMomentsWarning)  # another start may be selected
             for init in ESTIMATED:
                 try:
                     chain = self._estimated(data, symbols, init)
@@ -290,12 +324,12 @@ class HiddenMarkov(Model):
         return min(reached)[2]
 
     def _estimated(self, data: Coded, symbols: int, init: str) -> Chain:
-        """Estimate a chain, and mix it with the mean, as what is 0 would stay 0."""
+        """Estimate a chain and mix it with uniform distributions, because EM cannot change zeros."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
             raise InputError(
-                f"at most as many states can be told apart as there are symbols, {symbols}; got {k}: give fewer, or"
-                " start at random (init='random')"
+                f"init={init!r} allows at most as many states as symbols, {symbols}; got {k}: use fewer states, or"
+                " init='random'"
             )
         if init == "spectral":
             chain = spectral_chain(data, k, symbols=symbols, seed=seed)
@@ -317,12 +351,12 @@ class HiddenMarkov(Model):
         return coded(sequences, number, unknown=self.unknown == "missing")
 
     def _chain(self) -> Chain:
-        """Give the chain, with a symbol that was not seen and says nothing."""
+        """Return the chain with an additional symbol for unknown ones, of probability 1 in every state."""
         return Chain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
 
 
 def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw sequences of one length from a chain, of shape (n, length)."""
+    """Draw sequences of one length from a chain, shape (n, length)."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)
     row = start
@@ -334,6 +368,6 @@ def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator)
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide rows by their sums; a state that is never there moves and gives symbols evenly."""
+    """Normalize rows; rows of zeros become uniform."""
     sums = counts.sum(axis=-1, keepdims=True)
     return np.where(sums > 0, counts / np.where(sums > 0, sums, 1), 1 / counts.shape[-1])

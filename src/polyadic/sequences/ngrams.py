@@ -1,9 +1,9 @@
-r"""Probabilities of the next symbol from the last few, each order smoothed by the one below.
+r"""N-gram probabilities of the next symbol with absolute discounting, interpolated with lower orders.
 
 .. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
 
-with :math:`u'` without its first symbol and :math:`t_u` the number of different symbols seen after u. The end of a
-string counts as a symbol, and its start is part of what came before. Below order 1 all symbols are equal.
+:math:`u'` is u without its first symbol, and :math:`t_u` the number of different symbols seen after u. The end of a
+string is a symbol, and its start is part of the context. Below order 1 all symbols are equally likely.
 
 References
 ----------
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)
-"""Those that are tried."""
+"""Candidates for the discount."""
 CELLS = 1 << 22
-"""Numbers in the largest table made at a time."""
+"""Maximum size of a temporary array."""
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give what comes at each place, ``size`` for the end, and the number of the string; N + strings of each.
+    """Return the symbol at each position (``size`` at the end of a string), and its string; N + strings of each.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def contexts(data: Coded, width: int) -> NDArray[np.int64]:
-    """Give the last symbols before each place, -1 before the start; shape (N + strings, width).
+    """Return the last symbols before each position, -1 before the start; shape (N + strings, width).
 
     Examples
     --------
@@ -68,7 +68,7 @@ def contexts(data: Coded, width: int) -> NDArray[np.int64]:
 
 
 def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
-    """Cut strings into parts whose tables of next symbols are not too large; with the number of their first."""
+    """Split strings into blocks of bounded size; yield the index of their first string and the block."""
     rows = max(CELLS // (size + 1), 1)
     lengths = np.cumsum(np.diff(data.edges) + 1)
     first, strings = 0, len(lengths)
@@ -81,7 +81,7 @@ def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
 
 
 def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Array:
-    """Give the log-likelihood of each string, by what a model says of the next symbols along strings."""
+    """Return the log-likelihood of each string from the next-symbol probabilities of a model."""
     logs = np.zeros(len(data.edges) - 1)
     for first, block in blocks(data, size):
         symbols, string = next_symbols(block, size)
@@ -92,19 +92,19 @@ def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Arra
 
 
 class NGrams(Model):
-    r"""Probabilities of the next symbol from the last few, each order smoothed by the one below.
+    r"""N-gram model of symbols with absolute discounting, interpolated with lower orders.
 
     .. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
 
-    with :math:`n_u` how often u was seen, :math:`t_u` how many different symbols behind it, and :math:`u'` what is
-    left of u without its first symbol.
+    :math:`n_u` is the count of u, :math:`t_u` the number of different symbols after it, and :math:`u'` is u without its
+    first symbol.
 
     Parameters
     ----------
     order : int
-        Symbols, with the next; 0 knows nothing, 1 how frequent symbols are, 3 are trigrams.
+        Length of the n-grams, including the predicted symbol: 0 is uniform, 1 uses frequencies of symbols, 3 trigrams.
     discount : float
-        :math:`d`: what is taken from each count, and given to what the order below knows.
+        Discount :math:`d` that is subtracted from each count and given to the lower order.
 
     Attributes
     ----------
@@ -125,19 +125,26 @@ class NGrams(Model):
     discount: Share = 0.7
 
     def fit(self, data: Coded, size: int) -> Self:
-        """Count strings of numbers below ``size``.
+        """Count the n-grams of strings.
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols below ``size``.
+        size : int
+            Size of the alphabet.
 
         Raises
         ------
         InputError
-            If a parameter is out of range.
+            If a setting is out of range.
         """
         self.check()
-        self.tree_ = count_substrings(data, size, longest=self.order)
+        self.tree_ = count_substrings(data, size, max_length=self.order)
         return self
 
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
-        """Give probabilities of each symbol and, last, of the end; rows add to 1.
+        """Return the probabilities of each symbol and, last, of the end; rows sum to 1.
 
         Parameters
         ----------
@@ -150,13 +157,13 @@ class NGrams(Model):
             node = np.zeros(len(before), np.int64)
             for symbols in before[:, before.shape[1] - length :].T:
                 node = np.where(symbols >= 0, tree.child(node, symbols), node)
-            whole = before[:, -length] >= 0 if length else np.ones(len(before), bool)  # whether all are symbols
+            whole = before[:, -length] >= 0 if length else np.ones(len(before), bool)  # whether the context is complete
             starts = ~whole & ((before[:, -length + 1] >= 0) if length > 1 else True)
             p = self._mixed(p, node, whole, starts)
         return p
 
     def _mixed(self, p: Array, node: Any, whole: NDArray[np.bool_], starts: NDArray[np.bool_]) -> Array:
-        """Mix what comes after nodes, anywhere or at the start of strings, with the order below."""
+        """Interpolate continuations of nodes, anywhere or at the start of strings, with the lower order."""
         tree, d = self.tree_, self.discount
         p = p.copy()
         for which, column, end, kind in ((whole, ANYWHERE, AT_END, 0), (starts, AT_START, WHOLE, 1)):
@@ -173,26 +180,30 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Give the same before each symbol of strings and before their ends; shape (N + strings, k + 1)."""
+        """Return the next-symbol probabilities before each symbol and before the end; shape (N + strings, k + 1).
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols.
+        """
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Give the log-likelihood of each string; minus infinity if it cannot be."""
+        """Return the log-likelihood of each string; minus infinity if its probability is 0.
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols.
+        """
         return string_logs(data, self.tree_.size, self.along)
 
 
 def tuned_ngrams(
     data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
 ) -> NGrams:
-    """Choose order and discount by the likelihood of strings held out; the model is that of ``data``.
-
-    Parameters
-    ----------
-    data, held_out : Coded
-    size : int
-        Of the alphabet.
-    orders, discounts : sequence
-    """
+    """Choose order and discount by the likelihood of held-out strings; the model is fitted to ``data``."""
 
     def tried() -> Iterator[tuple[float, NGrams]]:
         for order in orders:

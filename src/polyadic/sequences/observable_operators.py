@@ -1,15 +1,15 @@
-r"""Probabilities of sequences by operators on what can be observed: hidden Markov models without their states.
+r"""Probabilities of sequences by observable operators: hidden Markov models without explicit states.
 
 .. math:: b_1 = U^\top P_1, \quad b_\infty = (P_{21}^\top U)^+ P_1, \quad B_x = U^\top P_{3x1} (U^\top P_{21})^+, \qquad
           P(x_1 \dots x_n) = b_\infty^\top B_{x_n} \cdots B_{x_1} b_1
 
-with U the leading left singular vectors of :math:`P_{21}`, whose rows and columns are divided by the roots of the
-shares of their symbols. Pairs and triples are counted wherever they stand, the first symbol apart.
+U are the leading left singular vectors of :math:`P_{21}`, with rows and columns divided by the square roots of the
+symbol frequencies. Pairs and triples are counted at all positions, the first symbol separately.
 
-Estimates can be negative. What is said of the next symbol is therefore the distribution nearest to the estimate, mixed
-with how often symbols occur; a sequence has the product of these as its probability. Errors add up from operator to
-operator, so the state behind a symbol is mixed with the mean state behind that symbol, and is that one where the
-estimate of what was just seen is not positive. Neither is in the paper.
+Estimates can be negative. Therefore the next-symbol distribution is the nearest distribution to the estimate, mixed
+with the symbol frequencies; the probability of a sequence is the product of these. Errors accumulate from operator to
+operator, so the state after a symbol is mixed with the mean state after that symbol, and is replaced by it if the
+estimated probability of the symbol is not positive. Neither is in the paper.
 
 References
 ----------
@@ -37,36 +37,37 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-9
-"""Chance of a symbol below which its estimate tells nothing of the state behind it."""
+MIN_PROBABILITY = 1e-9
+"""Minimum estimated probability of a symbol for an update of the state."""
 
 
 class ObservableOperators(Model):
-    r"""Next symbols and probabilities of sequences, in closed form.
+    r"""Spectral hidden Markov model by observable operators: next symbols and sequence probabilities in closed form.
 
     Parameters
     ----------
     rank : int
-        States of the hidden Markov model that is meant; at most as many as symbols.
+        Number of states of the corresponding hidden Markov model, at most the number of symbols.
     background : float
-        Share of how often symbols occur in what is said of the next one.
+        Weight of the symbol frequencies in the next-symbol distribution.
     fresh : float
-        Share of the mean state behind a symbol in the state behind it, from 0, the method as published, to 1, which
-        forgets all but the last symbol. 0.6 to 0.8 foretold universal parts of speech best.
+        Weight of the mean state after a symbol in the state after it: 0 is the published method, 1 depends only on the
+        last symbol. 0.6 to 0.8 predicted universal parts of speech best.
 
     Attributes
     ----------
     first_ : ndarray of shape (rank,)
         :math:`b_1`, of the first symbols.
     anywhere_ : ndarray of shape (rank,)
-        The same at any place.
+        The same at any position.
     last_ : ndarray of shape (rank,)
         :math:`b_\infty`.
     operators_ : ndarray of shape (symbols, rank, rank)
         :math:`B_x`.
     shares_ : ndarray of shape (symbols,)
-        How often symbols occur.
+        Relative frequencies of symbols.
     symbols_ : list
+        The symbols, in the order of ``shares_``.
 
     Examples
     --------
@@ -81,16 +82,17 @@ class ObservableOperators(Model):
     fresh: Share = 0.6
 
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
-        """Count and decompose.
+        """Estimate the operators from sequences.
 
         Parameters
         ----------
         sequences : iterable of sequences of symbols
+            Training sequences; strings are sequences of letters.
 
         Raises
         ------
         InputError
-            If there are no three symbols in a row, pairs have a lower rank, or a parameter is out of range.
+            If no sequence has three symbols, pairs have a lower rank, or a setting is out of range.
         """
         self.check()
         strings = listed(sequences)
@@ -118,7 +120,12 @@ class ObservableOperators(Model):
         return self
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
-        """Give the distribution of each symbol of a sequence given those before it, and of the one to come.
+        """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
+
+        Parameters
+        ----------
+        sequence : sequence of symbols
+            Known symbols.
 
         Returns
         -------
@@ -127,7 +134,7 @@ class ObservableOperators(Model):
         Raises
         ------
         InputError
-            If a symbol was not seen in training, or nothing was learned yet.
+            If a symbol was not seen in training, or the model is not fitted.
         """
         x = coded([sequence], self._number).symbols
         steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
@@ -143,7 +150,13 @@ class ObservableOperators(Model):
         return np.array(rows)
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
-        """Give the estimate of the probability of a sequence as it comes; it may be negative."""
+        """Return the uncorrected estimate of the probability of a sequence, which may be negative.
+
+        Parameters
+        ----------
+        sequence : sequence of symbols
+            Known symbols.
+        """
         x = coded([sequence], self._number).symbols
         b = self.first_
         for symbol in x:
@@ -151,7 +164,13 @@ class ObservableOperators(Model):
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Give the logarithm of the probability of all sequences, by the distributions of :meth:`next_symbols`."""
+        """Return the log-probability of all sequences, by the distributions of :meth:`next_symbols`.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences of known symbols.
+        """
         number, total = self._number, 0.0
         for sequence in listed(sequences):
             rows = self.next_symbols(sequence)
@@ -167,11 +186,11 @@ class ObservableOperators(Model):
         return {symbol: at for at, symbol in enumerate(self.symbols_)}
 
     def _after(self, symbol: int, b: Array, steps: Array) -> Array:
-        """Give the state behind a symbol."""
+        """Return the state after a symbol."""
         states: list[Array] = []
         for before in (b, self.anywhere_):
             chance = float(steps[symbol] @ before)
-            if chance > LEAST:
+            if chance > MIN_PROBABILITY:
                 states.append(self.operators_[symbol] @ before / chance)
         if len(states) < 2:
             return states[0] if states else self.anywhere_

@@ -1,12 +1,12 @@
-r"""Tags of sequences by a chain whose weights of features and tags are a matrix of low rank.
+r"""Sequence tagging by a linear chain whose matrix of feature and tag weights has low rank.
 
 .. math:: S(t) = \sum_i (W^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}, \qquad W = U V^\top
 
-with :math:`\phi_i` the features of token i, T for each two tags in a row, among them the start and the end, and the
-best tags found by the Viterbi algorithm. Without a rank, W is any matrix: a conditional random field, a structured
-support vector machine or a structured perceptron, by the loss.
+:math:`\phi_i` are the features of token i, and T has a score for each transition, including the start and the end. The
+best tags are found by the Viterbi algorithm. Without a rank, W is unconstrained: depending on the loss, the model is a
+conditional random field, a structured support vector machine or a structured perceptron.
 
-Learning to tag: steps of AdaGrad after each sentence, of weights of all rank or of low rank.
+Weights are trained by AdaGrad with one update per sentence:
 
 .. math:: \min_{U, V, T} \; \frac{1}{n} \sum_i \text{loss}_i
           + \frac{\lambda}{2} \left( \|U\|^2 + \|V\|^2 + \|T\|^2 \right)
@@ -19,8 +19,9 @@ with :math:`S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}` and one of
 ``"likelihood"``      :math:`\log \sum_t e^{S(t)} - S(y)`
 ====================  =================================================================
 
-U takes a step for each time that a token has a feature, V and T one for each sentence. A penalty touches the features
-of a sentence alone: each time by n over the times that the feature occurs, so that the mean step is the right one.
+U is updated for each occurrence of a feature, V and T once for each sentence. The penalty is applied only to the
+features of a sentence, scaled by n over the number of occurrences of the feature, so that the expected update is
+correct.
 
 References
 ----------
@@ -52,49 +53,50 @@ if TYPE_CHECKING:
 
 
 class SequenceTagger(Model):
-    r"""Chain of tags.
+    r"""Sequence tagger: a linear chain of tags with low-rank weights of features.
 
     .. math:: S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}
 
-    with :math:`\phi_i` the features of token i, and in T a row for the start and a column for the end. The best tags
-    are those of the Viterbi algorithm, probabilities are sums over all paths; steps are AdaGrad's, one a sentence.
+    :math:`\phi_i` are the features of token i, and T has a row for the start and a column for the end. The best tags
+    are found by the Viterbi algorithm, probabilities by sums over all paths. Training uses AdaGrad with one update per
+    sentence.
 
     Parameters
     ----------
     rank : int, optional
-        Of W; None for any. There are no more columns than tags.
+        Rank of the feature weights W, at most the number of tags; None for unconstrained weights.
     loss : {"likelihood", "hinge", "perceptron"}
-        Of :mod:`polyadic.sequences.sequence_tagger`.
+        Training loss; see :mod:`polyadic.sequences.sequence_tagger`.
     max_iter : int
-        Passes over the sentences.
-    step : float
-        Of AdaGrad. A perceptron with a rank wants about 0.03; one without is much the same for any.
+        Number of passes over the sentences.
+    learning_rate : float
+        Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
-        :math:`\lambda`, half of which weighs the squares of all weights beside the loss of the mean sentence.
+        Strength :math:`\lambda` of the L2 penalty, relative to the mean loss of a sentence.
     init : {"svd", "random"}
-        Where U and V start: at the nearest matrix of their rank to what one pass without a rank has learned, or at
-        small random numbers.
+        Initialization of U and V: the best low-rank approximation of the weights after one unconstrained pass, or small
+        random numbers.
     averaged : bool
-        Whether each of U, V and T, by itself, is the mean over the passes.
+        Whether to average each of U, V and T over all updates.
     bio : bool
-        Whether tags are of spans, so that ``I-X`` comes after ``B-X`` or ``I-X`` alone. It is not learned with; it
-        holds for what is predicted.
-    least : int
-        Times that a feature must be seen to be known.
+        Whether tags are spans in BIO encoding, so that ``I-X`` may only follow ``B-X`` or ``I-X``. The constraint is
+        used in prediction, not in training.
+    min_count : int
+        Minimum number of occurrences of a feature; rarer features are ignored.
     seed : int, optional
-        Of the order of the sentences, and of a random start.
+        Seed of the order of the sentences, and of a random initialization.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the loss of the mean
-        sentence, before the step that it leads to.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
+        loss of a sentence before its update.
 
     Attributes
     ----------
     tags_ : list of str
-        Sorted.
+        Sorted tags.
     features_ : dict of str to int
-        Rows of U.
+        Row of U of each feature.
     parts_ : TagParts
-        U, V, T; V is empty where there is no rank.
+        U, V and T; V is empty without a rank.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
 
@@ -110,41 +112,51 @@ class SequenceTagger(Model):
     _: KW_ONLY
     loss: TagLoss = "likelihood"
     max_iter: Count = 10
-    step: Positive = 0.3
+    learning_rate: Positive = 0.3
     l2: Amount = 0.0
     init: TagInit = "svd"
     averaged: bool = True
     bio: bool = False
-    least: Count = 1
+    min_count: Count = 1
     seed: Seed = 0
     callback: Callback = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
-        """Learn from sentences.
+        """Train on tagged sentences.
 
         Parameters
         ----------
         X : iterable of sequences of collections of str
             The features of each token of each sentence.
         y : iterable of sequences of str
-            Their tags.
+            The tags of each sentence.
 
         Raises
         ------
         InputError
-            If there is not a tag for each token, no token, no feature, a tag or feature is no string, no tag may come
-            first (``bio``), or a parameter is out of range.
+            If tokens and tags do not align, there are no tokens or features, a tag or feature is not a string, no tag
+            may come first (``bio``), or a setting is out of range.
         """
         self.check()
-        sentences, known = learned_features(X, least=self.least)
+        sentences, known = learned_features(X, min_count=self.min_count)
         self.fit_coded(sentences, len(known), y)
         self.features_ = known
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Learn from sentences coded by ``size`` features, else as :meth:`fit`; what they are called is left open."""
+        """Train on sentences encoded as ids of features, otherwise as :meth:`fit`; ``features_`` is not set.
+
+        Parameters
+        ----------
+        sentences : CodedSentences
+            Ids of the features of each token.
+        size : int
+            Number of features.
+        y : iterable of sequences of str
+            The tags of each sentence.
+        """
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
-        how = TagSteps(self.loss, self.step, self.l2)
+        how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
         sweeps = tag_sweeps(sentences, gold, how, sizes=(size, len(tags)), **start)
         self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, callback=self.callback)))
@@ -152,35 +164,59 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Give the best tags of each sentence."""
+        """Return the best tags of each sentence.
+
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
+        """
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Give the best tags of sentences coded as those that were learned from."""
+        """Return the best tags of sentences encoded as ids of features.
+
+        Parameters
+        ----------
+        sentences : CodedSentences
+            Ids of the features of each token, as in training.
+        """
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
-        """Give the probability of each tag, of shape (tokens, tags), for each sentence.
+        """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
+
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
 
         Raises
         ------
         InputError
-            If the loss is not ``"likelihood"``: scores of other losses are no logarithms of probabilities.
+            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
-            raise InputError(f"probabilities come of the loss 'likelihood'; this tagger has learned by {self.loss!r}")
+            raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
         sentences = coded(X, self.features_)
         shares = tag_marginals(sentences, self._decoding())
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Give the share of tokens whose tag is right; NaN of no tokens.
+        """Return the token accuracy; NaN without tokens.
+
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
+        y : iterable of sequences of str
+            The correct tags of each sentence.
 
         Raises
         ------
         InputError
-            If there is not a tag for each token.
+            If tokens and tags do not align.
         """
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
@@ -190,28 +226,17 @@ class SequenceTagger(Model):
         return sum(right) / len(right) if right else float("nan")
 
     def _decoding(self) -> TagParts:
-        """Give the weights to predict with."""
+        """Return the weights for prediction, with the BIO constraint if ``bio``."""
         parts = self.parts_
         return parts._replace(T=parts.T + spans_only(self.tags_)) if self.bio else parts
 
 
-def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, dict[str, int]]:
-    """Give numbers to the features that tokens have at least so many times, in the order of their first appearance.
-
-    Parameters
-    ----------
-    X : iterable of sequences of collections of str
-        Of sentences, tokens and features.
-    least : int
-
-    Raises
-    ------
-    InputError
-        If a feature is no string, the features of a token are one, or none is there so many times.
+def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
+    """Encode sentences by the features that occur at least ``min_count`` times, numbered by first appearance.
 
     Examples
     --------
-    >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], least=2)
+    >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], min_count=2)
     >>> known, sentences.columns.tolist(), sentences.starts.tolist(), sentences.edges.tolist()
     ({'a': 0}, [0, 0, 0], [0, 1, 2, 3], [0, 2, 2, 3])
     """
@@ -229,21 +254,16 @@ def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, di
 
     columns = np.fromiter(every(), np.int32)
     _need_strings("features", number)
-    often = np.bincount(columns, minlength=len(number)) >= least
+    often = np.bincount(columns, minlength=len(number)) >= min_count
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
     if sizes and not known:
-        raise InputError(f"no feature is there {least} times or more; lower least")
+        raise InputError(f"no feature occurs {min_count} times or more; lower min_count")
     return _without_unknown(place[columns], sizes, lengths), known
 
 
 def coded(X: Features, known: dict[str, int]) -> CodedSentences:
-    """Give sentences by the numbers of features; those that are not known are left out.
-
-    Parameters
-    ----------
-    X : iterable of sequences of collections of str
-    known : dict of str to int
+    """Encode sentences as ids of features; unknown features are ignored.
 
     Examples
     --------
@@ -264,12 +284,7 @@ def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list
 
 
 def check_token(token: Iterable[str]) -> bool:
-    """Refuse a string where the features of a token should be, for its letters would be taken.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError if the features of a token are a single string, whose letters would be taken."""
     if isinstance(token, str):
         raise InputError(f"features of a token must be a list of strings; got {token!r}")
     return True
@@ -278,21 +293,7 @@ def check_token(token: Iterable[str]) -> bool:
 def coded_tags(
     y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Give the number of the tag of each token, and the tags, sorted.
-
-    Parameters
-    ----------
-    y : iterable of sequences of str
-    lengths : sequence of int
-        Tokens of each sentence.
-    bio : bool
-        Whether tags are to be of spans: see :func:`spans_only`.
-
-    Raises
-    ------
-    InputError
-        If there are not as many tags as tokens, no tokens, a tag is no string, or, with ``bio``, none may come first.
-    """
+    """Return the id of the tag of each token, and the sorted tags."""
     gold = list(y)
     check_aligned(gold, lengths)
     different = set(chain.from_iterable(gold))
@@ -307,21 +308,16 @@ def coded_tags(
 
 
 def _need_strings(what: str, names: Iterable[object]) -> None:
-    """Refuse names that cannot be sorted and spelled, such as numbers or None."""
+    """Raise InputError for names that are not strings, such as numbers or None."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(f"{what} must be strings; got {odd[0]!r}")
 
 
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
-    """Refuse tags that are not one for each token.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError unless there is one tag per token."""
     if len(y) != len(lengths):
-        raise InputError(f"each sentence needs its tags; got {len(lengths)} sentences and tags of {len(y)}")
+        raise InputError(f"each sentence needs tags; got {len(lengths)} sentences and {len(y)} lists of tags")
     for at, (tags, length) in enumerate(zip(y, lengths, strict=True), 1):
         if isinstance(tags, str):
             raise InputError(f"sentence {at}: tags must be a list of strings; got {tags!r}")
@@ -330,14 +326,9 @@ def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
-    """Give minus infinity where a tag may not follow another: ``I-X`` follows ``B-X`` or ``I-X`` alone; else 0.
+    """Return transition scores of BIO tags: minus infinity where ``I-X`` does not follow ``B-X`` or ``I-X``, else 0.
 
-    Of shape (Y + 1, Y + 1); the last row is of the start, the last column of the end.
-
-    Raises
-    ------
-    InputError
-        If there are tags ``I-X`` alone, so that none may come first.
+    Shape (Y + 1, Y + 1); the last row is the start, the last column the end. Raise InputError if no tag may come first.
 
     Examples
     --------
@@ -345,7 +336,7 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
     [[0.0, -inf, 0.0, 0.0], [0.0, -inf, 0.0, 0.0]]
     """
     if all(tag.startswith("I-") for tag in tags):
-        raise InputError(f"with bio a tag that may come first is needed, such as B-X or O; got {', '.join(tags)} alone")
+        raise InputError(f"with bio some tag must be able to come first, such as B-X or O; got only {', '.join(tags)}")
     moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)
     for after, tag in enumerate(tags):
         if tag.startswith("I-"):
@@ -357,37 +348,28 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
 TagLoss = Literal["perceptron", "hinge", "likelihood"]
 TagInit = Literal["svd", "random"]
 BLOCK = 500
-"""Sentences between looks at Ctrl-C."""
+"""Sentences between checks for Ctrl-C."""
 
 
 class TagSteps(NamedTuple):
-    r"""How steps are taken.
+    r"""Settings of the updates.
 
     Attributes
     ----------
     loss : {"perceptron", "hinge", "likelihood"}
-    step : float
-        Length of the first step of a weight whose gradient is large.
+    learning_rate : float
+        Initial learning rate.
     l2 : float
         :math:`\lambda`.
     """
 
     loss: TagLoss
-    step: float
+    learning_rate: float
     l2: float
 
 
 class TagLearner:
-    """Weights on their way.
-
-    Parameters
-    ----------
-    sentences : CodedSentences
-    gold : ndarray of int32 of shape (tokens,)
-    parts : TagParts
-        Where to start.
-    how : TagSteps
-    """
+    """Weights in training on coded sentences, starting from ``parts``."""
 
     def __init__(self, sentences: CodedSentences, gold: NDArray[np.int32], parts: TagParts, how: TagSteps) -> None:
         self.sentences, self.gold, self.how = sentences, gold, how
@@ -397,7 +379,7 @@ class TagLearner:
         self._importance = ((len(sentences.edges) - 1) / np.maximum(times, 1)).astype(np.float32)
 
     def epoch(self, rng: np.random.Generator) -> float:
-        """Go through all sentences in a random order; gives the mean loss before each step."""
+        """Train on all sentences in a random order; return the mean loss before each update."""
         n = len(self.sentences.edges) - 1
         order, total = rng.permutation(n), 0.0
         for at in tracked(range(0, n, BLOCK), "learning tags", total=-(-n // BLOCK)):
@@ -411,14 +393,14 @@ class TagLearner:
                 seen=self.seen,
                 soft=self.how.loss == "likelihood",
                 cost=float(self.how.loss == "hinge"),
-                step=self.how.step,
+                learning_rate=self.how.learning_rate,
                 ridge=self.how.l2,
             )
             self.seen += len(block)
         return total / n
 
     def mean(self) -> TagParts:
-        """Give the mean of the weights at the start and after each sentence."""
+        """Return the mean of the weights at the start and after each sentence."""
         return self.tables.means(self.seen)
 
 
@@ -433,7 +415,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield weights after each pass, and the loss of the mean sentence in it; first the start, with that of no weights.
+    """Yield the start with the loss of zero weights, then the weights and the mean sentence loss after each pass.
 
     Parameters
     ----------
@@ -443,11 +425,11 @@ def tag_sweeps(
     sizes : (int, int)
         Numbers of features and of tags.
     rank : int or None
-        Columns of U and V, of which there are no more than tags; None for one matrix of all rank.
+        Number of columns of U and V, at most the number of tags; None for one unconstrained matrix.
     init : {"svd", "random"}
-        Whether U V' starts as the nearest matrix of its rank to what one pass of all rank has learned.
+        Whether U V' starts as the best approximation of the weights after one unconstrained pass.
     averaged : bool
-        Whether to give the means of the weights.
+        Whether to return the means of the weights.
     seed : int or None
     """
     rng = np.random.default_rng(seed)
@@ -459,7 +441,7 @@ def tag_sweeps(
             first = TagLearner(sentences, gold, parts, how)
             first.epoch(rng)
             parts = first.mean()
-            del first  # it is several times as large
+            del first  # it is several times larger
             parts = of_rank(parts, K)
         else:
             U, V = (rng.normal(scale=K**-0.5, size=(rows, K)).astype(np.float32) for rows in (F, Y))
@@ -474,18 +456,11 @@ def tag_sweeps(
 
 
 RANDOM_SCALE = 0.1
-"""Of features at a random start, beside tags."""
+"""Scale of U relative to V in a random start."""
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:
-    r"""Give the nearest weights of a rank, :math:`U V^\top \approx W`, with columns of U as long as those of V.
-
-    Parameters
-    ----------
-    parts : TagParts
-        Of all rank.
-    rank : int
-        At most the number of tags.
+    r"""Return the best rank-``rank`` approximation :math:`U V^\top \approx W`, with columns of U and V of equal length.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Probabilities of sequences by a weighted automaton that is learned from a Hankel matrix."""
+"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, S
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
-from polyadic.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
-from polyadic.sequences.automaton_likelihood import blurred, likelier
+from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
 from polyadic.sequences.automaton_smoothing import SmoothedAutomaton
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
 from polyadic.sequences.ngrams import NGrams, tuned_ngrams
@@ -35,81 +34,85 @@ if TYPE_CHECKING:
 
     Strings = Iterable[Sequence[Hashable]]
 
-CALM = 1e-4
-"""Gain of a pass, in log-likelihood of a string, below which no more are made."""
+MIN_GAIN = 1e-4
+"""Minimum gain of an EM pass in log-likelihood per string; below it EM stops."""
 BLUR = 0.1
-"""Weight spread over all transitions before the first pass; 0.01 to 0.3 led to the same likelihood, none to a worse."""
+"""Weight of random transitions before EM; 0.01 to 0.3 gave equal likelihoods, 0 a worse one."""
 FAINT = 1e-6
-"""The same where there are no passes: from every state there must be an end."""
+"""The same without EM, so that every state can reach the end."""
 AFTERWARDS = 10
-"""Passes over all strings, at most, from where those over a part have led."""
+"""Maximum number of EM passes over all strings after training on a part."""
 NAMES = 3
-"""Numbers, times ten, that it takes to know the name of a symbol."""
+"""Memory of the name of a symbol, in units of ten numbers."""
 
 
 class SpectralAutomaton(Model):
-    r"""A weighted automaton learned from the singular vectors of a Hankel matrix, with proper probabilities.
+    r"""Weighted automaton learned from a Hankel matrix, with proper probabilities.
 
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
               p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
                             + (1 - \lambda)\, q(a \mid u)
 
-    with :math:`h_u` the state after u and q what :class:`~polyadic.sequences.ngrams.NGrams` say; the share
-    :math:`\lambda` is the one that makes strings held out likeliest.
+    :math:`h_u` is the state after u and q are the probabilities of :class:`~polyadic.sequences.ngrams.NGrams`; the
+    weight :math:`\lambda` maximizes the likelihood of held-out strings.
 
-    Steps, in ``polyadic.models.sequences``: substrings are counted (``hankel``), become an automaton
-    (``automaton_learning``), which is improved (``automaton_likelihood``) and gives probabilities
-    (``automaton_smoothing``).
+    Substrings are counted (:mod:`~polyadic.sequences.hankel`), an automaton is learned from the counts and improved by
+    EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed
+    (:mod:`~polyadic.sequences.automaton_smoothing`).
 
     Parameters
     ----------
     rank : int or sequence of int
-        States; of several, tried from the fewest on until strings held out get no likelier (of the method "svd" all),
-        the number for which they are likeliest.
+        Number of states, or candidates for it. Candidates are tried in increasing order until the likelihood of
+        held-out strings no longer improves (all of them for the method "svd"), and the best is used.
     method : {"hull", "svd"}
-        States that are extreme prefixes, with no negative weight; or the singular vectors themselves.
+        Learning method: "hull" uses extreme prefixes as states and has non-negative weights, "svd" uses singular
+        vectors.
     statistic : {"factor", "prefix", "string"}
         What is counted: substrings, prefixes or whole strings.
-    basis, longest : int or None, and int
-        Prefixes and suffixes that the matrix has, each, and their longest; ``None`` is all that occur.
+    basis : int or None
+        Number of prefixes and of suffixes in the Hankel matrix, the most frequent; None for all that occur.
+    max_length : int
+        Maximum length of these prefixes and suffixes.
     scaling : float
-        Power of the sums of rows and columns by which they are divided.
+        Exponent of the sums of rows and columns by which the matrix is scaled.
     passes : int
-        Over the strings, at most, to improve the likelihood; of the method "svd" there are none.
+        Maximum number of EM passes over the strings; the method "svd" has none.
     starts : int
-        Times that the passes begin anew for each rank, of other small random weights; strings held out choose.
+        Number of EM runs for each rank, with different random perturbations; held-out strings select the best.
     order : int
-        Of the n-grams that are mixed in; 0 mixes in equal probabilities.
+        Order of the n-gram model that is mixed in; 0 mixes in uniform probabilities.
     held_out : float
-        Share of the strings held out to choose the rank, the number of passes, and the share of n-grams; with 0 there
+        Share of strings held out to select the rank, the number of passes and the weight of the n-grams. With 0 there
         must be one rank, all passes are made, and nothing is mixed in.
     unknown : hashable, optional
-        The symbol, of those learned from, that stands for symbols never seen; by default they are refused.
+        Known symbol that replaces symbols not seen in training; by default these raise an error.
     alphabet : sequence, optional
-        All symbols, where some do not occur.
+        All symbols, if some do not occur.
     seed : int, optional
-        Of the strings held out, of what breaks ties before the first pass, and of samples.
+        Seed of the held-out strings, of the perturbations before EM, and of samples.
     callback : callable, optional
-        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass.
+        Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM pass.
 
     Attributes
     ----------
     automaton_, model_ : WeightedAutomaton, SmoothedAutomaton
-        Without and with what is mixed in; ``rank_`` is the number of its states.
+        The automaton, without and with smoothing; ``rank_`` is its number of states.
     symbols_ : list
+        The symbols, in the order of the columns of probabilities.
     tried_ : dict of int to float
-        Mean log-likelihood of a string held out, by rank; of several starts the best.
+        Mean log-likelihood of a held-out string by rank; the best of several starts.
     history_ : list of float
-        Mean negative log-likelihood in each of the last passes, over all strings.
+        Mean negative log-likelihood in each of the last passes over all strings.
     interrupted_ : bool
-        Whether Ctrl-C came; the model is then the best so far, of the strings that are not held out.
+        Whether training was interrupted by Ctrl-C; the model is then the best so far, without the held-out strings.
 
     Notes
     -----
-    A larger rank than the matrix has is lowered, with a warning if it is the only one. A symbol that the automaton
-    takes for impossible sends it to the state that it is expected in after that symbol alone. So each next symbol has a
-    distribution, and all strings together have probability 1; with ``held_out=0`` strings may have probability 0. Each
-    symbol has a matrix of its own: of thousands the rare ones are better renamed to one.
+    A rank above that of the matrix is lowered, with a warning if it is the only one. After a symbol that the automaton
+    considers impossible, its state is the expected state after that symbol alone. So the next symbol always has a
+    distribution, and the probabilities of all strings sum to 1; with ``held_out=0`` strings may have probability 0.
+    Each symbol has a matrix of its own, so rare symbols of a large alphabet are better merged into one.
 
     References
     ----------
@@ -128,7 +131,7 @@ class SpectralAutomaton(Model):
     method: Literal["hull", "svd"] = "hull"
     statistic: Statistic = "factor"
     basis: Count | None = 300
-    longest: Natural = 4
+    max_length: Natural = 4
     scaling: Amount = 0.5
     passes: Natural = 100
     starts: Count = 1
@@ -140,22 +143,27 @@ class SpectralAutomaton(Model):
     callback: Callback = None
 
     def fit(self, X: Strings) -> Self:
-        """Learn from sequences of symbols; the empty one is one of them.
+        """Train on sequences of symbols, which may be empty.
 
-        Automata are learned from a part of the strings, one is chosen by those held out, and learned again from all.
-        Ctrl-C keeps the best of those that are done, and of the one at hand if its passes have begun.
+        Automata are learned from a part of the strings, selected by the held-out strings, and learned again from all.
+        After Ctrl-C the best automaton so far is kept.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Training sequences; strings are sequences of letters.
 
         Raises
         ------
         InputError
-            If there are too few, or a parameter is out of range.
+            If there are too few sequences, or a setting is out of range.
         """
         self.check()
         strings = listed(X)
         symbols = known_symbols(strings) if self.alphabet is None else list(self.alphabet)
         number = {symbol: at for at, symbol in enumerate(symbols)}
         if self.unknown is not None and self.unknown not in number:
-            raise InputError(f"unknown must be one of the symbols learned from; got {self.unknown!r}")
+            raise InputError(f"unknown must be one of the training symbols; got {self.unknown!r}")
         data = coded(strings, number)
         part, held_out = split(data, self.held_out, self.seed) if self.held_out else (data, None)
         tried, interrupted = Learner(part, len(symbols), self).tried(self._ranks, held_out)
@@ -174,58 +182,93 @@ class SpectralAutomaton(Model):
         return self
 
     def check(self) -> None:
-        """Refuse settings out of range, a choice without strings held out, and an alphabet with a symbol twice.
+        """Check the settings.
 
         Raises
         ------
         InputError
+            If a setting is out of range, model selection has no held-out strings, or the alphabet repeats a symbol.
         """
         super().check()
         if self.held_out == 1:
             raise InputError(f"held_out must be below 1; got {self.held_out}")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
-            raise InputError("to choose among ranks or starts strings must be held out; give one, or held_out above 0")
+            raise InputError("several ranks or starts need held-out strings; use one of each, or held_out above 0")
         if self.alphabet is not None:
             cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
             resources.check_memory(
-                8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or rename rare symbols"
+                8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or merge rare symbols"
             )
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
-                raise InputError("alphabet must be of different symbols, and of at least one")
+                raise InputError("alphabet must consist of one or more different symbols")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
-        """Give the natural log of the probability of each sequence; a new symbol is refused, or read as ``unknown``."""
+        """Return the natural logarithm of the probability of each sequence.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences; unknown symbols raise an error, or are read as ``unknown``.
+        """
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
-        """Give the mean log-likelihood of a sequence."""
+        """Return the mean log-likelihood of a sequence.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences to score.
+        """
         return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
-        """Give the perplexity of a symbol, the end of a sequence being one."""
+        """Return the perplexity per symbol, where the end of a sequence counts as a symbol.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences to score.
+        """
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
     def _scored(self, X: Strings) -> tuple[Coded, NDArray[np.float64]]:
         model, data = self._model, self._coded(X)
         if len(data.edges) < 2:
-            raise InputError("there is no sequence to score")
+            raise InputError("there are no sequences to score")
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Give probabilities of the next symbol after each sequence, as in ``symbols_``, and last that it ends."""
+        """Return the probabilities of the next symbol after each sequence, as in ``symbols_``, and last of the end.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Prefixes of sequences.
+        """
         return self._model.after(self._coded(X))
 
     def sample(
-        self, n: int = 1, *, longest: int = 1000, seed: int | np.random.Generator | None = None
+        self, n: int = 1, *, max_length: int = 1000, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
-        """Draw sequences of at most ``longest`` symbols."""
-        drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), longest=longest)
+        """Draw random sequences.
+
+        Parameters
+        ----------
+        n : int
+            Number of sequences.
+        max_length : int
+            Maximum number of symbols of a sequence.
+        seed : int or Generator, optional
+            Random seed or generator, by default that of the model.
+        """
+        drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), max_length=max_length)
         return [[self.symbols_[a] for a in string] for string in drawn]
 
     @property
     def _ranks(self) -> list[int]:
-        """The ranks to try, the smallest first."""
+        """The candidate ranks in increasing order."""
         return sorted(np.atleast_1d(self.rank).tolist())
 
     @property
@@ -244,17 +287,17 @@ class SpectralAutomaton(Model):
 
 @dataclass
 class Tried:
-    """A rank, what was learned with it, and what strings held out say.
+    """A learned model of one rank, with its likelihood on held-out strings.
 
     Attributes
     ----------
     rank : int
-        That of the automaton, which may be below the one asked for.
+        Rank of the automaton, which may be below the requested one.
     model : SmoothedAutomaton
     held_out : float
-        Mean log-likelihood of strings held out; NaN if there are none.
+        Mean log-likelihood of held-out strings; NaN if there are none.
     result : Result, optional
-        Of the passes.
+        Result of EM.
     """
 
     rank: int
@@ -265,13 +308,13 @@ class Tried:
 
 @dataclass
 class Learner:
-    """Strings, counted once where it is needed, and automata of them.
+    """Learning of automata from strings, with cached counts.
 
     Attributes
     ----------
     data : Coded
     size : int
-        Of the alphabet.
+        Size of the alphabet.
     settings : SpectralAutomaton
     """
 
@@ -280,9 +323,10 @@ class Learner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of rising rank until passes make strings held out no likelier; and tell whether Ctrl-C came.
+        """Learn automata of increasing rank until held-out strings get no likelier, or Ctrl-C is pressed.
 
-        Without passes a rank costs little, and the first ones may have no share in the mixture: all are tried.
+        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried. Returns the
+        models and whether learning was interrupted.
         """
         s, tried = self.settings, list[Tried]()
         if held_out is None:
@@ -305,7 +349,7 @@ class Learner:
         return tried, False
 
     def again(self, best: Tried) -> tuple[SmoothedAutomaton, Result | None]:
-        """Learn what was chosen from these strings; after passes, go on from where they have led."""
+        """Learn the selected model from these strings; after EM, continue from its weights."""
         old = best.model
         ngrams = NGrams(old.ngrams.order, discount=old.ngrams.discount).fit(self.data, self.size)
         if best.result is None:
@@ -316,7 +360,7 @@ class Learner:
         return SmoothedAutomaton(automaton, ngrams, old.share), result
 
     def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
-        """Give automata of rising rank; one alone is told of if the matrix does not have it."""
+        """Yield automata of increasing rank; warn of a lower rank only if there is a single candidate."""
         reached, largest = 0, None
         for rank in ranks:
             with warnings.catch_warnings():
@@ -333,18 +377,18 @@ class Learner:
                 yield automaton
 
     def likelier(self, automaton: WeightedAutomaton, passes: int, held_out: Coded | None = None) -> Result:
-        """Make an automaton likelier, until strings held out or the gain of a pass say that it is enough."""
+        """Run EM until the likelihood of held-out strings or the gain per pass stops it."""
 
         def surprise(parts: Factors) -> float:
             return math.inf if held_out is None else -float(WeightedAutomaton(*parts).logs(held_out).mean())
 
-        steps = _until_calm(likelier(automaton, self._prefixes))
+        steps = _until_within_tol(likelier(automaton, self._prefixes))
         seen = tracked(steps, f"{automaton.rank} states", total=passes)
         measure = None if held_out is None else surprise
         return run(iter(seen), max_iter=passes, measure=measure, callback=self.settings.callback)
 
     def _mixed(self, automaton: WeightedAutomaton, start: int, held_out: Coded | None, ngrams: NGrams) -> Tried:
-        """Improve an automaton, mix it with n-grams, and tell how likely it makes strings held out."""
+        """Improve an automaton by EM, mix it with n-grams, and evaluate it on held-out strings."""
         result, rank = None, automaton.rank
         if self.passes:
             seed = None if self.settings.seed is None else self.settings.seed + start
@@ -357,24 +401,24 @@ class Learner:
 
     @property
     def passes(self) -> int:
-        """The most passes that are made."""
+        """Maximum number of EM passes."""
         return self.settings.passes if self.settings.method == "hull" else 0
 
     @cached_property
     def table(self) -> Hankel:
         """The Hankel matrix of the strings."""
         s = self.settings
-        return hankel(self.data, self.size, statistic=s.statistic, basis=s.basis, longest=s.longest)
+        return hankel(self.data, self.size, statistic=s.statistic, basis=s.basis, max_length=s.max_length)
 
     @cached_property
     def _prefixes(self) -> Substrings:
         return count_substrings(self.data, self.size, anywhere=False)
 
 
-def _until_calm(sweeps: Iterator[Sweep]) -> Iterator[Sweep]:
+def _until_within_tol(sweeps: Iterator[Sweep]) -> Iterator[Sweep]:
     before = np.inf
     for sweep in sweeps:
         yield sweep
-        if before - sweep.objective < CALM:
+        if before - sweep.objective < MIN_GAIN:
             return
         before = sweep.objective

@@ -1,4 +1,4 @@
-"""Files of strings: one a line with spaces between symbols, or in the format of the PAutomaC competition."""
+"""Files of strings: one per line with spaces between symbols, or in the format of the PAutomaC competition."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class NumberStrings(NamedTuple):
-    """Strings over the numbers below a size.
+    """Strings of symbols below ``size``.
 
     Attributes
     ----------
     strings : list of tuple of int
     size : int
-        Of the alphabet; some of its symbols may not occur.
+        Size of the alphabet; some symbols may not occur.
     """
 
     strings: list[tuple[int, ...]]
@@ -29,17 +29,9 @@ class NumberStrings(NamedTuple):
 
 
 def read_strings(path: Path) -> list[tuple[str, ...]]:
-    r"""Read one string a line, its symbols between spaces; an empty line is the empty string.
+    r"""Read one string per line with spaces between its symbols; an empty line is the empty string.
 
-    Parameters
-    ----------
-    path : path
-        Decompressed if its suffix says so; ``"-"`` is standard input.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or has no line.
+    Compressed files are decompressed by their suffix; ``"-"`` is standard input.
 
     Examples
     --------
@@ -51,78 +43,51 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
     """
     strings = [tuple(line.split()) for line in _lines(os.fspath(path))]
     if not strings:
-        raise InputError(f"{name_of(os.fspath(path))} has no strings; each line is one")
+        raise InputError(f"{name_of(os.fspath(path))} has no strings; expected one per line")
     return strings
 
 
 def read_pautomac(path: Path) -> NumberStrings:
-    r"""Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` for each.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not of this format, or is not as its first line or the length of a string says.
+    """Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` for each string.
 
     References
     ----------
     Verwer, Eyraud, de la Higuera (2014), PAutomaC: a probabilistic automata and hidden Markov models learning
     competition.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "strings.txt"
-    >>> _ = file.write_text("2 3\n2 0 2\n0\n")
-    >>> read_pautomac(file)
-    NumberStrings(strings=[(0, 2), ()], size=3)
     """
     name = name_of(os.fspath(path))
     rows = ((f"{name}, line {number}", line) for number, line in enumerate(_lines(os.fspath(path)), 1))
     where, line = next(rows, (f"{name}, line 1", ""))
     header = _numbers(where, line)
     if len(header) != 2 or header[0] < 1 or header[1] < 1:
-        raise InputError(f"{where}: the number of strings and the size of the alphabet are needed; got {line[:80]!r}")
+        raise InputError(f"{where}: expected the number of strings and the size of the alphabet; got {line[:80]!r}")
     many, size = header
     strings: list[tuple[int, ...]] = []
     for where, line in rows:
         if len(strings) == many:
             if line.strip():
-                raise InputError(f"{where}: the first line says {many:,} strings; here is one more")
+                raise InputError(f"{where}: the first line declares {many:,} strings, but there are more")
             continue
         length, *string = _numbers(where, line) or [-1]
         if length != len(string):
-            claim = f"length {length}" if length >= 0 else "nothing"
-            raise InputError(f"{where}: the line says {claim} and has {len(string)} symbols")
+            claim = f"length {length}" if length >= 0 else "no length"
+            raise InputError(f"{where}: the line declares {claim} but has {len(string)} symbols")
         if string and max(string) >= size:
-            raise InputError(f"{where}: the first line says symbols are below {size}; got {max(string)}")
+            raise InputError(f"{where}: the first line declares symbols below {size}; got {max(string)}")
         strings.append(tuple(string))
     if len(strings) < many:
-        raise InputError(f"{name}: the first line says {many:,} strings; there are {len(strings):,}")
+        raise InputError(f"{name}: the first line declares {many:,} strings, but there are {len(strings):,}")
     return NumberStrings(strings, size)
 
 
 def read_probabilities(path: Path) -> list[float]:
-    """Read a solution of PAutomaC: how many, then one probability a line.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a line is no probability, or there are not as many as the first line says.
-    """
+    """Read a solution of PAutomaC: the number of probabilities, then one per line."""
     name = name_of(os.fspath(path))
     rows = ((f"{name}, line {number}", line.strip()) for number, line in enumerate(_lines(os.fspath(path)), 1))
     where, line = next(rows, (f"{name}, line 1", ""))
     many = _numbers(where, line)
     if len(many) != 1:
-        raise InputError(f"{where}: the number of probabilities is needed; got {line[:80]!r}")
+        raise InputError(f"{where}: expected the number of probabilities; got {line[:80]!r}")
     values = []
     for where, line in rows:
         try:
@@ -130,17 +95,17 @@ def read_probabilities(path: Path) -> list[float]:
         except ValueError:
             value = -1.0
         if not 0 <= value <= 1:
-            raise InputError(f"{where}: a probability is needed; got {line[:80]!r}")
+            raise InputError(f"{where}: expected a probability; got {line[:80]!r}")
         values.append(value)
     if len(values) != many[0]:
-        raise InputError(f"{name}: the first line says {many[0]:,} probabilities; there are {len(values):,}")
+        raise InputError(f"{name}: the first line declares {many[0]:,} probabilities, but there are {len(values):,}")
     return values
 
 
 def _numbers(where: str, line: str) -> list[int]:
     parts = line.split()
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise InputError(f"{where}: whole numbers with spaces between are needed; got {line[:80]!r}")
+        raise InputError(f"{where}: expected whole numbers separated by spaces; got {line[:80]!r}")
     return list(map(int, parts))
 
 

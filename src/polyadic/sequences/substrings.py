@@ -1,4 +1,4 @@
-"""Substrings of strings with their counts, in a tree that is one sorted array."""
+"""Counts of all substrings of strings, stored as a tree in one sorted array."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from polyadic.sequences.symbols import Coded
 
 ANYWHERE, AT_START, AT_END, WHOLE = range(4)
-"""Columns of counts: at any place, at the start of a string, at its end, and as the whole of it."""
+"""Columns of counts: anywhere, as a prefix, as a suffix, and as a whole string."""
 BYTES = 60
-"""Needed for each node, or place of a string, while it is counted."""
+"""Bytes per node, or per position of a string, while counting."""
 
 
 @dataclass(frozen=True, eq=False)
 class Substrings:
-    """A tree of substrings, shorter ones first, those of a length in the order of their symbols.
+    """A tree of substrings, ordered by length and then by symbols.
 
-    Node 0 is the empty string. Others are known by their key, the node without the last symbol times ``size`` plus that
-    symbol; keys rise, so that a child is found by bisection.
+    Node 0 is the empty string. Other nodes are identified by their key, the parent node (without the last symbol) times
+    ``size`` plus the last symbol; keys increase, so that a child is found by bisection.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Substrings:
         See :data:`ANYWHERE`.
     lengths : ndarray of int64 of shape (n,)
     size : int
-        Of the alphabet.
+        Size of the alphabet.
     strings : int
-        How many were counted.
+        Number of strings that were counted.
     """
 
     keys: NDArray[np.int64]
@@ -61,12 +61,12 @@ class Substrings:
 
     @cached_property
     def last(self) -> NDArray[np.int64]:
-        """The last symbol."""
+        """The last symbol of each node; -1 for the empty string."""
         return np.where(self.keys < 0, -1, self.keys % self.size)
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """How many different symbols, or the end, come after each node: anywhere, and of those at the start."""
+        """Number of different continuations (symbols or the end) of each node, anywhere and as a prefix."""
         kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
         for column, counted in enumerate((ANYWHERE, AT_START)):
             seen = self.counts[1:, counted] > 0
@@ -74,20 +74,20 @@ class Substrings:
         return kinds
 
     def child(self, nodes: Any, symbols: Any) -> NDArray[np.int64]:
-        """Give the nodes one symbol longer, -1 where there is none or the node given is -1."""
+        """Return the nodes extended by a symbol, -1 if the substring was not seen or the node is -1."""
         keys = np.asarray(nodes) * self.size + symbols
         at = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
         return np.where((np.asarray(nodes) >= 0) & (self.keys[at] == keys), at, -1)
 
     def find(self, string: Sequence[int]) -> int:
-        """Give the node of a string of numbers, -1 if it was not counted."""
+        """Return the node of a string, -1 if it was not seen."""
         node = 0
         for symbol in string:
             node = int(self.child(node, symbol))
         return node
 
     def spell(self, node: int) -> tuple[int, ...]:
-        """Give the string of a node."""
+        """Return the string of a node."""
         symbols: list[int] = []
         while node > 0:
             symbols.append(int(self.last[node]))
@@ -95,20 +95,21 @@ class Substrings:
         return tuple(symbols[::-1])
 
     def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
-        """Give how often nodes occur with suffixes behind them, a mean over strings, as a sparse array.
+        """Return the mean counts per string of nodes followed by suffixes, as a sparse array.
 
         Parameters
         ----------
         rows : ndarray of int of shape (n,)
             Nodes; -1 is a row of zeros.
         suffixes : list of tuple of int
+            Suffixes, one per column.
         column : int
-            Which count; see :data:`ANYWHERE`.
+            Kind of count; see :data:`ANYWHERE`.
         """
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()
         where, which, values = [], [], []
-        # sorted, so that all rows go once along what two suffixes have in common
+        # sorted, so that common prefixes of suffixes are followed once
         for place in sorted(range(len(suffixes)), key=lambda s: suffixes[s]):
             suffix = suffixes[place]
             shared = next((d for d, (a, b) in enumerate(zip(before, suffix, strict=False)) if a != b), len(before))
@@ -127,23 +128,24 @@ class Substrings:
         return csr_array(cells, shape=(len(rows), len(suffixes)))
 
 
-def count_substrings(data: Coded, size: int, *, longest: int | None = None, anywhere: bool = True) -> Substrings:
-    """Count substrings, one length after another: those of a length are runs of sorted keys.
+def count_substrings(data: Coded, size: int, *, max_length: int | None = None, anywhere: bool = True) -> Substrings:
+    """Count substrings by increasing length; those of one length are runs of sorted keys.
 
     Parameters
     ----------
     data : Coded
-        Strings of numbers below ``size``.
+        Strings of symbols below ``size``.
     size : int
-    longest : int, optional
-        Longer ones are not counted.
+        Size of the alphabet.
+    max_length : int, optional
+        Maximum length of a substring.
     anywhere : bool
-        Else those that begin a string only: with no limit it is the tree of all prefixes.
+        Whether to count all substrings; otherwise only prefixes.
 
     Examples
     --------
     >>> from polyadic.sequences.symbols import Coded
-    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, longest=2)
+    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, max_length=2)
     >>> [(tree.spell(n), tree.counts[n].tolist()) for n in range(4)]
     [((), [4, 1, 1, 0]), ((0,), [2, 1, 0, 0]), ((1,), [1, 0, 1, 0]), ((0, 0), [1, 1, 0, 0])]
     """
@@ -151,8 +153,8 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
     symbols, edges = data
     lengths = np.diff(edges)
     limit = int(lengths.max(initial=0))
-    if longest is not None:
-        limit = min(limit, check_int("longest", longest, low=0))
+    if max_length is not None:
+        limit = min(limit, check_int("max_length", max_length, low=0))
     many = len(lengths)
     nodes = (limit + 4.0) * (len(symbols) + many) if anywhere else len(symbols) + 4.0 * many
     resources.check_memory(BYTES * nodes, "the table of substrings", "count shorter substrings")

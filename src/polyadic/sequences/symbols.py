@@ -1,4 +1,4 @@
-"""Sequences of symbols as numbers, one after another."""
+"""Sequences of symbols as concatenated numbers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class Coded(NamedTuple):
-    """Sequences one after another.
+    """Concatenated sequences.
 
     Attributes
     ----------
     symbols : ndarray of int64 of shape (N,)
-        Numbers; one beyond the last stands for what is not known.
+        Ids of symbols; the number of known symbols stands for unknown ones.
     edges : ndarray of int64 of shape (sequences + 1,)
-        Where each begins and ends.
+        Start and end of each sequence.
     """
 
     symbols: NDArray[np.int64]
     edges: NDArray[np.int64]
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Divide what there is a row of for each place."""
+        """Split an array with a row per position into one array per sequence."""
         return np.split(values, self.edges[1:-1]) if len(self.edges) > 1 else []
 
     def taken(self, which: NDArray[np.bool_]) -> Coded:
-        """Give the sequences for which ``which`` is true.
+        """Return the sequences for which ``which`` is true.
 
         Examples
         --------
@@ -45,7 +45,7 @@ class Coded(NamedTuple):
         return Coded(self.symbols[np.repeat(which, lengths)], np.concatenate([[0], np.cumsum(lengths[which])]))
 
     def runs(self, length: int) -> NDArray[np.int64]:
-        """Give all runs of so many symbols within a sequence, of shape (runs, length).
+        """Return all n-grams of ``length`` symbols within a sequence, shape (n-grams, length).
 
         Examples
         --------
@@ -59,46 +59,29 @@ class Coded(NamedTuple):
 
 
 def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
-    """Give sequences as a list.
-
-    Raises
-    ------
-    InputError
-        If a text stands in their place, for its letters would be taken.
-    """
+    """Return sequences as a list; raise InputError for a string, whose letters would be taken as sequences."""
     if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got one text")
+        raise InputError("sequences must be a list of sequences; got a single string")
     return list(sequences)
 
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
-    """Divide sequences by chance; the second part has the share, and at least one of them, as has the first."""
+    """Split sequences at random into two non-empty parts; the second has the share ``share``."""
     second = held_out(len(data.edges) - 1, share, seed)
     return data.taken(~second), data.taken(second)
 
 
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Draw a share of so many sequences: at least one, and not all.
-
-    Raises
-    ------
-    InputError
-        If there are less than two.
-    """
+    """Return a random mask of a share of the sequences: at least one, and not all."""
     if many < 2:
-        raise InputError(f"to hold sequences out there must be at least 2; got {many}")
+        raise InputError(f"holding out sequences needs at least 2 sequences; got {many}")
     second = np.zeros(many, bool)
     second[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
     return second
 
 
 def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
-    """Give the different symbols, in their order if they have one, else as they come; those of numpy become plain.
-
-    Raises
-    ------
-    InputError
-        If there are none, or a text stands in the place of the sequences.
+    """Return the distinct symbols, sorted if they are of one type; numpy scalars become Python ones.
 
     Examples
     --------
@@ -113,20 +96,16 @@ def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
 
 
 def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, unknown: bool = False) -> Coded:
-    """Give the number of each symbol.
+    """Encode sequences as ids of symbols.
 
     Parameters
     ----------
     sequences : iterable of sequences
+        Sequences of symbols.
     number : dict
-        Of each known symbol, from 0 on.
+        Id of each known symbol, from 0 on.
     unknown : bool
-        Whether other symbols may come.
-
-    Raises
-    ------
-    InputError
-        If another symbol comes and may not, or a text stands in the place of the sequences.
+        Whether to accept unknown symbols; otherwise they raise InputError.
     """
     strings = listed(sequences)
     numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]

@@ -101,10 +101,10 @@ class TextTagger(Model):
         bank = list(trees)
         if not any(map(len, bank)):
             raise InputError("a tagger needs at least one word")
-        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), least=self.min_count)
+        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), min_count=self.min_count)
         taggers = {}
         for column, how in SETTINGS.items():
-            tagger = SequenceTagger(max_iter=self.max_iter, least=self.min_count, seed=self.seed, **how)
+            tagger = SequenceTagger(max_iter=self.max_iter, min_count=self.min_count, seed=self.seed, **how)
             if self.callback is not None:
                 tagger.callback = functools.partial(self.callback, column)
             tagger.fit_coded(sentences, len(known), [getattr(tree, column) for tree in bank])

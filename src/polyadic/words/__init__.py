@@ -1,4 +1,4 @@
-"""Word vectors: of tuples of words, of pairs, of running text; how they are trained, kept and written."""
+"""Word vectors from pairs and tuples of words and from running text: models, training, evaluation."""
 
 from polyadic.core.lazy import attach
 

@@ -1,13 +1,13 @@
-r"""Word vectors by CP decomposition of an n-way association tensor, a factor of its own for each mode.
+r"""Word vectors by CP decomposition of an n-way association tensor with a separate factor for each mode.
 
-Alternating least squares for CP models of sparse tensors, every unlisted cell an exact zero.
+Alternating least squares (ALS) for CP models of sparse tensors whose unlisted cells are exact zeros.
 
-With the other factors fixed, the best factor of a mode solves normal equations of the size of the rank,
+With the other factors fixed, the optimal factor of a mode solves normal equations of the size of the rank,
 
 .. math:: U^{(d)} (H_d + \lambda I) = M_d, \qquad H_d = \prod_{c \ne d}^{*} U^{(c)\top} U^{(c)},
 
 where :math:`M_d` is the product of the data with the other factors (:func:`polyadic.core.kernels.mttkrp`). The last
-:math:`M_d` of a sweep also gives the objective, so a sweep reads the data once per mode and no more.
+:math:`M_d` of a sweep also gives the objective, so a sweep reads the data only once per mode.
 
 References
 ----------
@@ -45,41 +45,43 @@ if TYPE_CHECKING:
 
 
 class AsymmetricCP(Model):
-    r"""One vector per word and mode, such that the vectors of a tuple multiply to its association.
+    r"""CP decomposition with a separate factor for each mode, so that a word has one vector per place in a tuple.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
               m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
 
-    Every cell, zero or not, counts alike: weights of entries are not used. The ridge is that of
-    :func:`~polyadic.words.asymmetric.als`, on factors that share :math:`\lambda` in equal parts.
+    Every cell, zero or not, has weight 1; weights of entries are not used. The ridge is that of
+    :func:`~polyadic.words.asymmetric.als`, on factors that share :math:`\lambda` equally.
 
     Parameters
     ----------
     rank : int
-        Number of components; the length of a word vector.
+        Number of components, the dimension of the word vectors.
     orthogonal : int
-        First sweeps with orthogonal factors (Orth-ALS); needs a rank of at most the length of each mode. On counted
-        text the fit came out alike with and without them.
+        Number of initial sweeps with orthogonal factors (Orth-ALS), which need a rank of at most the length of each
+        mode. On counted text the fit was the same with and without them.
     ridge : float
-        Strength of the ridge.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Strength of the ridge penalty.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     vectors : {"words", "contexts", "all"}
-        What :meth:`embedding` gives: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those of all
-        modes side by side.
+        Vectors that :meth:`embedding` returns: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those
+        of all modes concatenated.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
     factors_ : list of ndarray of shape (length of the mode, rank)
-        :math:`U^{(d)}`, columns of length one. In all modes but the first, the largest element of a column is positive.
+        :math:`U^{(d)}` with unit columns. In all modes but the first, the largest element of a column is positive.
     weights_ : ndarray of shape (rank,)
-        :math:`\lambda`, positive and falling.
+        :math:`\lambda`, positive, in decreasing order.
     history_ : list of float
         The objective at the start, where nothing is explained, and after each sweep. Without a ridge,
         ``1 - (history_[-1] / history_[0]) ** 0.5`` is what tensor toolboxes call the fit.
@@ -114,10 +116,15 @@ class AsymmetricCP(Model):
     def fit(self, entries: Entries) -> Self:
         """Factorize entries of order two or more, symmetric or not.
 
+        Parameters
+        ----------
+        entries : Entries
+            Associations; unlisted cells are zeros.
+
         Raises
         ------
         InputError
-            If there are no entries, unlisted ones are missing, or a setting is out of range.
+            If there are no entries, unlisted cells are missing values, or a setting is out of range.
         """
         self.check()
         if not len(entries):
@@ -136,19 +143,37 @@ class AsymmetricCP(Model):
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
+        """Return the predicted association :math:`m` of tuples.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, order)
+            Indices of each tuple.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
         return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the vectors that ``vectors`` names their words, and how often these occur."""
+        """Return the vectors chosen by ``vectors`` as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         self.check()
         scaled = self._scaled()
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
                     f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
-                    " take 'words' or 'contexts'"
+                    " use 'words' or 'contexts'"
                 )
             return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
         return Embedding(words, scaled[1 if self.vectors == "contexts" else 0], counts=counts)
@@ -158,7 +183,7 @@ class AsymmetricCP(Model):
         return [u * share for u in self.factors_]
 
     def _check_memory(self, entries: Entries) -> None:
-        """Refuse a rank whose factors, products with the data and normal equations would not fit."""
+        """Raise InputError if factors, products and normal equations do not fit into memory."""
         copies = 4 * entries.order + 2 * self._threads + 6
         check_memory(
             4.0 * copies * max(entries.shape) * self.rank,
@@ -168,7 +193,7 @@ class AsymmetricCP(Model):
 
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
-    """Give columns of length one, and their weights, falling."""
+    """Return factors with unit columns, and their weights in decreasing order."""
     lengths = [np.linalg.norm(u.astype(float), axis=0) for u in factors]
     weights = np.prod(lengths, axis=0)
     order = np.argsort(-weights, kind="stable")
@@ -183,36 +208,30 @@ def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
 
 
 def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
-    r"""Solve for one factor after the other; one sweep solves once for each.
+    r"""Alternating least squares; one sweep solves once for each factor.
 
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
 
-    After each sweep the columns of a component get one length in all modes, which changes no prediction and makes the
-    ridge smallest.
+    After each sweep the columns of a component are scaled to equal length in all modes, which changes no prediction and
+    minimizes the ridge.
 
     Parameters
     ----------
     objective : Objective
-        One term of CP form and squared loss, a factor of its own for each mode, unlisted cells zero and of weight 1
-        like all others; :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda` for all factors.
+        One term of CP form and squared loss, a separate factor for each mode, unlisted cells zero and of weight 1;
+        :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda` for all factors.
     start : list of ndarray of shape (size of the mode, R)
-        Where to begin; it is not changed. The first factor is solved for first, so its start does not matter.
+        Initial factors, which are not modified. The first factor is solved for first, so its start does not matter.
     orthogonal : int
-        In so many first sweeps the columns of the other factors are made orthonormal before a factor is solved for:
-        no two components can follow the same direction (Orth-ALS). Such a sweep may raise the objective; plain sweeps
-        follow (the hybrid of the paper).
+        Number of initial sweeps in which the columns of the other factors are orthonormalized before a factor is solved
+        for, so that no two components follow the same direction (Orth-ALS). Such a sweep may increase the objective;
+        plain sweeps follow (the hybrid of the paper).
 
     Yields
     ------
     Sweep
-        First the start. Plain sweeps never raise the objective, up to rounding.
-
-    Raises
-    ------
-    InputError
-        If the objective is of another kind, the start does not fit, or ``orthogonal`` sweeps need more orthogonal
-        columns than a mode has rows.
+        First the start. Plain sweeps never increase the objective, up to rounding.
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)
@@ -246,7 +265,7 @@ def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterato
 
 
 def _least_squares(objective: Objective) -> tuple[Term, float]:
-    """Give the one term and the strength of the ridge, or say what alternating least squares cannot solve."""
+    """Return the term and the strength of the ridge, or raise InputError if ALS cannot solve the objective."""
     term, penalties = objective.terms[0], objective.penalties
     if len(objective.terms) > 1 or not (isinstance(term.form, CP) and isinstance(term.loss, Squared)):
         raise InputError("als needs one term of CP form and squared loss; use quasi_newton for others")
@@ -254,13 +273,13 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     if order < 2 or term.slots != tuple(range(order)):
         raise InputError(f"als needs at least two modes and slots 0, 1, .. in order; got {term.slots}")
     if term.importance:
-        raise InputError("als counts every zero alike; importance needs quasi_newton or stochastic")
+        raise InputError("als gives every zero the same weight; importance needs quasi_newton or stochastic")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
             f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}"
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
-        raise InputError("als counts every cell alike; leave the weights of entries away or use quasi_newton")
+        raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
         raise InputError(f"als needs L2 penalties of one strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
@@ -276,12 +295,12 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
         )
     if orthogonal and rank > min(shape):
         raise InputError(
-            f"a mode of {min(shape)} rows has no {rank} orthogonal columns; lower the rank or set orthogonal to 0"
+            f"a mode of {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal to 0"
         )
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
-    """Give the product of the data with all factors but one, and the sum of squares over all cells."""
+    """Return the product of the data with all factors but one, and the sum of squares over all cells."""
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
@@ -302,13 +321,13 @@ def _gram(u: NDArray[Any]) -> NDArray[Any]:
 
 
 def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make columns orthonormal, the first ones least changed; give them and their Gram matrix."""
+    """Orthonormalize columns in order (QR); return them and their Gram matrix."""
     Q = np.linalg.qr(u)[0]
     return Q, _gram(Q)
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M``; directions in which ``H`` is zero, up to the rounding of ``M``, stay as they are in ``u``."""
+    """Solve ``V H = M``, leaving directions in which ``H`` is numerically zero as they are in ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))
@@ -329,7 +348,7 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
 
 
 def _balance(grams: Factors) -> NDArray[Any]:
-    """Give factors, shape (order, R), that make the columns of a component equally long and keep their product."""
+    """Return scales, shape (order, R), that give the columns of a component equal lengths and keep their product."""
     lengths = np.sqrt([gram.diagonal() for gram in grams])
     alive = (lengths > 0).all(axis=0)
     logs = np.log(np.where(alive, lengths, 1.0))

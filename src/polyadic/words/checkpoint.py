@@ -1,4 +1,4 @@
-"""Checkpoints: what a long run has reached, written to disk from time to time."""
+"""Checkpoints of long fits."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ EVERY = 60.0
 
 
 class Checkpoint:
-    """A ``callback`` for :func:`~polyadic.core.solvers.run.run` that saves the factors reached so far.
+    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors from time to time.
 
-    The folder is replaced as a whole, so a run that is killed leaves the checkpoint before.
+    The folder is replaced atomically, so a killed run leaves the previous checkpoint.
 
     Parameters
     ----------
     path : path
-        The folder to write; one that holds a checkpoint is replaced.
+        Folder of the checkpoint; an existing checkpoint is replaced.
     every : float
         Seconds between two checkpoints.
     made_of : mapping, optional
-        All that the run hangs on, in JSON's types. A checkpoint of a run that was made of the same is gone on from.
+        All inputs of the run as JSON values. A checkpoint with the same inputs is resumed.
     overwrite : bool
-        Whether, with ``made_of``, one of another run is replaced.
+        With ``made_of``, replace a checkpoint of another run.
 
     Attributes
     ----------
     reached : Result or None
-        What was there to go on from: its factors are where the solver is to start.
+        The loaded checkpoint, whose factors are the start of the solver.
 
     Raises
     ------
     InputError
-        If something else is there, or with ``made_of`` a checkpoint of another run, or a damaged one.
+        If the path is something else, or with ``made_of`` a checkpoint of another run, or damaged.
 
     Examples
     --------
@@ -78,39 +78,39 @@ class Checkpoint:
             other = differences(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
             if other and not overwrite:
                 raise RefusedError(
-                    f"{path} is of a fit that was stopped, with {other}; take its settings to go on with it, or"
-                    " replace it (--force, overwrite=True)"
+                    f"{path} is the checkpoint of another fit, with {other}; use its settings to resume it, or replace"
+                    " it (--force, overwrite=True)"
                 )
             try:
                 self.reached = None if other else load_checkpoint(path)
             except InputError as error:
-                raise RefusedError(f"{error}; delete {path}, and the fit begins anew") from None
+                raise RefusedError(f"{error}; delete {path} to start the fit again") from None
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
-        """Save ``result`` if it is time."""
+        """Save ``result`` if the last checkpoint is old enough."""
         if self.due():
             save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
 
     def due(self) -> bool:
-        """Tell whether it is time."""
+        """Return whether the last checkpoint is old enough."""
         return time.monotonic() - self._saved >= self.every
 
     def done(self) -> None:
-        """Remove it, as the run is at its end."""
+        """Remove the checkpoint at the end of the run."""
         if self.path.exists():
             remove_whole(self.path)
 
 
 def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Mapping[str, Any] | None = None) -> None:
-    """Write a folder of ``factors.safetensors`` and ``meta.json`` with the history; it is whole or absent."""
+    """Write a folder of ``factors.safetensors`` and ``meta.json`` with the history, atomically."""
     import numpy as np
     from safetensors.numpy import save
 
     factors = {f"factor{k}": np.ascontiguousarray(u) for k, u in enumerate(result.factors)}
     history = {"history": result.history, "seconds": result.seconds, "measured": result.measured, "best": result.best}
-    # with a measure the factors are those of the best sweep, and what came after it is not gone on from
+    # with a measure the factors are those of the best sweep, so later sweeps are dropped
     history = {name: kept[: result.best + 1] if isinstance(kept, list) else kept for name, kept in history.items()}
     with whole_folder(path, kind=KIND, overwrite=True) as draft:
         (draft / "factors.safetensors").write_bytes(save(factors))
@@ -118,13 +118,7 @@ def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Ma
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:
-    """Read what :class:`Checkpoint` wrote; its factors are a start to go on from.
-
-    Raises
-    ------
-    InputError
-        If the folder is of another kind or damaged.
-    """
+    """Load what :class:`Checkpoint` saved."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

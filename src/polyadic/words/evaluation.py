@@ -1,15 +1,17 @@
-"""Every test of word vectors, on any vectors: figures, each with the cases that it covers.
+"""Evaluation of word vectors on published, own and generated test sets.
 
-A test takes an :class:`~polyadic.embedding.Embedding` and names its parts, of which each gives
-:class:`~polyadic.metrics.figures.Figure` objects, or says why it cannot: the vocabulary covers no case of it. Models
-that know the same words are tested on the same cases, so that their figures can be compared case by case; hence
-:func:`compare` first takes the words that all of them know.
+A test takes an :class:`~polyadic.embedding.Embedding` and yields named parts. Each part returns
+:class:`~polyadic.metrics.figures.Figure` objects, or raises InputError if the vocabulary covers none of its cases.
+:func:`compare` restricts several models to their common vocabulary, so that they are compared case by case.
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,54 +29,54 @@ from polyadic.metrics.multiwords import multiwords
 from polyadic.metrics.outliers import outliers
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.recovery import recovery
+from polyadic.metrics.senses import senses as compare_senses
 from polyadic.metrics.sentiment import sentiment
 from polyadic.metrics.similarity import similarity
-from polyadic.words.induction import NUMBER, induction
+from polyadic.text.tokens import Tokenizer
+from polyadic.words.senses import induce
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from polyadic.datasets import Pair, Question, Review
+    from polyadic.datasets import Instance, Pair, Question, Review
     from polyadic.metrics.completion import Gap
     from polyadic.metrics.figures import Figure
     from polyadic.metrics.multiwords import Candidate
     from polyadic.metrics.outliers import OutlierGroup
     from polyadic.metrics.phrases import Phrase
+    from polyadic.metrics.senses import Senses
 
     Part = tuple[str, Callable[[], list[Figure]]]
     Test = Callable[[Embedding], Iterator[Part]]
     Path_ = str | os.PathLike[str]
 
 PUBLISHED = ("similarity", "outliers", "analogies", "recovery", "sentiment", "senses")
-"""Kinds of tests on published sets."""
+"""Kinds of tests with published test sets."""
 MADE = {"completion": "gaps.tsv", "phrases": "phrases.tsv", "names": "names.tsv"}
-"""Kinds of tests made of text by :mod:`polyadic.words.held_out`, and their files."""
+"""Kinds of tests generated from text by :mod:`polyadic.words.held_out`, with their files."""
 QUICK = ("similarity", "outliers", "analogies")
-"""What takes seconds."""
+"""Kinds of tests that run within seconds."""
 ORDERS = (2, 3, 4)
 SENSES = {
     "semeval-2013": ("jaccard", "tau", "wndcg_published", "fuzzy_nmi", "fuzzy_bcubed"),
     "senseval": ("v_measure", "paired_f"),
 }
-"""The measures of each set, as their tasks report them."""
+"""Measures of each test set, as reported by its shared task."""
+N_SENSES = 3
+"""Number of clusters if the number of senses is unknown; better than 5 by fuzzy NMI and B-cubed with most vectors."""
 METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
 def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
-    """Read published test sets of some kinds, and say what each does with vectors; by kind.
+    """Load published test sets and return a test function for each kind.
 
     Parameters
     ----------
     kinds : iterable of str
-        Of :data:`PUBLISHED`.
+        Kinds of tests, from :data:`PUBLISHED`.
     root : path, optional
-        See :func:`polyadic.datasets.folder`.
-
-    Raises
-    ------
-    InputError
-        If a kind is another, or a set is absent or malformed.
+        Data folder; see :func:`polyadic.datasets.folder`.
     """
     makers: dict[str, Callable[[], Test]] = {
         "similarity": lambda: partial(_similarity, sets=datasets.similarity_sets(root)),
@@ -94,19 +96,14 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 def own_tests(
     *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
 ) -> dict[str, Test]:
-    """Read test sets of one's own, and say what each does with vectors; by kind.
+    """Load the user's own test sets and return a test function for each kind.
 
     Parameters
     ----------
     pairs, questions : iterable of path
         Files of scored word pairs, and of analogy questions; see :mod:`polyadic.datasets.words`.
     groups : iterable of path
-        Folders of outlier groups, of which each is a ``.txt`` file.
-
-    Raises
-    ------
-    InputError
-        If a file is absent or malformed.
+        Folders of outlier groups, one ``.txt`` file per group.
     """
     sets: dict[str, dict[str, Any]] = {
         "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
@@ -122,7 +119,7 @@ def own_tests(
 
 
 def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
-    """Call each file by its name without the ending, or by its whole path where others are called so too."""
+    """Yield each file with a name: its stem if that is unique, else its whole path."""
     paths = [Path(file) for file in files]
     stems = [path.stem for path in paths]
     for path in paths:
@@ -130,13 +127,7 @@ def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
 
 
 def made_tests(folder: Path_) -> dict[str, Test]:
-    """Read the tests made of text that lie in a folder, and say what each does with vectors; by kind.
-
-    Raises
-    ------
-    InputError
-        If the folder holds none of them, or a file is malformed.
-    """
+    """Load the generated test sets of a folder and return a test function for each kind."""
     readers: dict[str, Callable[[Path], Test]] = {
         "completion": lambda file: partial(_completion, gaps=datasets.read_gaps(file)),
         "phrases": lambda file: partial(_phrases, cases=datasets.read_phrases(file)),
@@ -145,20 +136,20 @@ def made_tests(folder: Path_) -> dict[str, Test]:
     files = {kind: Path(folder) / name for kind, name in MADE.items()}
     tests = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
     if not tests:
-        what = "holds none of" if Path(folder).is_dir() else "is no folder; one is needed that holds some of"
+        what = "contains none of" if Path(folder).is_dir() else "is not a folder; expected one that contains some of"
         raise InputError(f"{folder} {what} {', '.join(MADE.values())}")
     return tests
 
 
 def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
-    """Run tests on vectors.
+    """Run tests on word vectors.
 
     Returns
     -------
     figures : list of Figure
-        Of all tests, in their order.
+        Results of all tests, in order.
     left_out : dict of str to str
-        Why a part of a test gave none, by its name: the vocabulary covers no case.
+        Names of the parts without a result, with the reason.
     """
     figures: list[Figure] = []
     left_out = {}
@@ -172,7 +163,7 @@ def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figu
 
 
 class Row(NamedTuple):
-    """A figure of several models over the same cases, and how much each is above the first."""
+    """One measure of several models on the same cases, and the difference of each to the first model."""
 
     name: str
     used: int
@@ -182,19 +173,14 @@ class Row(NamedTuple):
 
 
 def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple[list[Row], dict[str, str]]:
-    """Test several models on the words that all of them know, and compare each with the first, case by case.
+    """Evaluate several models on their common vocabulary, and compare each with the first, case by case.
 
     Returns
     -------
     rows : list of Row
-        One per figure that all models have.
+        One row per measure that all models have.
     left_out : dict of str to str
-        Why a part of a test gave none, by its name.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two models, or they share no word.
+        Names of the parts without a result, with the reason.
 
     Examples
     --------
@@ -209,7 +195,7 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
         raise InputError(f"comparing needs at least two models; got {len(models)}")
     shared = set.intersection(*(set(model.words) for model in models.values()))
     if not shared:
-        raise InputError(f"{', '.join(models)} share no word")
+        raise InputError(f"{', '.join(models)} have no word in common")
     each = [evaluate(_only(model, shared), tests) for model in models.values()]
     named = [{figure.name: figure for figure in figures} for figures, _ in each]
     left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
@@ -224,7 +210,7 @@ def _row(figures: Sequence[Figure]) -> Row:
 
 
 def _only(embedding: Embedding, words: set[str]) -> Embedding:
-    """Give the embedding of some of its words, in its own order."""
+    """Restrict an embedding to some words, in its own order."""
     rows = [row for row, word in enumerate(embedding.words) if word in words]
     counts = None if embedding.counts is None else embedding.counts[rows]
     names, themes = [embedding.words[row] for row in rows], embedding.themes.rank
@@ -239,7 +225,7 @@ def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> Iterato
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
     figure = similarity(embedding, pairs).figure(name)
     if np.isnan(figure.value):
-        raise InputError(f"the vocabulary of {len(embedding):,} words knows no two pairs of different scores")
+        raise InputError(f"the vocabulary of {len(embedding):,} words covers no two pairs with different scores")
     return [figure]
 
 
@@ -250,7 +236,7 @@ def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> I
 
 
 def ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int, name: str) -> list[Figure]:
-    """Give the figures of outlier detection of an order."""
+    """Return the figures of outlier detection with groups compared in tuples of ``order`` words."""
     return outliers(embedding, groups, order=order).figures(name)
 
 
@@ -277,7 +263,7 @@ def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
-    """Give the figures of supervised analogies with some of the questions or word pairs held out."""
+    """Return the figures of supervised analogies with some questions or word pairs held out."""
     return recovery(embedding, sections, split=split).figures(name)
 
 
@@ -286,7 +272,7 @@ def _sentiment(embedding: Embedding, reviews: list[Review]) -> Iterator[Part]:
 
 
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
-    """Make one set of several."""
+    """Merge several sense test sets into one."""
     labels = {name: label for test in sets.values() for name, label in test.gold.items()}
     return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
 
@@ -297,9 +283,45 @@ def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
-    """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
-    figures = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
+    """Induce N_SENSES senses for SemEval 2013, and as many as the labels have for other sets."""
+    figures = induction(embedding, test, number=N_SENSES if name == "semeval-2013" else None).figures()
     return [replace(figure, name=f"{name} {figure.name}") for figure in figures if figure.name in SENSES[name]]
+
+
+def induction(
+    embedding: Embedding, test: SenseSet, *, number: int | None = N_SENSES, rule: str = "sum", seed: int = 0
+) -> Senses:
+    """Cluster the contexts of each word (:func:`~polyadic.words.senses.induce`) and compare the clusters with labels.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors; their policy for unknown words is not used.
+    test : SenseSet
+        Contexts and labels.
+    number : int, optional
+        Number of clusters per word; by default the number of senses among its labels.
+    rule : {"sum", "product"}
+        Representation of a context.
+    seed : int
+        Seed of the clustering and of the cross-validation of the measures.
+    """
+    contexts: dict[str, list[Instance]] = defaultdict(list)
+    for instance in test.instances:
+        contexts[instance.lemma].append(instance)
+    tokenizer = Tokenizer()
+    labels: dict[str, dict[str, float]] = {}
+    for lemma, mine in contexts.items():
+        word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
+        size = len({sense for context in mine for sense in test.gold[context.id]}) if number is None else number
+        words = [list(chain.from_iterable(tokenizer(f"{context.left}\n{context.right}"))) for context in mine]
+        if rule == "product" and embedding.find(word) is None:
+            continue  # its instances stay without an answer, which the measures count as such
+        clusters = induce(embedding, word, words, number=size, rule=rule, seed=seed)
+        labels |= {
+            context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
+        }
+    return compare_senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)
 
 
 def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Word vectors from counts of pairs by weighted least squares on their logarithms."""
+"""GloVe word vectors: weighted least squares on the logarithms of pair counts."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 
 
 class GloVe(Model):
-    r"""Global vectors: inner products and biases that add up to log counts.
+    r"""Global vectors (GloVe): inner products and biases that add up to log counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
               \qquad f(x) = \min(1, (x / x_{max})^a)
 
-    The vector of a word is :math:`w_i + c_i`. Each cell is visited once per epoch, in a random order that stays the
-    same, by Adagrad. The counts are those of :func:`~polyadic.text.counts.count`, where a pair counts one wherever in
-    the window it is; the reference divides by the distance of the two words, so near neighbours count more there.
+    The vector of a word is :math:`w_i + c_i`. Each cell is visited once per epoch, in a fixed random order, by Adagrad.
+    The counts are those of :func:`~polyadic.text.counts.count`, where a pair counts one anywhere in the window. The
+    reference implementation divides by the distance of the two words, so that near neighbours have more weight.
 
     Parameters
     ----------
     rank : int
-        Length of a word vector.
-    x_max, alpha : float
-        Of the weight :math:`f`; :math:`a` is ``alpha``.
-    step : float
-        Length of the first step per unit of the gradient.
+        Dimension of the word vectors.
+    x_max : float
+        Count from which a cell has weight 1.
+    alpha : float
+        Exponent :math:`a` of the weight :math:`f`.
+    learning_rate : float
+        Initial learning rate of Adagrad.
     epochs : int
-        How often each cell is visited.
+        Maximum number of passes over the cells.
     tol : float
-        Stop earlier where epochs change the loss by less, see :func:`~polyadic.core.solvers.run.run`.
+        Relative change of the loss at which the fit stops early; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the start and of the order of the cells.
+        Seed of the start and of the order of the cells.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
@@ -60,7 +62,7 @@ class GloVe(Model):
     biases_ : list of two ndarrays of shape (V,)
         :math:`b` and :math:`d`.
     history_ : list of float
-        The objective at the start; then for each epoch the sum of the losses that cells had when their turn came.
+        The objective at the start; then for each epoch the sum of the losses of the cells before their updates.
     result_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`; a sweep is an epoch.
 
@@ -68,7 +70,7 @@ class GloVe(Model):
     ----------
     Pennington, Socher, Manning (2014), GloVe: global vectors for word representation, eq. 8 and 9.
     Gemulla, Nijkamp, Haas, Sismanis (2011), Large-scale matrix factorization with distributed stochastic gradient
-    descent, section 4, for the parts that threads work on at the same time.
+    descent, section 4, for the partition of the cells among threads.
 
     Examples
     --------
@@ -83,7 +85,7 @@ class GloVe(Model):
     _: KW_ONLY
     x_max: Positive = 100.0
     alpha: Amount = 0.75
-    step: Positive = 0.05
+    learning_rate: Positive = 0.05
     epochs: Count = 25
     tol: Amount = 0.0
     seed: Seed = None
@@ -91,12 +93,17 @@ class GloVe(Model):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize counts of pairs, such as ``count(corpus, order=2).entries``.
+        """Factorize counts of pairs.
+
+        Parameters
+        ----------
+        entries : Entries
+            Counts of order 2, such as ``count(corpus, order=2).entries``.
 
         Raises
         ------
         InputError
-            If the entries are not counts of pairs, a setting is out of range, or the step was too long.
+            If the entries are not counts of pairs, a setting is out of range, or the learning rate is too large.
         """
         self.check()
         _refuse_other_than_counts(entries)
@@ -106,18 +113,26 @@ class GloVe(Model):
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
         size = entries.shape[0]
         cells = glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
-        solver = _epochs(cells, self.rank, self.step, self._threads, rng)
+        solver = _epochs(cells, self.rank, self.learning_rate, self._threads, rng)
         w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, callback=self.callback))
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the sums of both vectors their words, and how often these occur."""
+        """Return the sums of word and context vectors as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries) -> None:
-        """Refuse what would not fit: cells while they are moved, parameters, their steps and two copies."""
+        """Raise InputError if cells, parameters and two copies do not fit into memory."""
         check_memory(
             44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
             f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
@@ -127,24 +142,26 @@ class GloVe(Model):
 
 def _refuse_other_than_counts(entries: Entries) -> None:
     if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe needs symmetric counts of pairs; count(corpus, order=2).entries are such")
+        raise InputError("GloVe needs symmetric counts of pairs, such as count(corpus, order=2).entries")
     if entries.weights is not None:
-        raise InputError("GloVe weighs counts itself; give it the entries of count, not of ppmi")
+        raise InputError("GloVe weights counts itself; use the entries of count, not of ppmi")
     if not len(entries):
         raise InputError("there are no entries to factorize; lower min_count")
     if entries.values.min() <= 0:
-        raise InputError(f"GloVe takes logarithms of counts; the smallest is {entries.values.min()}, leave zeros out")
+        raise InputError(f"GloVe needs positive counts; the smallest is {entries.values.min()}: remove such entries")
 
 
-def _epochs(cells: GloveCells, rank: int, step: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
-    """Start near zero, as the reference does, and visit the cells again and again."""
+def _epochs(
+    cells: GloveCells, rank: int, learning_rate: float, threads: int, rng: np.random.Generator
+) -> Iterator[Sweep]:
+    """Yield the factors after each epoch, starting near zero as the reference implementation."""
     shape = (2, cells.size, rank)
     U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     parameters = U, b, np.ones_like(U), np.ones_like(b)
-    loss = glove_epoch(cells, parameters, step=0.0, threads=threads)
+    loss = glove_epoch(cells, parameters, learning_rate=0.0, threads=threads)
     while True:
         yield Sweep([U[0].copy(), U[1].copy(), b[0].copy(), b[1].copy()], loss)
-        loss = glove_epoch(cells, parameters, step=step, threads=threads)
+        loss = glove_epoch(cells, parameters, learning_rate=learning_rate, threads=threads)
         if not np.isfinite(loss):
-            raise InputError(f"the loss became {loss}; lower step, which is {step:g}")
+            raise InputError(f"the loss became {loss}; lower learning_rate, which is {learning_rate:g}")

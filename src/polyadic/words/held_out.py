@@ -1,7 +1,7 @@
-r"""Test sets made of text: tuples that training did not see, and phrases and names known from titles of articles.
+"""Test sets generated from held-out text: unseen tuples, phrases and names.
 
-They measure what tuples of words say beyond pairs, on any text: its documents are split, models are trained on one part
-and these test sets are made of the other.
+They measure what tuples of words add to pairs. Documents are split; models are trained on one part, and these test sets
+are generated from the other.
 """
 
 from __future__ import annotations
@@ -32,22 +32,17 @@ if TYPE_CHECKING:
     from polyadic.text.vocabulary import Vocabulary
 
 WRONG = 8
-"""Words drawn for each case, of which the first that fits is taken."""
+"""Words drawn for each case; the first that is valid is used."""
 MATCHED = 16
-"""Words drawn among those that occurred with each word given, of which the one nearest in frequency is taken."""
+"""Words drawn among those seen with each given word; the one nearest in frequency is used."""
 RIVALS = 20
-"""Articles, at most, whose words are set against those of a title that shares a word with theirs."""
-OWN_MOST, OWN_LEAST, OWN_COUNT = 20, 10, 3
-"""Words characteristic of an article: at most and at least so many, each seen so often in it."""
+"""Maximum number of articles with a similar title whose words serve as distractors."""
+MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
+"""Maximum and minimum number of words characteristic of an article, and their minimum frequency in it."""
 
 
 def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the documents to train on, and a share of them to hold out.
-
-    Raises
-    ------
-    InputError
-        If the share would leave one of the two without a document.
+    """Split the documents at random; return the indices to train on, and those held out.
 
     Examples
     --------
@@ -59,7 +54,7 @@ def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
-        raise InputError(f"a share of {share:g} of {total:,} documents leaves nothing to train on or to hold out")
+        raise InputError(f"a share of {share:g} of {total:,} documents leaves none to train on or none to hold out")
     drawn = np.random.default_rng(seed).permutation(total)
     return np.sort(drawn[size:]), np.sort(drawn[:size])
 
@@ -74,30 +69,25 @@ def gaps(
     size: int = 20_000,
     seed: int = 0,
 ) -> list[Gap]:
-    """Take tuples that are frequent in ``held`` and never occurred in ``train``, and words that do not complete them.
+    """Return tuples that are frequent in ``held`` and absent from ``train``, with wrong completions.
 
-    Frequent means ``min_count`` times, and more often than by chance: of positive PMI. The words that do not complete
-    them make tuples that occur in neither text. Cases are left out where the answer did not occur with each word given
-    in training, or where no word drawn fits, so the number of cases may be below ``size`` though there are more tuples.
+    Frequent means at least ``min_count`` times, and with positive PMI. The wrong completions form tuples that occur in
+    neither text. Cases are skipped if the answer did not occur with each given word in training, or if no drawn word is
+    valid, so there may be fewer than ``size`` cases.
 
     Parameters
     ----------
     train, held : Corpus
-        The text of the models and other text.
+        The text of the models, and the held-out text.
     order, width : int
-        Words in a tuple, 3 to 5, and span of the window. (There can be no cases of order 2: a matched word would have
-        to occur with the word given, and not to.)
+        Words in a tuple, 3 to 5, and span of the window. (Order 2 is impossible: a matched word would have to occur
+        with the given word, and not to.)
     min_count : int
-        How often a tuple must occur in ``held``.
+        Minimum frequency of a tuple in ``held``.
     size : int
-        How many cases to draw at most.
+        Maximum number of cases.
     seed : int
-        Of the cases, the place of the answer, and the wrong words.
-
-    Raises
-    ------
-    InputError
-        If there is no such tuple, or no word to set against it.
+        Seed of the cases, the place of the answer, and the wrong words.
     """
     check_int("order", order, low=3, high=5)
     check_int("min_count", min_count, low=1)
@@ -111,7 +101,7 @@ def gaps(
     new = new[seen.find(tuples[new]) < 0]
     if not len(new):
         raise InputError(
-            f"no tuple of {order} words occurs {min_count} times in the text held out and never in training"
+            f"no tuple of {order} words occurs {min_count} times in the held-out text and never in training"
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
@@ -127,29 +117,29 @@ def gaps(
         if a >= 0 and b >= 0
     ]
     if not cases:
-        raise InputError(f"no words fit to be set against the answers of {len(rows):,} tuples; take more text")
+        raise InputError(f"no wrong answers found for {len(rows):,} tuples; use more text")
     return cases
 
 
 def _frequent(counts: Counts, min_count: int) -> Counts:
-    """Leave out tuples that are rarer."""
+    """Return the counts without the rarer tuples."""
     x = counts.entries
     often = np.flatnonzero(x.values >= min_count)
     if not len(often):
         width = counts.settings["width"]
-        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the text held out")
+        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the held-out text")
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     return replace(counts, entries=kept)
 
 
 class _Unseen:
-    """Tells which tuples, in numbers of the training vocabulary, are listed neither in training nor held out."""
+    """Test whether tuples, as ids of the training vocabulary, occur in neither text."""
 
     def __init__(self, seen: Entries, other: Entries, back: NDArray[np.int64]) -> None:
         self._seen, self._other, self._back = seen, other, back
 
     def __call__(self, given: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each of ``words`` completes its ``given`` to a new tuple of different words; (n, m) -> (n, m)."""
+        """Whether each of ``words`` completes its ``given`` to an unseen tuple of different words; (n, m) -> (n, m)."""
         n, m = words.shape
         rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
         new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
@@ -161,7 +151,7 @@ class _Unseen:
 
 
 def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """First word of each row that fits, or -1."""
+    """Return the first valid word of each row, or -1."""
     at = fits.argmax(axis=1)
     rows = np.arange(len(words))
     return np.where(fits[rows, at], words[rows, at], -1)
@@ -176,7 +166,7 @@ def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.rand
 def _matched(
     train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator, width: int
 ) -> NDArray[np.int64]:
-    """Draw words that occurred with each word given; -1 where the answer itself did not, or none fits."""
+    """Draw words that occurred with each given word; -1 if the answer itself did not, or none is valid."""
     pairs = count(train, order=2, width=width).entries
     size = len(train.vocabulary)
     i, j = pairs.indices.T.astype(np.int32)
@@ -196,18 +186,12 @@ def _matched(
 
 
 def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
-    r"""Take articles of ``held`` titled by two words, and the words that are characteristic of them.
+    r"""Return articles of ``held`` titled by two words, with their characteristic words and distractors.
 
-    Characteristic are the words :math:`w`, other than those of the title, with the largest
-    :math:`n_w \log \frac{n_w}{N p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and
-    :math:`p_w` is its share of the training text, whose vocabulary is that of all cases. The words of others are of
-    articles of either text, at most twenty drawn for each case. Titles are cut into words by ``Tokenizer()``, in lower
-    case.
-
-    Raises
-    ------
-    InputError
-        If the documents of either text have no titles, or none of these fits.
+    Characteristic are the words :math:`w`, other than those of the title, with the largest :math:`n_w \log \frac{n_w}{N
+    p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and :math:`p_w` is its share of the
+    training text, whose vocabulary is used. Distractors are characteristic words of at most twenty articles, of either
+    text, whose titles share a word. Titles are tokenized by ``Tokenizer()`` in lower case.
     """
     known = train.vocabulary
     own = _own(held, known)
@@ -222,15 +206,15 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
         rivals = sorted(n for n in set.union(*(sharing[word] for word in title)) if every[n][0] != title)
         drawn = rng.choice(rivals, min(RIVALS, len(rivals)), replace=False)
         others = sorted({word for n in drawn for word in every[int(n)][1]} - {*mine, *title})
-        if len(others) >= OWN_LEAST:
+        if len(others) >= MIN_OWN_WORDS:
             cases.append(Phrase(title, mine, tuple(others)))
     if not cases:
-        raise InputError("no article held out has a title of two known words that another one shares a word with")
+        raise InputError("no held-out article has a title of two known words, one of which is in another title")
     return cases
 
 
 def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Words characteristic of the articles titled by two known words, the most characteristic first, by title."""
+    """Return the characteristic words of the articles titled by two known words, by title."""
     place = np.array([known.index.get(word, -1) for word in corpus.vocabulary.words])
     edges = corpus.sentences[corpus.documents]
     log_share = np.log(known.counts / known.counts.sum())
@@ -238,29 +222,24 @@ def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, 
     for document, title in _titles(corpus, 2, known.index).items():
         ids = place[corpus.ids[edges[document] : edges[document + 1]]]
         words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
-        if len(words) >= OWN_LEAST:
+        if len(words) >= MIN_OWN_WORDS:
             own[title] = tuple(known.words[w] for w in words)
     return own
 
 
 def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
     words, n = np.unique(ids, return_counts=True)
-    fits = (n >= OWN_COUNT) & ~np.isin(words, title)
+    fits = (n >= MIN_OWN_COUNT) & ~np.isin(words, title)
     score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
     words, score = words[fits & (score > 0)], score[fits & (score > 0)]
-    return np.asarray(words[np.argsort(-score, kind="stable")[:OWN_MOST]])
+    return np.asarray(words[np.argsort(-score, kind="stable")[:MAX_OWN_WORDS]])
 
 
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
-    """Take the runs of ``order`` different adjacent words that occur so often, and tell those that title a document.
+    """Return frequent n-grams of ``order`` different words, marked by whether they are the title of a document.
 
-    Words are adjacent as they are in the corpus, which may have left some out. Titles are cut into words by
-    ``Tokenizer()``, in lower case; those with a bracketed explanation, *Mercury (planet)*, are no names.
-
-    Raises
-    ------
-    InputError
-        If the documents have no titles, or no run is a title.
+    Words are adjacent in the corpus, which may have dropped words between them. Titles are tokenized by ``Tokenizer()``
+    in lower case; titles with a disambiguation in brackets, *Mercury (planet)*, do not count as names.
     """
     check_int("order", order, low=2)
     check_int("min_count", min_count, low=1)
@@ -279,16 +258,16 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
     candidates = [Candidate(run, run in titled) for run in frequent]
     if not any(c.name for c in candidates):
-        raise InputError(f"no run of {order} words that occurs {min_count} times titles a document")
+        raise InputError(f"no sequence of {order} words that occurs {min_count} times is the title of a document")
     return candidates
 
 
 def _titles(
     corpus: Corpus, length: int, known: dict[str, int], *, bracketed: bool = True
 ) -> dict[int, tuple[str, ...]]:
-    """Titles of ``length`` different known words, by document; the first of each, with brackets or without."""
+    """Return the titles of ``length`` different known words, by document; the first document of each title."""
     if corpus.titles is None:
-        raise InputError("the documents of this corpus have no titles; WikiExtractor's output and dumps have")
+        raise InputError("the documents of this corpus have no titles; those of Wikipedia dumps and WikiExtractor have")
     tokenizer = Tokenizer()
     titles: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):

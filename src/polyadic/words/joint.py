@@ -1,4 +1,4 @@
-"""Word vectors that explain pairs by all their columns, and larger tuples by their non-negative ones, the themes."""
+"""Word vectors with unconstrained columns for pairs and non-negative columns for pairs and larger tuples."""
 
 from __future__ import annotations
 
@@ -27,48 +27,52 @@ if TYPE_CHECKING:
     from polyadic.core.objective import Slot, Term
 
 ALL = (0, 1)
-"""The slot of both factors, side by side."""
+"""Slot of both factors, concatenated."""
 PAIRS = 1 / 3
-"""How much pairs count against each larger order; a tenth, a third and one are level on words, see third-order.md."""
+"""Weight of pairs relative to each larger order; 0.1, 1/3 and 1 give equal word vectors, see third-order.md."""
 
 
 class JointCP(Model):
-    r"""Free columns for pairs beside non-negative ones for pairs and larger tuples alike.
+    r"""Joint CP decomposition: unconstrained columns for pairs, non-negative components for pairs and larger tuples.
 
     .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
               + \sum_{n > 2} \alpha_n \sum_e w_e \Big(x_e - c^{-n} \sum_r \prod_d C_{e_d r}\Big)^2 + \text{zeros}
 
-    One factor for all orders, as in JCP-S, has to serve two ends: what pairs ask for are axes with two poles, such as
-    the eigenvectors of the PPMI matrix, but of the words at a negative pole the product of two is positive and that of
-    three negative, so that a triple of them cannot be explained by it. Here each order has weights of its own for the
-    columns: those of :math:`A` count for pairs alone, those of :math:`C`, the **themes**, for all orders. Products of
-    themes select senses; inner products of whole vectors tell how much two words belong together.
+    A single factor for all orders, as in JCP-S, has conflicting goals. Pairs ask for bipolar axes, such as the
+    eigenvectors of the PPMI matrix. At a negative pole the product of two values is positive but that of three is
+    negative, so such an axis cannot explain a triple of these words. Here each order has its own weights of the
+    columns: those of :math:`A` explain pairs only, and those of :math:`C`, the non-negative components (**themes**),
+    explain all orders. Products of the non-negative components select word senses; inner products of whole vectors
+    measure the relatedness of two words.
 
-    The sum over the cells that are not listed is exact, and weighs them by how often their words are listed: see
+    The sum over unlisted cells is exact, and weights them by the degrees of their words: see
     :func:`~polyadic.words.orders.symmetric_terms`.
 
     Parameters
     ----------
     rank : int
-        Length of a word vector: columns of :math:`A` and :math:`C` together.
+        Dimension of the word vectors, the columns of :math:`A` and :math:`C` together.
     themes : int, optional
-        Columns of :math:`C`; by default half of them.
-    coupling : float
-        :math:`c`, the scale of the themes in the explanation of pairs.
+        Number of non-negative components, the columns of :math:`C`; by default half of the rank.
+    pair_scale : float
+        Scale :math:`c` of the non-negative components in the explanation of pairs.
     order_weights : sequence of float, optional
-        As in :func:`~polyadic.words.orders.symmetric_terms`; by default pairs count a third of the others.
+        Weight of each order, as in :func:`~polyadic.words.orders.symmetric_terms`; by default pairs have a third of the
+        weight of the others.
     l1 : float
-        Weight of the sum of the themes.
+        Strength of the L1 penalty on the non-negative components.
     start : ndarray of shape (V, rank), optional
-        Where to begin: :math:`A` and :math:`C` side by side, such as the vectors of a fit that was stopped.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Initial vectors, :math:`A` and :math:`C` concatenated, such as those of an interrupted fit.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start of the themes; :math:`A` starts at eigenvectors.
+        Seed of the random start of :math:`C`; :math:`A` starts at eigenvectors.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -77,7 +81,7 @@ class JointCP(Model):
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
     explained_ : list of Fit
-        How much of each order is explained: see :func:`~polyadic.core.objective.fit`.
+        Explained share of each order: see :func:`~polyadic.core.objective.fit`.
 
     References
     ----------
@@ -97,7 +101,7 @@ class JointCP(Model):
     rank: Annotated[int, Within(2)] = 300
     _: KW_ONLY
     themes: Count | None = None
-    coupling: Annotated[float, Within(0, 1, above=True)] = 0.5
+    pair_scale: Annotated[float, Within(0, 1, above=True)] = 0.5
     order_weights: Sequence[Amount] | None = None
     l1: Amount = 0.0
     start: NDArray[Any] | None = None
@@ -110,11 +114,16 @@ class JointCP(Model):
     def fit(self, lists: Sequence[Entries]) -> Self:
         """Factorize symmetric entries of order 2 and of one or more higher orders.
 
+        Parameters
+        ----------
+        lists : sequence of Entries
+            Associations, one list per order, pairs first.
+
         Raises
         ------
         InputError
-            If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
-            sizes, or a setting is out of range.
+            If pairs or larger tuples are missing, entries are not symmetric, empty, all zero or of different sizes, or
+            a setting is out of range.
         """
         self.check()
         size, larger, objective = self._objective(lists)
@@ -126,13 +135,19 @@ class JointCP(Model):
         return self
 
     def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
-        """Tell what a fit to these lists will be: its columns, about how many minutes and MiB it takes."""
+        """Return the rank, the number of non-negative components, and the expected minutes and MiB of a fit.
+
+        Parameters
+        ----------
+        lists : sequence of Entries
+            Associations, one list per order, pairs first.
+        """
         widths = [self.rank - self._themes, self._themes]
         about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
         return {"rank": self.rank, "themes": self._themes, **about}
 
     def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
-        """Give the size of the vocabulary, the terms of larger tuples by themes alone, and all there is to minimize."""
+        """Return the vocabulary size, the terms of larger tuples alone, and the whole objective."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
@@ -140,7 +155,7 @@ class JointCP(Model):
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
             what = f"the {size:,} words and the {themes:,} themes"
             raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}")
-        scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
+        scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
@@ -148,7 +163,7 @@ class JointCP(Model):
         return size, larger, objective
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
+        """Return eigenvectors for the unconstrained columns, and scaled random numbers for the others."""
         A = PPMISVD(self.rank - self._themes, seed=self.seed).fit(lists[0]).vectors_
         C = NonNegative().prox(positive_start(len(A), self._themes, np.random.default_rng(self.seed)), 0.0)
         return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
@@ -157,22 +172,40 @@ class JointCP(Model):
         given, themes = np.asarray(self.start), self._themes
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -themes:] < 0).any():
-            raise InputError(f"start must have {self.rank} columns, the last {themes} not negative; got {given.shape}")
+            raise InputError(f"start must have {self.rank} columns, the last {themes} non-negative; got {given.shape}")
         return U[:, :-themes], U[:, -themes:]
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        """Return the predicted association of tuples.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, order)
+            Word ids of each tuple.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         tuples = np.asarray(indices)
         if tuples.ndim == 2 and tuples.shape[1] == 2:
             return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
-        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=self._threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
+        """Return :math:`A` and :math:`C`, concatenated, as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
 
     def check(self) -> None:
-        """Refuse settings out of range, and more themes than there is room for."""
+        """Raise InputError if a setting is out of range, or there are more themes than columns."""
         super().check()
         check_int("themes", self._themes, low=1, high=self.rank - 1)
 
@@ -182,5 +215,5 @@ class JointCP(Model):
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:
-    """Give the same term with another factor for all its modes."""
+    """Return a term with another factor for all its modes."""
     return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))

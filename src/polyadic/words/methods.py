@@ -1,7 +1,7 @@
-"""The methods of word vectors: what each is made of, what it is fitted to, and the settings of every step.
+"""Methods of word vectors: their models, their input, and the settings of every step.
 
-A new method is a new row of :data:`METHODS`. Here stand the defaults, for Python, the command line and the suites
-alike; those of models are in their classes.
+A new method is a new row of :data:`METHODS`. The defaults here are used by Python, the command line and the
+experiments; those of the models are in their classes.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 Data = Literal["corpus", "contexts", "counts", "associations"]
-"""What models are fitted to; contexts are counts of pairs, or of words and those on one side of them."""
+"""Input of a model; contexts are counts of pairs, possibly one-sided or positional."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method.
+    """A method of training word vectors.
 
     Attributes
     ----------
     model : str
-        The class of its model, a public name.
+        Public name of the model class.
     fitted_to : {"corpus", "contexts", "counts", "associations"}
+        Input of the model.
     fixed : dict
-        Settings of the model that make it this method.
+        Settings of the model that define this method.
     strength : str
-        What the strength of its penalty is called, if it has one.
+        Name of the strength of its penalty, if it has one.
     order : int
-        Words in a tuple, unless said otherwise.
+        Default number of words in a tuple.
     orders : tuple of int
-        The orders it can be fitted to.
+        Possible orders.
     joint : bool
         Whether it is fitted to all orders from 2 on at once.
     pairs : dict
-        How pairs are counted and weighed by default, where it differs from larger tuples.
+        Defaults of counting and weighting pairs, where they differ from larger tuples.
     """
 
     model: str
@@ -64,22 +65,22 @@ class Method:
 
     @property
     def options(self) -> set[str]:
-        """The settings of the model that can be chosen."""
+        """The settings of the model that the user can choose."""
         names = {setting.name for setting in dataclasses.fields(self.cls) if setting.init}
         if self.strength:
-            names |= {self.strength, "step", "batch", "sampled_zeros"}
+            names |= {self.strength, "learning_rate", "batch", "sampled_zeros"}
         renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
         if self.model not in STARTED:
             renamed.discard("start")
         return renamed - {*self.fixed, "penalty", "callback", "words", "stop_words"}
 
     def default(self, name: str, order: int) -> Any:
-        """Give the default of a setting of counts or weights for an order."""
+        """Return the default of a setting of counts or weights for an order."""
         usual: Options = {"tuple_min_count": 1 if order == 2 else 2, "width": 10, "smoothing": 1.0}
         return (self.pairs if order == 2 else {}).get(name, usual[name])
 
     def penalty(self, strength: float = 0.0) -> Any:
-        """Give the penalty of a method that has one."""
+        """Return the penalty of a method that has one."""
         from polyadic.core.penalties import L2, NonNegative
 
         return {"l1": NonNegative, "l2": L2}[self.strength](strength)
@@ -115,27 +116,27 @@ METHODS = {
     "random": Method("RandomVectors", "corpus"),
 }
 STARTED = ("JointCP", "SymmetricCP")
-"""Models that can begin at vectors, such as those that another fit had reached."""
+"""Models that can start from given vectors, such as those of an interrupted fit."""
 RENAMED = {"Word2Vec": {"window": "context"}}
-"""Settings of models that have another name here: ``window`` is the kind of window that tuples are counted in."""
+"""Settings of models with another name here, because ``window`` is the kind of window for counting tuples."""
 RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
 
 
 def _symmetric(method: Method, options: Options) -> Options:
-    """Give SymmetricCP its penalty by strength, and a solver by name."""
+    """Translate the options of SymmetricCP: penalty by strength, solver by name."""
     from polyadic.core.solvers.adaptive import Adam
     from polyadic.core.solvers.quasi_newton import quasi_newton
     from polyadic.core.solvers.stochastic import stochastic
 
-    online = {name: options.pop(name) for name in ("step", "batch", "sampled_zeros") if name in options}
+    online = {name: options.pop(name) for name in ("learning_rate", "batch", "sampled_zeros") if name in options}
     solver = options.pop("solver", "quasi-newton")
     if solver != "online" and online:
         raise InputError(f"{min(online)} is an option of solver online")
     if "sampled_zeros" in online:
-        options.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
+        options.setdefault("zero_weight", 0.0)  # sampled zeros replace exact ones
     options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
     if solver == "online":
-        rule = Adam(step=online["step"]) if "step" in online else None
+        rule = Adam(step=online["learning_rate"]) if "learning_rate" in online else None
         how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
         how["seed"] = options.get("seed")
         solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})
@@ -143,7 +144,7 @@ def _symmetric(method: Method, options: Options) -> Options:
 
 
 def _correspondence(_: Method, options: Options) -> Options:
-    """Give CorrespondenceVectors scores and stop words where they are asked for."""
+    """Translate the options of CorrespondenceVectors: load scores and stop words."""
     from polyadic.datasets import read_pairs
     from polyadic.text.stopwords import stop_words
 
@@ -164,43 +165,57 @@ COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positiona
 WEIGHED = ("shift", "smoothing", "weights")
 """Settings of the steps before the model."""
 BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
-"""Settings that each order may have of its own, as a tuple."""
+"""Settings that may differ between orders, as a tuple."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of :func:`~polyadic.words.training.train` besides those of the model.
+    """Settings of :func:`~polyadic.words.training.train` besides those of the model.
 
-    Where several values are given, each order has its own.
+    A tuple of values has one value per order.
 
     Attributes
     ----------
     method : str, optional
-        Of :data:`METHODS`; by default "jcp", and "cp-sn" of counts.
-    min_count, max_size, language, stop_words
-        See :meth:`~polyadic.text.corpus.Corpus.build`.
+        Method of training, from :data:`METHODS`; by default "jcp", and "cp-sn" for counts.
+    min_count : int
+        Minimum frequency of a word; see :meth:`~polyadic.text.corpus.Corpus.build`.
+    max_size : int, optional
+        Maximum size of the vocabulary.
+    language : str
+        Language code of the text; "auto" detects it.
+    stop_words : str, path, list or None
+        Words to ignore: "language" for those of the language, "auto" for words spread over the whole text.
     format, field, wrapped, encoding, errors
-        See :class:`~polyadic.text.pieces.Reading`.
+        How files are read; see :class:`~polyadic.text.pieces.Reading`.
     tokenised : bool
-        Whether a line is a sentence and words lie between blanks.
+        Whether the text is tokenized already: a sentence per line, words between spaces.
     lemmas : bool
-        Whether words are taken to their lemmas.
+        Whether to replace words by their lemmas.
     multiwords : bool
-        Whether two words that go together are one, such as ``new_york``.
+        Whether to join two-word collocations, such as ``new_york``.
     keep_text : bool
-        Whether the sentences stay with the corpus that is kept.
+        Whether to save the sentences with the corpus.
     order : int, optional
-        Words in a tuple; by default 3, or 2 of methods for pairs.
-    window, width, tuple_min_count, memory
-        See :func:`~polyadic.text.counts.count`; ``tuple_min_count`` is its ``min_count``. By default width 10 and 2
-        times, and once for pairs; some methods have other widths for pairs.
-    contexts, positional
-        See :func:`~polyadic.text.contexts.contexts`, where ``contexts`` is ``side``.
+        Number of words in a tuple; by default 3, or 2 for pairwise methods.
+    window : {"span", "centred", "chunk"}
+        Kind of window in which tuples are counted; see :func:`~polyadic.text.counts.count`.
+    width : int or sequence of int, optional
+        Width of the window; by default 10, and for pairs that of the method.
+    tuple_min_count : int or sequence of int, optional
+        Minimum count of a tuple; by default 2, and 1 for pairs.
+    contexts : {"both", "left", "right"}
+        Side of the context words; see :func:`~polyadic.text.contexts.contexts`.
+    positional : bool
+        Whether each position of a context word has a column of its own.
+    memory : int, optional
+        Memory limit of counting in MiB.
     shift, smoothing, weights
-        See :func:`~polyadic.text.weighting.ppmi`.
+        Settings of the association measure; see :func:`~polyadic.text.weighting.ppmi`.
     seed : int, optional
+        Random seed.
     threads : int, optional
-        All cores by default; one for word2vec.
+        Number of threads; all cores by default, one for word2vec.
     """
 
     method: str | None = None

@@ -1,4 +1,4 @@
-"""Word vectors of word2vec, trained by gensim on a corpus of this library: the usual baselines on the same words."""
+"""Word vectors of word2vec, trained by gensim on a corpus of this library."""
 
 from __future__ import annotations
 
@@ -21,49 +21,56 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-STEPS = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
-LAST_STEP = 1e-4  # where the step ends, as in the reference program
-LONGEST = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
-PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up in single precision
-EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
+LEARNING_RATES = {"sgns": 0.025, "cbow": 0.05}  # initial values of the reference program
+LAST_LEARNING_RATE = 1e-4  # final value, as in the reference program
+MAX_SENTENCE = 10_000  # words; longer sentences are split, as gensim would drop the rest
+PIECE = 100_000  # tokens between two readings of the loss, which gensim sums in single precision
+EXPONENT = 0.75  # exponent of the counts in negative sampling, as published
 
 
 class Word2Vec(Model):
-    r"""Skip-gram or continuous bag of words, both with negative sampling.
+    r"""Skip-gram or continuous bag of words (CBOW) with negative sampling.
 
     .. math:: \max \sum_{(w, c)} \log \sigma(u_w \cdot v_c) + \sum_{k=1}^{K} \log \sigma(-u_w \cdot v_{n_k}),
               \qquad n_k \sim \#(n)^{3/4}
 
     ``"sgns"`` predicts each word :math:`c` near :math:`w` from :math:`w`; ``"cbow"`` predicts a word from the mean of
-    the vectors of those near it. Windows shrink at random, words that are frequent are left out at random, and the step
-    falls to nothing over the epochs. The vocabulary is that of the corpus, in its order.
+    the vectors of nearby words. The window size is drawn at random, frequent words are subsampled, and the learning
+    rate decreases linearly over the epochs. The vocabulary is that of the corpus, in its order.
 
     Parameters
     ----------
     rank : int
-        Length of a word vector.
-    method, window : {"sgns", "cbow"}, int
-        What predicts what; words to each side, at most.
-    epochs, negative : int
-        Passes over the corpus; :math:`K`.
-    sample, step : float
-        Words of a larger share are thinned out, 0 keeps all; first step, 0.025 for sgns and 0.05 for cbow by default.
+        Dimension of the word vectors.
+    method : {"sgns", "cbow"}
+        Skip-gram with negative sampling, or continuous bag of words.
+    window : int
+        Maximum number of context words on each side.
+    epochs : int
+        Number of passes over the corpus.
+    negative : int
+        Number :math:`K` of negative samples per positive pair.
+    sample : float
+        Relative frequency above which words are subsampled; 0 keeps all.
+    learning_rate : float
+        Initial learning rate, by default 0.025 for sgns and 0.05 for cbow.
     seed : int, optional
-        Of the start and of what is drawn.
+        Seed of the start and of sampling.
     threads : int
-        With 1, the default, the same seed gives the same bits. More threads are faster and write into each other's
-        work, so no two runs are the same.
+        Number of threads. With 1, the default, results are reproducible. More threads are faster but update the same
+        vectors without locks, so no two runs are equal.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
     vectors_ : ndarray of shape (V, rank)
-        :math:`u`; rows of words that do not occur are zero.
+        Word vectors :math:`u`; rows of words that do not occur are zero.
     history_ : list of float
-        Loss per token, in nats: at the start of the first 100,000, then of each epoch; good to a few per cent.
+        Loss per token in nats: at the start for the first 100,000 tokens, then for each epoch; accurate to a few per
+        cent.
     result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; a sweep is an epoch, and none converges.
+        See :class:`~polyadic.core.model.Model`; a sweep is an epoch, and ``converged_`` is always False.
 
     References
     ----------
@@ -85,13 +92,18 @@ class Word2Vec(Model):
     epochs: Count = 5
     negative: Count = 5
     sample: Amount = 1e-3
-    step: Annotated[float, Within(LAST_STEP, above=True)] | None = None
+    learning_rate: Annotated[float, Within(LAST_LEARNING_RATE, above=True)] | None = None
     seed: Annotated[int, Within(0, (1 << 32) - 1)] | None = None
     threads: Count = 1
     callback: Callback = None
 
     def fit(self, corpus: Corpus) -> Self:
-        """Read the corpus ``epochs`` times.
+        """Train on a corpus for ``epochs`` passes.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            Tokenized text.
 
         Raises
         ------
@@ -101,16 +113,24 @@ class Word2Vec(Model):
             If a setting is out of range.
         """
         self.check()
-        step = STEPS[self.method] if self.step is None else self.step
-        solver = _epochs(self._model(corpus), corpus, self.epochs, step)
+        learning_rate = LEARNING_RATES[self.method] if self.learning_rate is None else self.learning_rate
+        solver = _epochs(self._model(corpus), corpus, self.epochs, learning_rate)
         (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of the vectors their words, and how often these occur."""
+        """Return the vectors as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.vectors_, counts=counts)
 
-    def _model(self, corpus: Corpus) -> Any:  # gensim's, with the words of the corpus and no other
+    def _model(self, corpus: Corpus) -> Any:  # the gensim model, with exactly the words of the corpus
         words = corpus.vocabulary.words
         remedy = "lower the rank or the size of the vocabulary"
         check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", remedy)
@@ -126,7 +146,7 @@ class Word2Vec(Model):
             negative=self.negative,
             ns_exponent=EXPONENT,
             sample=self.sample,
-            min_count=1,  # rare words are the corpus' business
+            min_count=1,  # the corpus has dropped rare words
             seed=seed,
             workers=self.threads,
         )
@@ -135,13 +155,13 @@ class Word2Vec(Model):
         return model
 
 
-def _epochs(model: Any, corpus: Corpus, epochs: int, step: float) -> Iterator[Sweep]:
-    """Train in pieces of the corpus, the step falling in a straight line; the start is judged by the first piece."""
+def _epochs(model: Any, corpus: Corpus, epochs: int, learning_rate: float) -> Iterator[Sweep]:
+    """Train in pieces of the corpus with a linearly decreasing learning rate; the first piece evaluates the start."""
     known = model.wv.key_to_index
     rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
 
     def vectors() -> NDArray[np.float32]:
-        """Bring rows into the order of the corpus; words that do not occur get the row of zeros at the end."""
+        """Return the rows in the order of the corpus; words that do not occur are zero."""
         return np.vstack([model.wv.vectors, np.zeros((1, model.vector_size), np.float32)])[rows]
 
     def train(piece: list[list[str]], first: float, last: float) -> float:
@@ -152,26 +172,26 @@ def _epochs(model: Any, corpus: Corpus, epochs: int, step: float) -> Iterator[Sw
     before = vectors()
     piece = next(_pieces(corpus))
     at_start = train(piece, np.finfo(float).tiny, np.finfo(float).tiny) / sum(map(len, piece))
-    model.min_alpha_yet_reached = step  # else gensim complains that the step grows
+    model.min_alpha_yet_reached = learning_rate  # otherwise gensim warns that it increases
     yield Sweep([before], at_start)
     done, total = 0, epochs * len(corpus)
     while True:
         loss = 0.0
         for piece in _pieces(corpus):
-            first = step - (step - LAST_STEP) * done / total
+            first = learning_rate - (learning_rate - LAST_LEARNING_RATE) * done / total
             done += sum(map(len, piece))
-            loss += train(piece, first, step - (step - LAST_STEP) * done / total)
+            loss += train(piece, first, learning_rate - (learning_rate - LAST_LEARNING_RATE) * done / total)
         yield Sweep([vectors()], loss / len(corpus))
 
 
 def _pieces(corpus: Corpus) -> Iterator[list[list[str]]]:
-    """Give the sentences as words, some 100,000 words at a time; sentences too long for gensim are cut."""
+    """Yield the sentences as words, about 100,000 words at a time; sentences too long for gensim are split."""
     words = corpus.vocabulary.words
     piece: list[list[str]] = []
     size = 0
     for start, stop in pairwise(corpus.sentences):
-        for cut in range(start, stop, LONGEST):
-            piece.append([words[i] for i in corpus.ids[cut : min(cut + LONGEST, stop)].tolist()])
+        for cut in range(start, stop, MAX_SENTENCE):
+            piece.append([words[i] for i in corpus.ids[cut : min(cut + MAX_SENTENCE, stop)].tolist()])
             size += len(piece[-1])
         if size >= PIECE:
             yield piece

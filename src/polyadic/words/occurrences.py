@@ -1,31 +1,32 @@
-r"""Senses of a word from its occurrences: how many, how often each is meant, and what could stand in its place.
+r"""Senses of a word from its occurrences: number, frequency and substitutes.
 
-Contexts of a word that speak of different things are not yet different senses: einstein's life and einstein's physics
-are one man. Senses differ in *what could stand in the word's place*. So occurrences are first cut into many small
-groups by their contexts, each group is asked for its substitutes, and groups of the same substitutes are put together.
+Contexts of a word about different topics are not yet different senses: texts on Einstein's life and on his physics
+mean the same man. Senses differ in the words that could be *substituted*. Occurrences are therefore clustered by
+context into many small groups, substitutes are predicted for each group, and groups with the same substitutes are
+merged.
 
 With :math:`\omega_c = a / (a + p_c)` and unit vectors :math:`\hat u`, a context of width :math:`r` is
-:math:`x_r = \sum_c \omega_c \hat u_c` over the :math:`r` words to each side in the document. A linear map takes mean
-contexts to what stands in their midst; it is learned from all words of the vectors, weighted by :math:`\log n_w`:
+:math:`x_r = \sum_c \omega_c \hat u_c` over the :math:`r` words to each side in the document. A linear map from mean
+contexts to the vector of the word in the middle is learned from all words, weighted by :math:`\log n_w`:
 
-.. math:: A = \arg\min_A \sum_w \log n_w\, \| [\bar x_{10}(w), \bar x_2(w)] A - \hat u_w \|^2 + \lambda \|A\|^2 ,
+.. math:: A = \arg\min_A \sum_w \log n_w\, \| [\bar x_{10}(w), \bar x_2(w)] A - \hat u_w \|^2 + \lambda \|A\|^2 .
 
-with the :math:`\lambda` by which each word is foretold best from all others, which costs no more than one map.
+:math:`\lambda` minimizes the leave-one-out error, which costs no more than one fit.
 
-Occurrences are clustered by the directions of :math:`x_{10}` (less the mean direction of all words) into
-:math:`K` groups of :math:`n_k`, each of which has the sense vector :math:`t_k`, the mean of :math:`y = [x_{10}, x_2]
-A`. Senses begin as these groups, and are merged while the largest
+Occurrences are clustered by the directions of :math:`x_{10}` (minus the mean direction of all words) into
+:math:`K` groups of :math:`n_k`. Each group has a sense vector :math:`t_k`, the mean of :math:`y = [x_{10}, x_2] A`.
+Senses start as these groups, and are merged while the largest
 
 .. math:: C_{ST} = \sum_{k \in S, l \in T} \frac{n_k n_l}{n_S n_T} \frac{t_k \cdot t_l}{\sqrt{d_k d_l}}
           + \sqrt{\frac{e_S + e_T}{50}}, \qquad d_k = t_k' \cdot t_k'', \qquad
           e_S = \sum_{k \in S} \frac{n_k^2}{n_S^2} \frac{\|t_k\|^2 - d_k}{d_k}
 
-is at least a threshold, where :math:`t', t''` are the means of two random halves of a group: their product is the
-squared length free of noise, and the second term allows for the noise that is left. (It is the mean over pairs of
-groups that counts. The mean vectors of two senses look the more alike, the more different groups each is made of.)
-What remains smaller than the least share joins its nearest. This is done from several random starts; the answer is the
-partition in the median number of senses that agrees best with the others, and it is told how many starts found as many.
-At last each occurrence goes to the sense whose mean :math:`y` has the largest cosine with its own, and so does one of
+is at least a threshold. Here :math:`t', t''` are the means of two random halves of a group: their product is the
+squared length without noise, and the second term allows for the remaining noise. :math:`C` is a mean over pairs of
+groups, because the mean vectors of two senses become more similar the more different groups they contain. A sense below
+the minimum share joins its nearest. The procedure runs from several random starts. The result is the partition with the
+median number of senses that agrees best with the others; the share of starts with this number is reported. Finally each
+occurrence is assigned to the sense whose mean :math:`y` has the largest cosine with its own, and so are occurrences in
 other text (:meth:`WordSenses.assign`).
 
 References
@@ -61,45 +62,45 @@ if TYPE_CHECKING:
     from polyadic.text.lines import Line
 
 WIDE, NEAR = 10, 2
-"""Words to each side of the two contexts."""
+"""Words on each side in the wide and the near context."""
 COMMON = 1e-3
-"""The weight of a context word is a / (a + its share of the text); this is a."""
+"""Constant a of the weight a / (a + relative frequency) of a context word."""
 GROUPS = 16
-"""Groups at first; 12 and 20 did as well."""
+"""Number of groups before merging; 12 and 20 gave equal results."""
 THRESHOLD = 0.15
-"""Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
+"""Agreement of substitutes above which groups are merged; tuned on pseudo-words, see docs/results/senses.md."""
 DIRECTIONS = 50
-"""Over which noise spreads as over columns that are not alike: a cosine of noise has the variance 1 / 50."""
-LEAST_SHARE = 0.08
-"""Of the occurrences; .05 made more senses of one."""
+"""Effective number of dimensions of noise: the cosine of two noise vectors has variance 1 / 50."""
+MIN_SHARE = 0.08
+"""Minimum share of the occurrences in a sense; 0.05 split single senses more often."""
 FORMAT = 2
-"""Of what is kept."""
+"""Version of the cache format."""
 RUNS = 7
-"""Random starts."""
-MOST = 5_000
-"""Occurrences that are looked at."""
-FEWEST = 50
-"""Occurrences; of fewer nothing is said: with 50, half of the words of two senses seem to have one."""
-FEW = 200
-"""Occurrences below which a sense may be missed, which is told."""
+"""Number of random starts."""
+MAX_OCCURRENCES = 5_000
+"""Maximum number of occurrences that are clustered."""
+MIN_OCCURRENCES = 50
+"""Minimum number of occurrences; with 50, half of the words with two senses seem to have one."""
+RELIABLE_OCCURRENCES = 200
+"""Number of occurrences below which a sense may be missed; the result is then marked as unreliable."""
 SAMPLED = 100
-"""Occurrences of each word that the map is learned from."""
+"""Maximum number of occurrences of a word from which the map is learned."""
 RIDGES = tuple(10.0 ** (power / 2) for power in range(-8, 2))
-"""To choose from, of the mean diagonal of the normal equations. On 50 MB 1e-3 is best, on a Bible 3e-2."""
-KNOWN = 100
-"""A substitute occurs so often in the text."""
+"""Candidates for the ridge, relative to the mean eigenvalue. On 50 MB 1e-3 is best, on a Bible 3e-2."""
+MIN_SUBSTITUTE_COUNT = 100
+"""Minimum frequency of a substitute in the text."""
 LOOKED_AT = 20
-"""Times as many lines as are asked for, in search of some that differ."""
+"""Lines examined per line returned, in the search for dissimilar ones."""
 REPELLED = 0.5
-"""How much a substitute of another sense counts against a word."""
+"""Weight of the similarity to other senses in the penalty of a substitute."""
 
 
 class SenseOfWord(NamedTuple):
-    """A sense of a word.
+    """One sense of a word.
 
-    ``share`` is how often it is meant, ``substitutes`` are words that could stand in its place, ``positions`` where in
-    the corpus it stands (of those occurrences that were looked at), the most typical first, ``vector`` its place among
-    the word vectors.
+    ``share`` is its share of the occurrences, ``substitutes`` are words that could replace it, ``positions`` are its
+    positions in the corpus (among the occurrences that were clustered), most typical first, and ``vector`` is its
+    vector in the space of the word vectors.
     """
 
     share: float
@@ -109,10 +110,10 @@ class SenseOfWord(NamedTuple):
 
 
 class SensesOfWord(NamedTuple):
-    """The senses of a word, the most frequent first.
+    """The senses of a word, most frequent first.
 
-    ``occurrences`` is how often the word stands in the corpus, ``agreement`` the share of random starts that found as
-    many senses.
+    ``occurrences`` is the frequency of the word in the corpus, ``agreement`` the share of random starts that found the
+    same number of senses.
     """
 
     word: str
@@ -122,27 +123,26 @@ class SensesOfWord(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether there was enough text to tell senses apart."""
-        return self.occurrences >= FEW
+        """Whether the word occurs often enough for a reliable result."""
+        return self.occurrences >= RELIABLE_OCCURRENCES
 
 
 @dataclass(frozen=True, eq=False)
 class WordSenses:
-    """What is learned once of a corpus and its vectors, to find the senses of any word.
+    """Word sense induction from a corpus and its word vectors.
 
     Attributes
     ----------
     embedding : Embedding
         Word vectors.
     corpus : Corpus
-        Text in which the words stand.
+        Text in which the words occur.
     map : ndarray of shape (2 R, R)
-        From contexts, wide and near, to what stands in their midst.
+        Linear map from wide and near contexts to the vector of the word in the middle.
     mean : ndarray of shape (R,)
-        The mean direction of contexts.
+        Mean direction of contexts.
     fit : float
-        How well contexts tell what stands in their midst: the mean cosine of each word's vector with what the other
-        words foretell of it.
+        Mean cosine of each word's vector with its leave-one-out prediction from contexts.
 
     Examples
     --------
@@ -163,23 +163,23 @@ class WordSenses:
 
     @classmethod
     def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
-        """Learn the map from the contexts of all words that occur often enough.
+        """Learn the map from contexts to word vectors, from all sufficiently frequent words.
 
         Parameters
         ----------
         embedding : Embedding
-            Word vectors, best of the same text.
+            Word vectors, preferably trained on the same text.
         corpus : Corpus
-            Text in which the words stand.
+            Text in which the words occur.
         seed : int
-            Of the occurrences that are looked at, where there are many.
+            Seed of the sample of occurrences.
         keep : bool
-            Whether what is learned stays in the folder of the corpus, and is taken from there the next time.
+            Cache the result in the folder of the corpus, and load it from there if it exists.
 
         Raises
         ------
         InputError
-            If the vectors and the corpus share too few words, or what was kept is damaged.
+            If the vectors and the corpus share too few words, or the cache is damaged.
         """
         if keep:
             file = _kept(corpus, embedding, seed)
@@ -194,8 +194,8 @@ class WordSenses:
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
-                f"the corpus and the vectors have {len(rows)} words in common that occur {FEWEST} times; senses are"
-                " learned from more"
+                f"the corpus and the vectors have {len(rows)} words in common that occur {MIN_OCCURRENCES} times;"
+                " at least 2 are needed to learn senses"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
@@ -208,37 +208,37 @@ class WordSenses:
 
     @staticmethod
     def can_learn(embedding: Embedding, corpus: Corpus) -> bool:
-        """Tell whether there is enough text to learn from."""
+        """Return whether there is enough text to learn from."""
         return len(_frequent(embedding, corpus)) >= 2
 
-    def senses(self, word: str, *, top: int = 10, known: int = KNOWN, seed: int = 0) -> SensesOfWord:
-        """Find the senses of a word.
+    def senses(self, word: str, *, top: int = 10, known: int = MIN_SUBSTITUTE_COUNT, seed: int = 0) -> SensesOfWord:
+        """Return the senses of a word.
 
         Parameters
         ----------
         word : str
             The word.
         top : int
-            Substitutes of each sense.
+            Number of substitutes per sense.
         known : int
-            How often a substitute occurs in the corpus at least.
+            Minimum frequency of a substitute in the corpus.
         seed : int
-            Of the occurrences that are looked at, where there are many, and of the random starts.
+            Seed of the sample of occurrences and of the random starts.
 
         Raises
         ------
         InputError
-            If the corpus or the vectors do not know the word, or it occurs too seldom.
+            If the word is not in the corpus or the vectors, or occurs too rarely.
         """
         check_int("top", top, low=1)
-        self.embedding[word]  # or it is refused
+        self.embedding[word]  # raises InputError if it is unknown
         number = self.corpus.vocabulary.index.get(word)
         if number is None:
             raise InputError(f"{word!r} is not in the vocabulary of the corpus")
         positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
-        if len(positions) < FEWEST:
-            raise InputError(f"{word!r} occurs {len(positions)} times; to tell its senses takes {FEWEST}")
-        chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MOST])
+        if len(positions) < MIN_OCCURRENCES:
+            raise InputError(f"{word!r} occurs {len(positions)} times; its senses need at least {MIN_OCCURRENCES}")
+        chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MAX_OCCURRENCES])
         X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
         k = labels.max() + 1
@@ -254,15 +254,30 @@ class WordSenses:
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
     def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give what the contexts of some occurrences of a word say of it: a place among the word vectors.
+        """Return the mean predicted word vector of some occurrences of a word.
 
-        So the same word in two parts of a text has two vectors that can be compared, and have neighbours.
+        So the same word in two parts of a text has two vectors that can be compared, and that have neighbours.
+
+        Parameters
+        ----------
+        word : str
+            The word.
+        positions : ndarray of int
+            Positions of the occurrences in the corpus.
         """
         Y = self._contexts(self._around(np.asarray(positions)), [self.corpus.vocabulary[word]])[1]
         return Y.mean(axis=0).astype(np.float64)
 
     def lines(self, sense: SenseOfWord, number: int) -> list[Line]:
-        """Give the most typical lines of a sense that differ: none has most of its words in common with one before."""
+        """Return the most typical lines of a sense, skipping lines that share most of their words with an earlier one.
+
+        Parameters
+        ----------
+        sense : SenseOfWord
+            A sense of :meth:`senses`.
+        number : int
+            Maximum number of lines.
+        """
         kept: list[tuple[Line, set[str]]] = []
         for at in sense.positions[: LOOKED_AT * number]:
             line = self.corpus.line(at)
@@ -274,9 +289,18 @@ class WordSenses:
         return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
-        """Say in which sense each of some occurrences is meant, from 0, as if ``words``, which stand there, were one.
+        """Return the sense of each occurrence, numbered from 0, treating several words as one word.
 
-        This is how two words that are taken for one are told apart again.
+        This separates two words again that were merged into one, as in pseudo-word evaluation.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+            Positions of the occurrences in the corpus.
+        words : sequence of str
+            The words at these positions.
+        seed : int
+            Seed of the random starts.
         """
         numbers = [self.corpus.vocabulary[word] for word in words]
         return _agreed(*self._contexts(self._around(np.asarray(positions)), numbers), seed)[0]
@@ -284,19 +308,19 @@ class WordSenses:
     def assign(
         self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
     ) -> NDArray[np.int64]:
-        """Say in which sense a word is meant in other text.
+        """Return the sense in which a word is used in other text.
 
         Parameters
         ----------
         senses : SensesOfWord
-            What :meth:`senses` says of the word.
+            Result of :meth:`senses` for the word.
         contexts : iterable of (list of str, list of str)
-            The words to its left and to its right, each list in the order of the text.
+            The words to the left and to the right of each occurrence, in text order.
 
         Returns
         -------
         ndarray of shape (n,)
-            For each context the place in ``senses.senses``, or -1 where no word around it is known.
+            Index into ``senses.senses`` for each context, or -1 if it has no known word.
 
         Examples
         --------
@@ -324,7 +348,7 @@ class WordSenses:
         return np.where(Y.any(axis=1), nearest, -1)
 
     def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the words around positions, of shape (n, 2 WIDE), -1 beyond the ends of the document."""
+        """Return the words around positions, shape (n, 2 WIDE), -1 beyond the ends of the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
         around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])
@@ -334,7 +358,7 @@ class WordSenses:
     def _contexts(
         self, around: NDArray[np.int64], numbers: Sequence[int]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the directions of the contexts of a word, and what each says stands in its midst."""
+        """Return the directions of the contexts of a word, and the vectors predicted from them."""
         around = np.where(np.isin(around, numbers), -1, around)
         wide, near = (self._sums(around, width)[0] for width in (WIDE, NEAR))
         X = unit_rows(wide)
@@ -343,10 +367,7 @@ class WordSenses:
     def _mean_contexts(
         self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the mean contexts of words, of shape (size, 2 R), from positions of each, and the usual sum of weights.
-
-        The latter are two, of wide and of near contexts.
-        """
+        """Return the mean contexts of words, shape (size, 2 R), and the mean weight of wide and near contexts."""
         totals = np.zeros((2, size, self.embedding.rank))
         weights = np.zeros((2, size))
         for start in range(0, len(positions), 1 << 16):
@@ -362,7 +383,7 @@ class WordSenses:
         return np.hstack(list(means)), np.maximum(weights.sum(axis=1) / len(positions), 1e-9)
 
     def _sums(self, around: NDArray[np.int64], width: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the weighted sums of the vectors of the words around, and the sums of the weights."""
+        """Return the weighted sums of the vectors of the surrounding words, and the sums of the weights."""
         near = around[:, WIDE - width : WIDE + width]
         weights, vectors = self._weighted
         inside = (near >= 0) & (weights[near] > 0)
@@ -373,7 +394,7 @@ class WordSenses:
 
     @cached_property
     def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The weight of each word of the corpus, zero if it has no vector, and its vector of length 1."""
+        """Weight of each word of the corpus, zero without a vector, and its unit vector."""
         vocabulary, index = self.corpus.vocabulary, self.embedding.index
         share = vocabulary.counts / vocabulary.counts.sum()
         rows = np.array([index.get(word, -1) for word in vocabulary.words])
@@ -381,7 +402,7 @@ class WordSenses:
         return weights, np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
 
     def _substitutes(self, vectors: NDArray[np.float64], word: str, top: int, known: int) -> list[tuple[str, ...]]:
-        """Give the words that are most like each sense and least like the other that they are most like."""
+        """Return words similar to each sense and dissimilar to the other senses."""
         counts = self.corpus.vocabulary.counts
         frequent = (w for w, n in zip(self.corpus.vocabulary.words, counts, strict=True) if n >= known and w != word)
         rows = [row for other in frequent if (row := self.embedding.index.get(other)) is not None]
@@ -396,9 +417,9 @@ class WordSenses:
 
 
 def _frequent(embedding: Embedding, corpus: Corpus) -> list[int]:
-    """Give the numbers of words that have vectors and occur often enough to learn from."""
+    """Return the ids of words that have vectors and occur often enough to learn from."""
     known = zip(corpus.vocabulary.words, corpus.vocabulary.counts, strict=True)
-    return [number for number, (word, n) in enumerate(known) if n >= FEWEST and word in embedding]
+    return [number for number, (word, n) in enumerate(known) if n >= MIN_OCCURRENCES and word in embedding]
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -406,7 +427,7 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
-    """Give the file in which the map of these vectors stays."""
+    """Return the path of the cached map of these vectors."""
     about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
     return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
 
@@ -428,16 +449,16 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         arrays = load(file.read_bytes())
         A, mean, fit, check = (arrays[name] for name in ("map", "mean", "fit", "check"))
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
-            raise ValueError("it holds other numbers than were written")  # noqa: TRY301 # as the other faults
+            raise ValueError("its checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; remove it, and it is made again") from None
+        raise InputError(f"{file} is damaged: {error}; delete it to have it computed again") from None
     return A, mean, float(fit[0])
 
 
 def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
-    """Solve weighted least squares with the ridge of the smallest error when each row is left out in turn.
+    """Solve weighted ridge regression with the ridge of the smallest leave-one-out error.
 
-    The residual without row i is :math:`r_i / (1 - h_i)`, with the diagonal h of the matrix that gives what is fitted.
+    The leave-one-out residual of row i is :math:`r_i / (1 - h_i)`, with the leverage :math:`h_i`.
     """
     root = np.sqrt(weights)[:, None]
     eigenvalues, Q = np.linalg.eigh((M * root).T @ (M * root))
@@ -460,7 +481,7 @@ def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
 def _sampled(
     ids: NDArray[np.integer], rows: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw positions of each of some words, and say which word stands there, by its place in ``rows``."""
+    """Draw positions of each word, and return them with the index of their word in ``rows``."""
     order = np.argsort(ids, kind="stable")
     ends = np.searchsorted(ids[order], np.column_stack([rows, rows + 1]))
     drawn = [
@@ -474,7 +495,7 @@ def _sampled(
 
 
 def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
-    """Give the partition in the median number of senses that agrees best with the others, and how many have that."""
+    """Return the partition with the median number of senses that agrees best with the others, and that share."""
     from sklearn.metrics import adjusted_rand_score
 
     runs = [_partition(X, Y, np.random.default_rng([seed, run])) for run in range(RUNS)]
@@ -487,12 +508,12 @@ def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[
 
 
 def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.int64]:
-    """Give for each row of Y the vector that has the largest cosine with it."""
+    """Return for each row of Y the index of the vector with the largest cosine."""
     return np.asarray((Y @ unit_rows(vectors).T).argmax(axis=1))
 
 
 def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cluster contexts, and merge clusters whose substitutes agree; give the sense of each, from 0."""
+    """Cluster contexts and merge clusters whose substitutes agree; return the sense of each context, from 0."""
     cells = _spherical_means(X, max(min(GROUPS, len(X) // 10), 1), rng)
     n = np.bincount(cells).astype(np.float64)
     C, e = _agreement(Y, cells, rng)
@@ -505,7 +526,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
         i, j = np.unravel_index(alike.argmax(), alike.shape)
         if alike[i, j] < THRESHOLD:
             i = size.argmin()
-            if size[i] >= LEAST_SHARE * len(X):
+            if size[i] >= MIN_SHARE * len(X):
                 break
             j = alike[i].argmax()
         to = np.delete(np.arange(len(size)), j)  # j joins i
@@ -520,7 +541,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
 def _agreement(
     Y: NDArray[np.float32], cells: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the cosine, free of noise, of what each two groups foretell, and the noise in each against its square."""
+    """Return the noise-corrected cosine of the predictions of each two groups, and the relative noise of each."""
     k = int(cells.max()) + 1
     at = (rng.random(len(Y)) < 0.5) * k + cells
     N = np.bincount(at, minlength=2 * k).reshape(2, k)
@@ -534,7 +555,7 @@ def _agreement(
 
 
 def _spherical_means(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cluster directions by k-means with centres of length 1, from starts that lie apart; none is empty."""
+    """Cluster directions by spherical k-means with k-means++ starts; no cluster is empty."""
     centres = [X[rng.integers(len(X))]]
     distance = 1 - X @ centres[0]
     for _ in range(k - 1):

@@ -1,4 +1,4 @@
-"""Lists of tuples of one order or several as terms of one objective: how much orders and zeros count."""
+"""Objective terms of symmetric tuples of one or several orders: weights of orders and of zeros."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from polyadic.core.objective import Objective, Slot
 
 ZERO_MASS = {2: 6.0, 3: 50.0}
-"""What the zeros of pairs, and of larger tuples, weigh against the listed; measured: docs/results/third-order.md."""
+"""Total weight of zeros relative to listed entries, for pairs and larger tuples; see docs/results/third-order.md."""
 ZERO_POWER = 0.75
-"""Power of the degrees of words that their zeros weigh by; measured, and that of word2vec's negative samples."""
+"""Exponent of the word degrees in the weights of zeros; tuned, and equal to that of word2vec's negative sampling."""
 
 
 SWEEPS = 75
-"""Sweeps that fits of words take: 72 to 87 on 50 to 109 MB of Wikipedia with the usual tolerance."""
+"""Typical number of sweeps of a fit: 72 to 87 on 50 to 109 MB of Wikipedia with the default tolerance."""
 COPIES = 28
-"""Arrays of the size of the factors that a fit holds: 10 pairs of steps and gradients, and what a step needs."""
+"""Arrays of the size of the factors in a fit: 10 pairs of steps and gradients, and temporary ones."""
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
-    """Tell about how many minutes a quasi-Newton fit of words takes, from an evaluation, and MiB with what is held.
+    """Return the expected minutes of a quasi-Newton fit, from one evaluation, and its memory in MiB.
 
     Parameters
     ----------
     objective : Objective
-        What is to be minimized.
+        Objective of the fit.
     widths : sequence of int
-        The columns of each factor.
+        Number of columns of each factor.
     max_iter : int
-        Sweeps at most.
+        Maximum number of sweeps.
     """
     size = objective.terms[0].entries.shape[0]
     needed = check_fits(size, sum(widths), objective.threads)
@@ -55,13 +55,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:
-    """Give the bytes that a fit holds besides the entries: its history of steps and gradients, and those of threads.
-
-    Raises
-    ------
-    InputError
-        If fewer are free.
-    """
+    """Return the bytes of a fit besides the entries, or raise InputError if they do not fit into memory."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
     what = f"a model of {size:,} words and rank {rank}"
     check_memory(needed, what, "lower the rank or the size of the vocabulary")
@@ -76,24 +70,23 @@ def symmetric_terms(
     zero_power: float | None = None,
     order_weights: Sequence[float] | None = None,
 ) -> list[Term]:
-    r"""Make a term per list of symmetric entries, all explained by CP with one factor.
+    r"""Return a term per list of symmetric entries, all explained by CP with one factor.
 
-    Each unordered tuple counts once. A term counts by its order weight relative to what it costs to predict zero for
-    all that is listed, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a long
-    one; the last list is the measure: its weight is taken as it is.
+    Each unordered tuple counts once. The weight of a term is its order weight divided by the loss of predicting zero
+    for all listed entries, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a
+    long one. The weight of the last list is used as it is.
 
-    Zeros count by how many entries list each of their words: with :math:`\deg_i` that number,
-    :math:`q_i \propto \deg_i^\kappa`, of mean 1, where :math:`\kappa` is ``zero_power``. That a word of many entries is
-    in none with two others says more than that of a word of few. With ``zero_weight`` :math:`z`, a zero counts
-    :math:`z` in the mean; without it, all zeros of a list together count ``ZERO_MASS`` times what its entries do, as if
-    so many were drawn for each, by the power of the frequency that word2vec draws them by, but none more than 1 in the
-    mean.
+    Zeros are weighted by the degrees of their words: with :math:`\deg_i` the number of entries that list word i,
+    :math:`q_i \propto \deg_i^\kappa` has mean 1, where :math:`\kappa` is ``zero_power``. A zero of words with many
+    entries is stronger evidence than a zero of words with few. With ``zero_weight`` :math:`z`, the mean weight of a
+    zero is :math:`z`. Without it, all zeros of a list together have ``ZERO_MASS`` times the weight of its entries, as
+    if so many negative samples were drawn per entry with the exponent of word2vec, but at most 1 in the mean.
 
     Raises
     ------
     InputError
-        If a list is not symmetric, is empty, holds zeros only, or is of another size; if there are as many weights as
-        lists not, or one is out of range.
+        If a list is not symmetric, is empty, contains only zeros, or has another size; if the number of weights differs
+        from the number of lists, or one is out of range.
 
     Examples
     --------
@@ -112,14 +105,14 @@ def symmetric_terms(
         raise InputError(f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}")
     for entries in lists:
         if not entries.symmetric:
-            raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
+            raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
         if not len(entries):
             raise InputError("there are no entries to factorize; lower the shift or min_count")
         if entries.shape[0] != lists[0].shape[0]:
             raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
     sizes = [entries.squares() for entries in lists]
     if not all(sizes):
-        raise InputError("every listed entry is zero, or of weight zero: there is nothing to explain")
+        raise InputError("every listed entry is zero or has weight zero: there is nothing to factorize")
     terms = []
     for x, size, weight in zip(lists, sizes, weights, strict=True):
         z = _zero_weight(x, loss) if zero_weight is None else zero_weight
@@ -131,7 +124,7 @@ def symmetric_terms(
 
 
 def _zero_weight(entries: Entries, loss: Loss) -> float:
-    """Weigh a zero such that all of them weigh as much as they should; 1 where the loss is a likelihood of counts."""
+    """Return the mean weight of a zero for the default total weight; 1 if the loss is a likelihood of counts."""
     if entries.unlisted == "missing":
         return 0.0
     if loss.zeros != "squares":
@@ -142,7 +135,7 @@ def _zero_weight(entries: Entries, loss: Loss) -> float:
 
 
 def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
-    """Raise the number of entries that list each index to a power, and divide by the mean."""
+    """Return the number of entries of each index to a power, divided by the mean."""
     degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
     q = np.asarray(degrees, float) ** power
     return np.asarray(q / q.mean())

@@ -1,4 +1,4 @@
-"""Word vectors by truncated singular value decomposition of a PPMI matrix: the baseline to beat."""
+"""Word vectors by truncated singular value decomposition of a PPMI matrix."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
 
 class PPMISVD(Model):
-    r"""One vector per word, such that inner products come close to pairwise association.
+    r"""Word vectors by truncated SVD of a PPMI matrix.
 
     .. math:: X \approx U_R \Sigma_R V_R^\top, \qquad \text{vectors} = U_R \Sigma_R^{p}
 
-    Weights of entries are not used: every cell, zero or not, counts alike. Where :math:`X` is symmetric, the columns of
-    :math:`U` are eigenvectors and :math:`\Sigma` the magnitudes of their eigenvalues; where an eigenvalue is negative,
-    the column of :math:`V` is that of :math:`U` with the sign turned, and the product of two word vectors counts that
-    column with the wrong sign. Few of the large ones are.
+    Weights of entries are not used: every cell, zero or not, has weight 1. If :math:`X` is symmetric, the columns of
+    :math:`U` are its eigenvectors and :math:`\Sigma` holds the magnitudes of its eigenvalues. For a negative eigenvalue
+    the column of :math:`V` is that of :math:`U` with the opposite sign, so the inner product of two word vectors counts
+    this column with the wrong sign. Few of the large eigenvalues are negative.
 
     Shift and smoothing are options of :func:`~polyadic.text.weighting.ppmi`.
 
     Parameters
     ----------
     rank : int
-        Length of a word vector.
+        Dimension of the word vectors.
     power : float
-        :math:`p`; 1/2 makes words and contexts alike, 0 leaves directions alone.
+        Exponent :math:`p` of the singular values; 0.5 treats words and contexts symmetrically, 0 ignores the values.
     seed : int, optional
-        Of the start of the iteration.
+        Seed of the random start of the iteration.
 
     Attributes
     ----------
     vectors_ : ndarray of shape (V, rank)
-        One row per word.
+        Word vectors, one row per word.
     singular_values_ : ndarray of shape (rank,)
-        Falling.
+        Singular values in decreasing order.
 
     References
     ----------
@@ -71,10 +71,15 @@ class PPMISVD(Model):
     def fit(self, entries: Entries) -> Self:
         """Factorize a matrix of associations.
 
+        Parameters
+        ----------
+        entries : Entries
+            Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
+
         Raises
         ------
         InputError
-            If the entries are not a matrix, or the rank does not fit.
+            If the entries are not a matrix, or the rank is too large.
         """
         self.check()
         if entries.order != 2:
@@ -91,11 +96,19 @@ class PPMISVD(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of the vectors their words, and how often these occur."""
+        """Return the vectors as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries) -> None:
-        """Refuse what would not fit: the matrix while it is sorted, and a basis of six times the rank at most."""
+        """Raise InputError if the sorted matrix and a basis of six times the rank do not fit into memory."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
             48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,

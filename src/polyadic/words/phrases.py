@@ -1,13 +1,13 @@
-r"""Vectors of two words from the triples that both occur in: what third-order counts know and low rank forgets.
+r"""Vectors of two-word phrases from the triples that contain both words.
 
-The words that occur with both words of a phrase are a row of the tensor of triples. In the space of word vectors, of
-any model, the row is one vector,
+The words that occur with both words of a phrase are a row of the tensor of triples. In the space of word vectors of any
+model, the phrase vector is
 
 .. math:: p_{uv} = \frac{\sum_w x_{uvw}\, \hat u_w}{\| \sum_w x_{uvw}\, \hat u_w \|} + b\, \frac{\hat u_u + \hat u_v}
-          {\| \hat u_u + \hat u_v \|}, \qquad \hat u = u / \|u\| ,
+          {\| \hat u_u + \hat u_v \|}, \qquad \hat u = u / \|u\| .
 
-with the sum of both words added, by which a phrase that was never seen has a vector too. A CP model of rank 300 has no
-room for the rows of millions of pairs, so its products :math:`u * v` are a summary of them; this looks them up.
+The second term, the sum of both words, also gives unseen phrases a vector. A CP model of rank 300 cannot store the rows
+of millions of pairs, so its products :math:`u * v` only summarize them; here the rows are looked up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 BLEND = 0.5
-"""Weight of the sum of both words; measured: docs/results/third-order.md."""
+"""Weight of the sum of both words; tuned, see docs/results/third-order.md."""
 
 
 def phrase_vectors(
@@ -39,7 +39,7 @@ def phrase_vectors(
     words: Sequence[str] | None = None,
     blend: float = BLEND,
 ) -> NDArray[np.float64]:
-    """Give phrases of two words vectors from the triples that they occur in.
+    """Return the vectors of two-word phrases from the triples that contain them.
 
     Parameters
     ----------
@@ -48,23 +48,22 @@ def phrase_vectors(
     triples : Entries
         Symmetric associations or counts of order 3.
     phrases : sequence of (str, str)
-        Two different words each, known to both the embedding and the triples.
+        Pairs of different words, known to both the embedding and the triples.
     words : sequence of str, optional
-        The word of each index of ``triples``; by default those of the embedding. Words that the embedding does not know
-        are left out of the sums.
+        The word of each index of ``triples``; by default the words of the embedding. Words without a vector are
+        ignored.
     blend : float
         Weight of the sum of both words.
 
     Returns
     -------
     ndarray of shape (n, R)
-        To be compared with words by the cosine: ``embedding.neighbours(vector)``.
+        Phrase vectors, comparable to words by the cosine: ``embedding.neighbours(vector)``.
 
     Raises
     ------
     InputError
-        If the triples are no symmetric entries of order 3 or not of these words, or a phrase is not of two different
-        known words.
+        If the triples are not symmetric, of order 3 and of these words, or a phrase is not two different known words.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def phrase_vectors(
     index = {word: row for row, word in enumerate(names)}
     for phrase in phrases:
         if len(set(phrase)) != 2 or len(phrase) != 2 or not all(w in index and w in embedding for w in phrase):
-            raise InputError(f"a phrase must be two different known words; got {' '.join(phrase)!r}")
+            raise InputError(f"a phrase must consist of two different known words; got {' '.join(phrase)!r}")
     pairs = np.array([[index[word] for word in phrase] for phrase in phrases], np.int64).reshape(-1, 2)
     vectors = np.zeros((len(names), embedding.rank))
     known = [(row, embedding.index[word]) for row, word in enumerate(names) if word in embedding]
@@ -93,29 +92,25 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Give the vectors of pairs of words whose rows were looked up: the formula of this module.
+    """Return the phrase vectors of pairs of words from their rows of triples, by the formula of this module.
 
     Parameters
     ----------
     rows : sparse matrix of shape (n, V)
-        As :func:`rows_of_pairs` gives them.
+        Result of :func:`rows_of_pairs`.
     pairs : ndarray of shape (n, 2)
         The words.
     unit : ndarray of shape (V, R)
         Unit vectors of the words.
     blend : float
         Weight of the sum of both words.
-
-    Returns
-    -------
-    ndarray of shape (n, R)
     """
     both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
     return np.asarray(unit_rows(rows @ unit) + blend * both)
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Give the values of the triples that hold each pair, by their third word: a sparse matrix of shape (n, V).
+    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V).
 
     Examples
     --------
@@ -129,7 +124,7 @@ def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
     size, held = triples.shape[0], triples.holding(pairs)
     keys, place = np.unique(pairs.max(axis=1) * size + pairs.min(axis=1), return_inverse=True)
     columns, parts = held.indices.T.astype(np.int64), []
-    for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices fall along a row
+    for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices decrease along a row
         key = columns[a] * size + columns[b]
         here = np.flatnonzero(np.isin(key, keys))
         parts.append((np.searchsorted(keys, key[here]), columns[third][here], held.values[here]))

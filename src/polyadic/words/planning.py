@@ -1,4 +1,4 @@
-"""What encoding, counting and learning will take on so many workers, before any of it is started."""
+"""Estimates of time, memory and traffic of encoding, counting and training on a cluster."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ if TYPE_CHECKING:
     import os
 
 ENCODED = 4.3e6
-"""Bytes of plain text that a core encodes in a second; these rates were measured on 60 and 411 MB of Wikipedia with a
+"""Bytes of plain text that a core encodes per second; these rates were measured on 60 and 411 MB of Wikipedia with a
 core of an AMD EPYC (docs/performance/clusters.md)."""
 COUNTED = {2: 50e6, 3: 65e6, 4: 30e6, 5: 30e6}
-"""Tuples that a core counts in a second, by order."""
+"""Tuples that a core counts per second, by order."""
 DESCENDED = 1.8e-10
-"""Seconds that a core takes for the gradient, for each column and each entry, as
-:func:`~polyadic.core.objective.work_of` counts them."""
+"""Seconds per column and entry of a gradient on one core, with entries counted by
+:func:`~polyadic.core.objective.work_of`."""
 LED, MERGED, INDEXED, STEPPED = 31e6, 53e6, 40e-9, 15e-9
-"""What is not divided: bytes of text in a second that this process reads, or puts together where workers have read
-them; seconds to index a word; and those of the solver's step, for an element of the factors."""
+"""Serial work: bytes of text per second that this process reads, or merges from the workers; seconds to index a word;
+seconds of the solver's step per element of the factors."""
 NETWORK = 1000.0
-"""Megabits in a second, of an ordinary network."""
+"""Default network speed in megabits per second."""
 WORD = 6.0
-"""Bytes of text for each word that is kept."""
+"""Bytes of text per token of the corpus."""
 
 
 class Step(NamedTuple):
-    """What a step takes.
+    """Estimated cost of a step.
 
     Attributes
     ----------
     step : str
+        Name of the step.
     minutes : float
-        By the clock, if every worker has a core of the kind that was measured, with what the network takes.
+        Wall-clock time including the network, for one core per worker of the measured kind.
     sending_minutes : float
-        What the network takes.
+        Time of the network.
     worker_mib, here_mib : int
-        Memory at most, of each worker and of this process.
+        Peak memory of each worker and of this process.
     sent_mib : int
-        To all workers and back.
+        Traffic to and from all workers.
     """
 
     step: str
@@ -67,24 +68,20 @@ def planned(
     rank: int = 300,
     max_iter: int = SWEEPS,
 ) -> list[Step]:
-    """Say what the steps from a source on will take; what comes after a step is planned from what it makes.
+    """Return the estimated cost of the next step from a source.
 
     Parameters
     ----------
     source : path
         Text, a corpus, or counts.
     workers : int
+        Number of workers.
     mbit : float
-        Megabits that a machine sends, and receives, in a second.
+        Network speed of a machine in megabits per second, in each direction.
     order, window, width
-        Of counting a corpus.
+        Settings of counting, for a corpus.
     rank, max_iter
-        Of learning from counts.
-
-    Raises
-    ------
-    InputError
-        If the source is none of these, or an option is out of range.
+        Settings of training, for counts.
     """
     check_int("workers", workers, low=1)
     speed = check_number("mbit", mbit, low=0, above=True) * 1e6 / 8
@@ -95,15 +92,14 @@ def planned(
         check_int("rank", rank, low=1)
         return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
-        raise InputError(f"{source} holds {kind!r:.60}; plans are made for text, a corpus or counts")
+        raise InputError(f"{source} contains {kind!r:.60}; the plan needs text, a corpus or counts")
     return [_encoding(source, workers, speed)]
 
 
 def serial_copies(workers: int) -> int:
-    """Give how many copies of the factors an evaluation sends one after another.
+    """Return the number of copies of the factors that an evaluation sends one after another.
 
-    To the first worker; to two others from each, in turn; of gradients from one half of the workers to the other, until
-    one has the sum; and back.
+    The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 
     Examples
     --------
@@ -151,7 +147,7 @@ def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: 
     entries = Counts.open(source).entries
     n, factors = len(entries), 4.0 * entries.shape[0] * rank
     parts = pieces_of(n, entries.shape[0])
-    busy = min(workers, parts)  # a part is not divided
+    busy = min(workers, parts)  # a part is indivisible
     stored = n * (entries.order * entries.indices.itemsize + 8)
     seconds = max_iter * (work_of(entries.indices) * rank * DESCENDED / busy + factors / 4 * STEPPED)
     sending = (stored + max_iter * serial_copies(busy) * factors) / speed

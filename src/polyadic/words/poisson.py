@@ -1,14 +1,13 @@
-r"""Topics and word vectors by non-negative CP decomposition of counts, with the Poisson likelihood.
+r"""Non-negative CP decomposition of counts with the Poisson likelihood.
 
-Alternating Poisson regression for counts (CP-APR), by multiplicative updates.
-
-With the columns of all other modes summing to one, :math:`B = A_n \Lambda` of mode n minimizes the convex function
-:math:`\sum B - \sum_e x_e \log m_e`, and the update :math:`B \leftarrow B * \Phi` never raises it, where
+CP-APR (alternating Poisson regression) with multiplicative updates. If the columns of all other modes sum to one,
+:math:`B = A_n \Lambda` of mode n minimizes the convex function :math:`\sum B - \sum_e x_e \log m_e`, and the update
+:math:`B \leftarrow B * \Phi` never increases it, where
 :math:`\Phi_{ir} = \sum_{e:\, e_n = i} (x_e / m_e) \prod_{d \ne n} A^{(d)}_{e_d r}`. At the optimum :math:`\Phi` is 1
-where B is above zero, and at most 1 where it is zero.
+where B is positive, and at most 1 where B is zero.
 
-Rows of the products are formed while the entries are read, fibre by fibre; the published algorithm keeps them, one row
-per entry.
+Rows of the products are computed fibre by fibre while the entries are read; the published algorithm stores one row per
+entry.
 
 References
 ----------
@@ -45,36 +44,39 @@ if TYPE_CHECKING:
 
 
 class PoissonCP(Model):
-    r"""Counts as a mixture of components, each a distribution over words in every mode.
+    r"""Non-negative CP decomposition of counts: a mixture of components, each a distribution over words in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
               \lambda, A \ge 0, \quad \sum_i A^{(d)}_{ir} = 1
 
-    :math:`\lambda_r` is how many of the counted tuples component r explains, :math:`A^{(d)}_{ir}` the probability of
-    word i in place d of such a tuple: a topic model of tuples. It takes raw counts; association scores are not counts.
+    :math:`\lambda_r` is the number of counted tuples that component r explains, and :math:`A^{(d)}_{ir}` the
+    probability of word i in place d of such a tuple, so this is a topic model of tuples. It needs raw counts, not
+    association scores.
 
     Parameters
     ----------
     rank : int
-        Components.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Number of components.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     inner : int
-        Updates of a mode before the next has its turn, see :func:`~polyadic.words.poisson.apr`. Of 1, 2, 3, 5 and 10
-        on counted text, 1 and 2 came furthest with equal work.
+        Number of updates of a mode before the next mode is updated; see :func:`~polyadic.words.poisson.apr`. With equal
+        work on counted text, 1 and 2 reached a better fit than 3, 5 and 10.
     seed : int, optional
-        Of the random start.
+        Seed of the random start.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
     factors_ : list of ndarray of shape (size of the mode, rank)
         :math:`A^{(d)}`, one per mode.
     weights_ : ndarray of shape (rank,)
-        :math:`\lambda`, falling.
+        :math:`\lambda` in decreasing order.
     history_ : list of float
         The divergence :math:`\sum m - x + x \log(x / m)` over all cells, at the start and after each sweep.
     result_, n_iter_, converged_, interrupted_
@@ -105,15 +107,20 @@ class PoissonCP(Model):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize counts, such as :attr:`polyadic.text.counts.Counts.entries`, of any order.
+        """Factorize counts of any order.
 
-        A symmetric list stands for all orders of its tuples; every mode still has a factor of its own, and those of
-        counted text come out alike.
+        A symmetric list stands for all permutations of its tuples. Every mode has a factor of its own; those of counted
+        text come out similar.
+
+        Parameters
+        ----------
+        entries : Entries
+            Counts, such as :attr:`polyadic.text.counts.Counts.entries`.
 
         Raises
         ------
         InputError
-            If nothing was counted, a count is negative, or a setting is out of range.
+            If there are no counts, a count is negative, or a setting is out of range.
         """
         self.check()
         if not entries.values.any():
@@ -134,16 +141,16 @@ class PoissonCP(Model):
     def components(
         self, words: Sequence[str], *, top: int = 10, mode: int | None = None
     ) -> list[list[tuple[str, float]]]:
-        """Give the likeliest words of each component with their probabilities, the heaviest component first.
+        """Return the most probable words of each component with their probabilities, the heaviest component first.
 
         Parameters
         ----------
         words : sequence of str
             The vocabulary of the mode.
         top : int
-            Words per component.
+            Number of words per component.
         mode : int, optional
-            Of which mode; by default the mean of all, which must then share the vocabulary.
+            Index of the mode. By default the mean of all modes, which must then have the same vocabulary.
         """
         A = self._factor(words, mode)
         check_int("top", top, low=1)
@@ -153,16 +160,25 @@ class PoissonCP(Model):
     def embedding(
         self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int | None = None
     ) -> Embedding:
-        r"""Give each word the vector :math:`\sqrt{\lambda_r A_{ir}}`; ``mode`` as in :meth:`components`.
+        r"""Return the word vectors :math:`\sqrt{\lambda_r A_{ir}}` as an Embedding.
 
-        Its squares are in proportion to the probabilities of the components given the word, so the cosine of two words
-        is the overlap :math:`\sum_r \sqrt{p_r q_r}` of two such distributions (Bhattacharyya coefficient), 1 if they
-        are the same. Where all modes hold words of one kind, their mean makes steadier vectors than one alone.
+        The squared elements are proportional to the probabilities of the components given the word. So the cosine of
+        two words is the Bhattacharyya coefficient :math:`\sum_r \sqrt{p_r q_r}` of these distributions, which is 1 if
+        they are equal. If all modes contain words, their mean gives more stable vectors than a single mode.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The vocabulary of the mode.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        mode : int, optional
+            Index of the mode; by default the mean of all modes.
         """
         return Embedding(words, np.sqrt(self._factor(words, mode) * self.weights_).astype(np.float32), counts=counts)
 
     def _factor(self, words: Sequence[str], mode: int | None) -> NDArray[np.float64]:
-        """Give the probabilities of words in one mode or, as a mean, in all."""
+        """Return the probabilities of words in one mode, or their mean over all modes."""
         if mode is not None:
             check_int("mode", mode, low=0, high=len(self.factors_) - 1)
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
@@ -174,7 +190,7 @@ class PoissonCP(Model):
         return np.mean(chosen, axis=0, dtype=float)
 
     def _check_memory(self, entries: Entries) -> None:
-        """Refuse a rank whose factors, sums per thread and copies of the counts would not fit."""
+        """Raise InputError if factors, sums per thread and copies of the counts do not fit into memory."""
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
         check_memory(
@@ -185,10 +201,10 @@ class PoissonCP(Model):
 
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
-    """Draw components about the frequencies of words; together they explain as many tuples as were counted.
+    """Draw random components around the word frequencies, scaled to the total count.
 
-    A word that was never counted has probability zero from the start. Without the right scale the first sweep alone
-    would be nearly the whole change of the objective, by which ``tol`` is measured.
+    A word without a count has probability zero. With a wrong scale the first sweep would dominate the change of the
+    objective, by which ``tol`` is measured.
     """
     total = float(entries.values.sum(dtype=float)) * (math.factorial(entries.order) if entries.symmetric else 1)
     frequencies = [np.zeros(n) for n in entries.shape]
@@ -202,7 +218,7 @@ def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
 
 
 GONE = 1e-16
-"""Share of its column below which an element becomes zero: it would only shrink on, into numbers that are slow."""
+"""Share of its column below which an element is set to zero, to avoid slow subnormal numbers."""
 
 
 def apr(
@@ -215,9 +231,9 @@ def apr(
 ) -> Iterator[Sweep]:
     r"""Fit a non-negative CP model to counts; one sweep updates every mode ``inner`` times.
 
-    One departure from the paper. An element that is stuck at zero, though it ought to grow since its :math:`\Phi` is
-    above 1, is lifted to ``kappa`` and grows by products from there; :math:`\Phi` is of now, not of a sweep ago. The
-    paper adds .01, which may raise the objective where columns are long.
+    One difference to the paper: an element stuck at zero although :math:`\Phi > 1` is raised to ``kappa`` and grows by
+    products from there, with the current :math:`\Phi`. The paper adds .01, which may increase the objective where
+    columns are long.
 
     Parameters
     ----------
@@ -225,24 +241,19 @@ def apr(
         One term with a CP form, a Poisson loss (its ``floor`` guards the division), a factor for each mode and
         ``zero_weight=1``; penalties ``NonNegative()``.
     start : list of ndarray
-        Where to begin, not negative; it is not changed. Zeros may stay zeros.
+        Non-negative start, which is not modified. Zeros may stay zeros.
     inner : int
-        Updates of a mode before the next has its turn.
+        Number of updates of a mode before the next mode is updated.
     kappa : float
-        Share of its column to which an element is lifted; 0 leaves zeros alone.
+        Share of its column to which a stuck element is raised; 0 leaves zeros alone.
     inner_tol : float
-        A mode is left alone while no element of :math:`|\min(B, 1 - \Phi)|` exceeds it.
+        A mode is skipped if no element of :math:`|\min(B, 1 - \Phi)|` exceeds it.
 
     Yields
     ------
     Sweep
-        First the start. The columns of all factors have equal sums. The objective never rises. Ends when every mode is
-        left alone.
-
-    Raises
-    ------
-    InputError
-        If the objective is not of this kind, a count or the start is negative, or an option is out of range.
+        First the start. The columns of all factors have equal sums. The objective never increases. Ends when every mode
+        is skipped.
     """
     check_int("inner", inner, low=1)
     check_number("kappa", kappa)
@@ -253,7 +264,7 @@ def apr(
     while True:
         moved = False
         for n in range(len(model.modes)):
-            if n:  # the first mode has its sum already: it is what measured the last sweep
+            if n:  # the first mode was evaluated to measure the last sweep
                 model.weigh(n)
                 _, phi = model.explain(n)
             model.lift(n, phi, kappa)
@@ -266,7 +277,7 @@ def apr(
 
 
 class _Model:
-    """Modes whose columns sum to one, the weights of the components, and the counts that they explain."""
+    """Modes whose columns sum to one, the weights of the components, and the counts."""
 
     def __init__(self, term: Term, start: Factors, threads: int) -> None:
         self.term, self.threads = term, threads
@@ -279,7 +290,7 @@ class _Model:
             self.weights = self.weights * self.normalized(n)
 
     def normalized(self, n: int) -> NDArray[np.float64]:
-        """Make the columns of a mode sum to one, and give the sums that they had."""
+        """Scale the columns of a mode to sum one, and return their previous sums."""
         u = self.modes[n]
         u[u < GONE * u.sum(axis=0)] = 0
         sums = u.sum(axis=0, dtype=float)
@@ -287,11 +298,11 @@ class _Model:
         return sums
 
     def weigh(self, n: int) -> None:
-        """Put the weights of the components into a mode."""
+        """Multiply the weights of the components into a mode."""
         self.modes[n] *= self.weights.astype(self.U.dtype)
 
     def explain(self, n: int, *, measured: bool = False) -> tuple[float, NDArray[Any]]:
-        r"""Give the log-likelihood, if wanted, and :math:`\Phi` of a mode."""
+        r"""Return the log-likelihood (if ``measured``) and :math:`\Phi` of a mode."""
         return cp_poisson(
             self.indices,
             self.values,
@@ -305,7 +316,7 @@ class _Model:
         )
 
     def measured(self) -> tuple[Sweep, NDArray[Any]]:
-        r"""Give the factors with their objective; leaves the weights in the first mode and gives its :math:`\Phi`."""
+        r"""Return the factors with their objective, and :math:`\Phi` of the first mode, which holds the weights."""
         share = (self.weights ** (1 / len(self.modes))).astype(self.U.dtype)
         factors = [u * share for u in self.modes]
         self.weigh(0)
@@ -314,13 +325,13 @@ class _Model:
         return Sweep([factors[self.term.slots.index(s)] for s in range(len(factors))], value), phi
 
     def lift(self, n: int, phi: NDArray[Any], kappa: float) -> None:
-        """Lift elements that are stuck at zero, which no product can, to a share of their column."""
+        """Raise elements that are stuck at zero to a share of their column."""
         B = self.modes[n]
         floor = (kappa * self.weights).astype(B.dtype)
         np.copyto(B, floor, where=(floor > B) & (phi > 1))
 
     def multiply(self, n: int, phi: NDArray[Any], inner: int, tol: float) -> bool:
-        """Update a mode until it is optimal, ``inner`` times at most; whether it was not optimal at first."""
+        """Update a mode at most ``inner`` times until it is optimal; return whether it changed."""
         B = self.modes[n]
         for step in range(inner):
             if float(np.abs(np.minimum(B, 1 - phi)).max(initial=0)) <= tol:
@@ -332,7 +343,7 @@ class _Model:
 
 
 def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
-    """Give the start as one matrix of its own, and where its modes begin."""
+    """Return the start as one new matrix, and the offsets of its modes."""
     U, offsets = stacked(slot_factors([term], start), term.slots)
     if not (U >= 0).all():
         raise InputError(f"the start of CP-APR must not be negative; its smallest element is {U.min()}")
@@ -340,7 +351,7 @@ def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
 
 
 def _checked(objective: Objective) -> Term:
-    """Give the one term of an objective that the updates are made for."""
+    """Return the term of an objective that CP-APR can fit, or raise InputError."""
     terms, penalties = objective.terms, objective.penalties
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
         raise InputError("CP-APR needs one term with a CP form and a Poisson loss; quasi_newton takes others")
@@ -361,7 +372,7 @@ def _checked(objective: Objective) -> Term:
 
 
 def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give indices in an order of long fibres, and values; these shared out where orders of indices give one cell."""
+    """Return indices ordered in long fibres, and values divided by the number of repeated permutations."""
     if not entries.symmetric:
         order = np.lexsort(entries.indices.T[::-1])
         return entries.indices.T[:, order].T, entries.values[order].astype(dtype)
@@ -372,7 +383,7 @@ def _in_fibres(entries: Entries, dtype: DTypeLike) -> tuple[NDArray[Any], NDArra
 
 
 def _of_counts_alone(entries: Entries) -> float:
-    """Add up x log x - x over all cells."""
+    """Return the sum of x log x - x over all cells."""
     from scipy.special import xlogy
 
     copies = entries.multiplicity() if _repeats(entries) else None
@@ -384,6 +395,6 @@ def _of_counts_alone(entries: Entries) -> float:
 
 
 def _repeats(entries: Entries) -> bool:
-    """Whether some tuple of a symmetric list repeats an index, and stands for fewer cells than there are orders."""
+    """Return whether a tuple of a symmetric list repeats an index, so that it has fewer permutations."""
     columns = entries.indices.T
     return entries.symmetric and any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order))

@@ -1,4 +1,4 @@
-"""Random word vectors: what scores mean where nothing was learned."""
+"""Random word vectors, the chance level of every evaluation."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class RandomVectors(Model):
-    r"""One random vector per word: the chance level of every test, over the same vocabulary.
+    r"""Random word vectors: the chance level of every evaluation, with the same vocabulary.
 
     .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
 
     Parameters
     ----------
     rank : int
-        Length of a word vector.
+        Dimension of the word vectors.
     distribution : {"normal", "uniform"}
-        Normal of variance 1/2, as the reference states it, or uniform.
+        Distribution of the elements: normal with variance 1/2 as in the reference, or uniform.
     seed : int, optional
-        Of the numbers.
+        Seed of the random numbers.
 
     Attributes
     ----------
     vectors_ : ndarray of shape (V, rank)
-        One row per word.
+        Word vectors, one row per word.
 
     References
     ----------
@@ -57,7 +57,14 @@ class RandomVectors(Model):
     seed: Seed = None
 
     def fit(self, entries: Entries | Corpus) -> Self:
-        """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at."""
+        """Draw a vector for each word.
+
+        Parameters
+        ----------
+        entries : Entries or Corpus
+            Data whose vocabulary is used: the indices of the first mode, or the words of a corpus. The counts are
+            ignored.
+        """
         self.check()
         shape = (entries.shape[0] if isinstance(entries, Entries) else len(entries.vocabulary), self.rank)
         check_memory(12.0 * shape[0] * shape[1], f"{shape[0]:,} random vectors of rank {self.rank}", "lower the rank")
@@ -69,5 +76,13 @@ class RandomVectors(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of the vectors their words, and how often these occur."""
+        """Return the vectors as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.vectors_, counts=counts)

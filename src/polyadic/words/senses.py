@@ -1,10 +1,10 @@
-r"""Clusters of the words that a word goes with, or of contexts it stands in, in a number that is given.
+"""Word senses as a given number of clusters of associated words, or of contexts.
 
 The vector of a phrase, :math:`u_w * u_c`, is the sense of the word :math:`w` that the word :math:`c` selects. Words
-:math:`c` that select the same sense have phrase vectors of one direction, so the senses of :math:`w` are clusters of
-the phrase vectors of the words it is most associated with. How many there are these vectors do not say, and they cut a
-word of one sense as well: :mod:`polyadic.words.occurrences` looks at the text. Two contexts use :math:`w` in one
-sense if the sums of their words' vectors, or of the phrase vectors of :math:`w` with them, have one direction.
+:math:`c` that select the same sense have phrase vectors of similar direction, so the senses of :math:`w` are clusters
+of the phrase vectors of its most associated words. The vectors do not determine the number of senses, and a word of one
+sense is split as well: :mod:`polyadic.words.occurrences` infers the number from text. Two contexts use :math:`w` in the
+same sense if the sums of their word vectors, or of their phrase vectors with :math:`w`, have similar directions.
 
 References
 ----------
@@ -31,41 +31,36 @@ if TYPE_CHECKING:
 
 RULES = ("sum", "product")
 COMMON = 1e-3
-"""A word counts by a / (a + share of the text); this a is that of Arora, Liang and Ma."""
+"""Constant a of the weight a / (a + relative frequency) of a word, as in Arora, Liang and Ma."""
 
 
 class Sense(NamedTuple):
-    """A sense of a word: the words that select it, the nearest first, and the direction of their phrases with it."""
+    """A sense of a word: the words that select it, nearest first, and the direction of their phrase vectors."""
 
     words: tuple[str, ...]
     vector: NDArray[np.float64]
 
 
 def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed: int = 0) -> list[Sense]:
-    """Cluster the phrase vectors of a word and of the words that it is most associated with.
+    """Cluster the phrase vectors of a word with its most associated words.
 
     Parameters
     ----------
     embedding : Embedding
-        Of a model whose products mean something, such as CP-SN; with others the clusters do not either.
+        Vectors of a model with meaningful products, such as CP-SN.
     word : str
         The word.
     number : int
-        How many senses.
+        Number of senses.
     top : int
-        How many words to look at: its neighbours.
+        Number of associated words to cluster.
     seed : int
-        Of the start of the clustering.
+        Seed of the clustering.
 
     Returns
     -------
     list of Sense
-        That of the most words first.
-
-    Raises
-    ------
-    InputError
-        If the word is unknown, or shares a theme with too few others.
+        Sorted by the number of words, largest first.
 
     Examples
     --------
@@ -84,7 +79,7 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
     if len(near) < check_int("number", number, low=1):
-        raise InputError(f"{word!r} shares a theme with {len(near)} words only; its senses cannot be told apart")
+        raise InputError(f"{word!r} shares a theme with only {len(near)} words; that is too few for {number} senses")
     labels = _clusters(phrases, number, seed)
     clusters = []
     for label in range(labels.max() + 1):
@@ -103,32 +98,27 @@ def induce(
     rule: str = "sum",
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """Cluster contexts of a word by the sense that they use it in.
+    """Cluster the contexts of a word by sense.
 
     Parameters
     ----------
     embedding : Embedding
-        Unknown words of a context are left out; common ones count less where the embedding has counts.
+        Word vectors; unknown words of a context are ignored, and frequent ones have less weight if there are counts.
     word : str
         The word.
     contexts : sequence of sequence of str
         The other words of each context.
     number : int
-        How many senses.
+        Number of senses.
     rule : {"sum", "product"}
-        Whether a context is the sum of the unit vectors of its words, or of their phrase vectors with ``word``.
+        Represent a context by the sum of the unit vectors of its words, or of their phrase vectors with ``word``.
     seed : int
-        Of the start of the clustering.
+        Seed of the clustering.
 
     Returns
     -------
     ndarray of shape (n,)
-        The sense of each context, below ``number``; -1 for contexts without a known word.
-
-    Raises
-    ------
-    InputError
-        If ``rule`` is another, or it is ``"product"`` and the word is unknown.
+        The cluster of each context, below ``number``; -1 for contexts without a known word.
 
     Examples
     --------
@@ -162,10 +152,10 @@ def _weights(embedding: Embedding, rows: list[int]) -> NDArray[np.float64]:
 
 
 def _clusters(rows: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int64]:
-    """Cluster unit vectors by their directions."""
+    """Cluster unit vectors by k-means."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
         return np.asarray(KMeans(number, n_init=4, random_state=seed).fit(rows).labels_, np.int64)

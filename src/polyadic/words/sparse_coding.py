@@ -24,39 +24,41 @@ if TYPE_CHECKING:
 
 
 class NNSE(Model):
-    r"""Non-negative sparse embedding: each word is a sum of a few of the rows of a dictionary.
+    r"""Non-negative sparse embedding: each word vector is a sparse combination of dictionary rows.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
 
-    The rows of :math:`X` are the PPMI-SVD vectors of the words, scaled to length one so that :math:`\lambda` means the
-    same for each. Codes and dictionary take turns; neither step raises the objective. The columns of :math:`A` can be
-    read: the words that are highest in one share a topic or a kind.
+    The rows of :math:`X` are the PPMI-SVD vectors of the words, scaled to unit length so that :math:`\lambda` has the
+    same effect on each. Codes and dictionary are updated in turn, and neither step increases the objective. The columns
+    of :math:`A` are interpretable: the words with the largest values in one share a topic or a category.
 
     Parameters
     ----------
     rank : int
-        Columns of :math:`A`, rows of :math:`D`; may exceed ``svd_rank``.
+        Dimension of the codes: columns of :math:`A`, rows of :math:`D`. It may exceed ``svd_rank``.
     svd_rank : int, optional
-        Columns of :math:`X`.
+        Dimension of the PPMI-SVD vectors :math:`X`, by default 300.
     power : float
-        Of the singular values in :math:`X`, see :class:`~polyadic.words.pairwise.PPMISVD`.
+        Exponent of the singular values in :math:`X`; see :class:`~polyadic.words.pairwise.PPMISVD`.
     l1 : float
-        :math:`\lambda`; larger values give more zeros.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`; one sweep is both steps.
+        Strength :math:`\lambda` of the L1 penalty; larger values give more zeros.
+    max_iter : int
+        Maximum number of sweeps; one sweep is both steps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the decomposition and of the words that the dictionary starts from.
+        Seed of the decomposition and of the words that initialize the dictionary.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
     vectors_ : ndarray of shape (V, rank)
-        :math:`A`, not negative, most elements exactly zero.
+        The codes :math:`A`, non-negative, most elements exactly zero.
     dictionary_ : ndarray of shape (rank, svd_rank)
-        :math:`D`.
+        The dictionary :math:`D`.
     zeros_ : float
         Share of the elements of :math:`A` that are zero.
     result_, history_, n_iter_, converged_, interrupted_
@@ -89,7 +91,12 @@ class NNSE(Model):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Decompose a symmetric matrix of associations, then code its vectors.
+        """Decompose a symmetric matrix of associations, then compute sparse codes of its vectors.
+
+        Parameters
+        ----------
+        entries : Entries
+            Associations of order 2, such as those of :func:`~polyadic.text.weighting.ppmi`.
 
         Raises
         ------
@@ -98,7 +105,7 @@ class NNSE(Model):
         """
         self.check()
         if entries.order != 2 or not entries.symmetric:
-            raise InputError("NNSE needs a symmetric matrix of associations; ppmi of counts of order 2 gives one")
+            raise InputError("NNSE needs a symmetric matrix of associations, such as ppmi of counts of order 2")
         if not len(entries):
             raise InputError("there are no entries to factorize; lower the shift or min_count")
         size = entries.shape[0]
@@ -114,11 +121,19 @@ class NNSE(Model):
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of the codes their words, and how often these occur."""
+        """Return the codes as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries, kept: int) -> None:
-        """Refuse codes that would not fit, with what a sweep takes."""
+        """Raise InputError if the codes and the arrays of a sweep do not fit into memory."""
         size = entries.shape[0]
         check_memory(
             4.0 * 4 * size * (self.rank + kept),
@@ -128,7 +143,7 @@ class NNSE(Model):
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
-    """Take turns between codes and dictionary; the start is a dictionary of random words and codes of zero."""
+    """Alternate between codes and dictionary, starting from random words as dictionary and zero codes."""
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:
@@ -140,13 +155,13 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
 def _improve_dictionary(
     X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], rng: np.random.Generator
 ) -> None:
-    """Give each row of the dictionary its best value within the unit ball, one after another."""
+    """Update each row of the dictionary to its optimum in the unit ball, one after another."""
     S, P = A.T @ A, A.T @ X
     for k in range(len(D)):
         if S[k, k] > 0:
             best = D[k] + (P[k] - S[k] @ D) / S[k, k]
             D[k] = best / max(1.0, np.linalg.norm(best))
-        else:  # a row that no word uses costs nothing, so it may try another word
+        else:  # an unused row does not affect the objective, so it is replaced by another word
             D[k] = X[rng.integers(len(X))]
 
 

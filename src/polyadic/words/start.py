@@ -1,4 +1,4 @@
-"""Where a symmetric decomposition begins."""
+"""Starting points of symmetric decompositions."""
 
 from __future__ import annotations
 
@@ -20,33 +20,28 @@ if TYPE_CHECKING:
 
 
 def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Give random rows around a common positive direction; shape (size, rank).
+    """Return random rows around a common positive direction, shape (size, rank).
 
-    Associations are positive, so these start nearer than centred ones.
+    Associations are positive, so this start is nearer to a solution than a centred one.
     """
     return (1 + rng.standard_normal((size, rank))).astype(np.float32)
 
 
 def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Take factors from elsewhere as a start; missing columns are random, a tenth as long as the given ones.
+    """Return given factors as a start, extended to ``rank`` by random columns a tenth as long.
 
     Parameters
     ----------
     given : ndarray of shape (size, r)
-        Factors of a lower order (eigenvectors times the roots of their values, say) or of a lower rank, r at most rank.
+        Factors of a lower order (such as scaled eigenvectors) or of a lower rank, r at most rank.
     size, rank : int
         Shape of the start.
     rng : Generator
-        For the missing columns.
-
-    Raises
-    ------
-    InputError
-        If the shape does not fit, or a number is not finite.
+        Random generator of the missing columns.
     """
     given = np.asarray(given)
     if given.ndim != 2 or given.shape[0] != size or not 0 < given.shape[1] <= rank:
-        raise InputError(f"start must have a row for each of {size} words and 1 to {rank} columns; got {given.shape}")
+        raise InputError(f"start must have {size} rows, one per word, and 1 to {rank} columns; got shape {given.shape}")
     if not np.isfinite(given).all():
         raise InputError("start must be finite")
     more = rng.standard_normal((size, rank - given.shape[1])) * (0.1 * given.std())
@@ -54,7 +49,7 @@ def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Gen
 
 
 def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
-    """Set the rows of indices that no entry has to zero, where a symmetric decomposition leaves them."""
+    """Set the rows of indices without an entry to zero, where a symmetric decomposition leaves them."""
     listed = np.zeros(len(u), bool)
     for entries in lists:
         for column in entries.indices.T:
@@ -63,10 +58,10 @@ def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[n
 
 
 def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | None = None) -> NDArray[np.float32]:
-    r"""Multiply a start by the number for which the losses of symmetric terms, of any orders, are lowest.
+    """Scale a start so that the total loss of symmetric terms is minimal.
 
-    Predictions of order n scale with :math:`t^n` when ``u`` scales with t, so a squared loss is
-    :math:`f(0) - b t^n + c t^{2n}`; one gradient gives b and c. Other losses are evaluated where the search looks.
+    Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
+    :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.
     """
     from scipy.optimize import minimize_scalar
 
@@ -75,7 +70,7 @@ def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | 
     def loss(log_t: float) -> float:
         return sum(ray(np.exp(log_t)) for ray in rays)
 
-    # the lowest point of a coarse grid over scales, then a search around it: two orders may give two valleys
+    # a coarse grid over scales, then a search around its minimum: two orders may give two local minima
     grid = np.linspace(-12, 12, 97) if all(isinstance(t.loss, Squared) for t in terms) else np.linspace(-6, 6, 9)
     at = int(np.argmin([loss(log_t) for log_t in grid]))
     around = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
@@ -84,7 +79,7 @@ def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | 
 
 
 def _ray(term: Term, u: NDArray[np.float32], threads: int | None) -> Any:
-    """Give the loss of a term as a function of the scale of ``u``."""
+    """Return the loss of a term as a function of the scale of ``u``."""
     objective = Objective([term], [L2()], threads=threads)
     if not isinstance(term.loss, Squared):
         return lambda t: objective.value([u * u.dtype.type(t)])

@@ -27,47 +27,51 @@ if TYPE_CHECKING:
 
 
 class SymmetricCP(Model):
-    r"""One vector per word, such that the vectors of a tuple multiply to its association.
+    r"""Symmetric CP decomposition: one vector per word, whose products over a tuple approximate its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
               + \sum_{c\ \text{unlisted}} z_c\, \ell(0, m_c) \Big] + \mathrm{penalty}(U),
               \qquad m_e = \sum_r \prod_d U_{e_d r}, \qquad z_c \propto z \prod_d \deg_{c_d}^\kappa
 
-    One order n makes CP-S, or CP-SN where the penalty is :class:`~polyadic.core.penalties.NonNegative`; several make
-    JCP-S and JCP-SN. Each unordered tuple of different words counts once (one that repeats a word by its share of the
-    permutations). The sum over the cells that are not listed is exact.
+    One order n gives CP-S, or CP-SN with the penalty :class:`~polyadic.core.penalties.NonNegative`; several orders give
+    JCP-S and JCP-SN. Each unordered tuple of different words counts once (a tuple that repeats a word by its share of
+    the permutations). The sum over unlisted cells is exact.
 
     Parameters
     ----------
     rank : int
-        Columns of :math:`U`; the length of a word vector.
+        Dimension of the word vectors, the number of columns of :math:`U`.
     loss : Loss
-        :math:`\ell`; squared for associations, ``Poisson()`` for counts.
+        Loss :math:`\ell` of a cell: squared for associations, ``Poisson()`` for counts.
     zero_weight : float, optional
-        :math:`z`, how much an unlisted cell counts, in the mean, against a listed one of weight 1; by default such that
-        together they count 6 times what listed pairs do, 50 times what larger tuples do.
+        Mean weight :math:`z` of an unlisted cell relative to a listed one of weight 1. By default all unlisted cells
+        together have 6 times the weight of listed pairs, and 50 times the weight of larger listed tuples.
     zero_power : float, optional
-        :math:`\kappa`, by default 0.75, how much more unlisted cells of words that many entries list count: see
+        Exponent :math:`\kappa` of the word degrees in the weights of unlisted cells, by default 0.75; see
         :func:`~polyadic.words.orders.symmetric_terms`.
     order_weights : sequence of float, optional
-        How much each list of entries counts, relative to its size: see the same function.
+        Weight of each list of entries relative to its size; see the same function.
     penalty : Penalty
-        Applied to :math:`U`; ``NonNegative()`` gives sparse vectors of parts.
+        Penalty of :math:`U`; ``NonNegative()`` gives sparse vectors.
     start : ndarray of shape (V, r), optional
-        Where to begin instead of at random, up to a scale: factors of another order, of a lower rank, of older text.
+        Initial vectors up to a scale, instead of random ones: factors of another order, of a lower rank, or of older
+        text.
     solver : callable
-        Takes objective and start and yields sweeps: :func:`~polyadic.core.solvers.quasi_newton`, or
+        Function from an objective and a start to an iterator of sweeps: :func:`~polyadic.core.solvers.quasi_newton`, or
         ``functools.partial(stochastic, ...)`` for tensors larger than memory.
     validation : float
-        Share of the entries held out, whose loss tells when to stop; the vectors are those for which it was lowest.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Share of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the random start and the entries held out.
+        Seed of the random start and of the held-out entries.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the Result so far after each sweep, such as a :class:`~polyadic.words.checkpoint.Checkpoint`.
+        Function called with the Result so far after each sweep, such as a
+        :class:`~polyadic.words.checkpoint.Checkpoint`.
 
     Attributes
     ----------
@@ -76,12 +80,13 @@ class SymmetricCP(Model):
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.core.model.Model`.
     explained_ : list of Fit
-        How much of each list is explained: see :func:`~polyadic.core.objective.fit`.
+        Explained share of each list: see :func:`~polyadic.core.objective.fit`.
 
     References
     ----------
     Bailey, Aeron (2017), Word embeddings via tensor factorization, sections 4.2 to 4.4. arXiv:1704.02686.
-    The exact sum over zeros carries Hu, Koren, Volinsky (2008), eq. 3, to symmetric tensors.
+    Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datasets, eq. 3, for the sum over zeros,
+    here extended to symmetric tensors.
 
     Examples
     --------
@@ -109,12 +114,17 @@ class SymmetricCP(Model):
     callback: Callback = None
 
     def fit(self, entries: Entries | Sequence[Entries]) -> Self:
-        """Factorize symmetric entries of any order, or of several at once.
+        """Factorize symmetric entries of one order or several.
+
+        Parameters
+        ----------
+        entries : Entries or sequence of Entries
+            Associations or counts, one list per order.
 
         Raises
         ------
         InputError
-            If entries are not symmetric, empty, all zero or of different sizes, or a parameter is out of range.
+            If entries are not symmetric, empty, all zero or of different sizes, or a setting is out of range.
         """
         self.check()
         rng = np.random.default_rng(self.seed)
@@ -131,10 +141,15 @@ class SymmetricCP(Model):
         return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
     def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
-        """Go on from the present vectors for one sweep over entries of new text with the same vocabulary.
+        """Update the vectors by one sweep over entries of new text with the same vocabulary.
 
-        The sweep is one of ``solver``; take a stochastic one, for which it is an epoch. Without vectors yet this is
+        The sweep is one of ``solver``; a sweep of a stochastic solver is an epoch. If the model is not fitted, this is
         :meth:`fit`.
+
+        Parameters
+        ----------
+        entries : Entries or sequence of Entries
+            Associations or counts, one list per order.
         """
         self.check()
         if not hasattr(self, "factors_"):
@@ -143,24 +158,48 @@ class SymmetricCP(Model):
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
     def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
-        """Tell what a fit to these entries will be: its columns, and of the usual solver minutes and MiB it takes."""
+        """Return the rank, and for the default solver the expected minutes and MiB of a fit.
+
+        Parameters
+        ----------
+        entries : Entries or sequence of Entries
+            Associations or counts, one list per order.
+        """
         if self.solver is not quasi_newton:
             return {"rank": self.rank}
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
         return {"rank": self.rank, **plan(objective, [self.rank], max_iter=self.max_iter)}
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
+        """Return the predicted association :math:`m` of tuples.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, order)
+            Word ids of each tuple.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Give the rows of :math:`U` their words, and how often these occur."""
+        """Return the rows of :math:`U` as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
         U = self.factors_[0]
         return Embedding(words, np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U, counts=counts)
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
         lists = [entries] if isinstance(entries, Entries) else list(entries)
-        self._terms(lists)  # refuses what cannot be explained before any work is done
+        self._terms(lists)  # raises InputError for invalid lists before any work is done
         return lists
 
     def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:

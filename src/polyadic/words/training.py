@@ -1,4 +1,4 @@
-"""Word vectors of text: what ``polyadic train`` does, callable.
+"""Train word vectors: the Python function behind ``polyadic train``.
 
 text, to a corpus, to counts of tuples, to associations, to vectors
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 REACHED = "reached"
-"""What a fit that was stopped had reached, in the folder of what is kept."""
+"""Name of the checkpoint of an interrupted fit in the ``keep`` folder."""
 
 
 def train(
@@ -58,34 +58,33 @@ def train(
     steps: Steps | None = None,
     **settings: Any,
 ) -> Embedding:
-    """Make word vectors of text: read it, count tuples of words, weigh them, and factorize.
+    """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
 
     Parameters
     ----------
     source : path, glob, "-", iterable of texts, Corpus or Counts
-        See :meth:`~polyadic.text.corpus.Corpus.build`; folders of a corpus or of counts are taken as that.
+        Text, or a corpus or counts that exist already; see :meth:`~polyadic.text.corpus.Corpus.build`.
     keep : path, optional
-        A folder in which the corpus and the counts stay, and what the fit has reached, each minute, until it is done;
-        what is there and was made of the same is used again, or gone on from.
+        Folder for the corpus, the counts and, every minute, a checkpoint of the fit. Results there that were made from
+        the same input and settings are reused, and an interrupted fit is resumed.
     overwrite : bool
-        Whether what is kept there and was made of something else is replaced.
+        Replace results in ``keep`` that were made from other input or settings.
     steps : callable, optional
-        Told how long each step took, and the sizes of what it made; before the factors, how long they will take.
+        Progress callback that receives the duration and the sizes of each step, and an estimate before the fit.
     **settings
-        Those of :class:`Training` and of the model of the method: ``method="jcp", rank=100, themes=50``. Those not
-        given have their defaults there, but for the rank, which :func:`supported_rank` chooses.
+        Settings of :class:`~polyadic.words.methods.Training` and of the model of the method, such as ``method="jcp",
+        rank=100, themes=50``. By default the rank is chosen by :func:`supported_rank`.
 
     Returns
     -------
     Embedding
-        What ``polyadic train`` writes. ``meta["trained"]`` has all settings, and whether Ctrl-C came before the vectors
-        settled.
+        The word vectors. ``meta["trained"]`` contains all settings, and whether the fit was interrupted.
 
     Raises
     ------
     InputError
-        If there is no such setting, one has no effect on this source or method, one is out of range, or the text
-        cannot be used.
+        If a setting does not exist, has no effect on this source or method, or is out of range, or the text cannot be
+        read.
 
     Examples
     --------
@@ -95,21 +94,21 @@ def train(
     ['fast', 'road']
     """
     opened = _opened(source)
-    plan = Plan.of(opened, settings, keep=keep)
+    plan = TrainingPlan.of(opened, settings, keep=keep)
     model = plan.model()
     tell = steps or no_steps
     with _store(keep, overwrite=overwrite, steps=tell) as store:
-        data, vocabulary, digest = _data(opened, plan, Making(store, tell))
+        data, vocabulary, digest = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
-        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
+        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), max_rank=model.rank)
         if getattr(model, "themes", 0) is None:
             model.themes = themes
         model.rank = max(rank, 2 * (getattr(model, "themes", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
-    if steps:  # an evaluation tells how long the fit takes
+    if steps:  # one evaluation estimates how long the fit takes
         with tell("model") as facts:
             facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
     with tell("factors") as facts:
@@ -130,8 +129,8 @@ def train(
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be done: a method, its orders, and all settings, found to fit one another."""
+class TrainingPlan:
+    """A validated method with its orders and settings."""
 
     method: str
     orders: tuple[int, ...]
@@ -141,8 +140,8 @@ class Plan:
     start: Embedding | None
 
     @classmethod
-    def of(cls, source: Any, settings: Options, *, keep: Any) -> Plan:
-        """Put settings together, and refuse what does not fit before work begins."""
+    def of(cls, source: Any, settings: Options, *, keep: Any) -> TrainingPlan:
+        """Validate the settings, and return the plan before any work begins."""
         of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
         training = Training(**of_training)
         check_settings(training)
@@ -168,13 +167,13 @@ class Plan:
         return cls(method, orders, training, by_order, options, _vectors(start))
 
     def model(self) -> Any:
-        """Make the model, and refuse it if it cannot be."""
+        """Make the model and validate its settings."""
         model = METHODS[self.method].make(self.options)
         model.check()
         return model
 
     def described(self, model: Any) -> Options:
-        """Give all settings that were used, in JSON's types; those of the model as it was fitted."""
+        """Return all settings that were used as JSON values, with those of the fitted model."""
         names = RENAMED.get(METHODS[self.method].model, {})
         mine = {names.get(field.name, field.name): getattr(model, field.name) for field in dataclasses.fields(model)}
         chosen = {name: value for name, value in mine.items() if name in METHODS[self.method].options - {"start"}}
@@ -183,14 +182,14 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Making:
-    """How what comes before the vectors is made: told of, and kept where there is a store."""
+class Builder:
+    """Build the steps before the model, reported by a progress callback and cached in a store if there is one."""
 
     store: StageCache | None
     steps: Steps
 
     def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
-        """Build something, or open what is kept of it."""
+        """Build a step, or open its cached result."""
         if self.store is None:
             with self.steps(name) as facts:
                 made = build()
@@ -202,31 +201,33 @@ class Making:
         return kind.open(target)
 
 
-def supported_rank(tokens: int, words: int, *, most: int) -> tuple[int, int]:
-    """Give the length of vectors that a text supports, and how many columns of it are themes.
+def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]:
+    """Return the dimension of word vectors for a text of this size, and the number of non-negative components.
 
-    The former is a sixth of the root of the text's length, with words enough for each; more take longer and are no
-    better, from 1 to 50 MB of Wikipedia. Half of them are themes, but a quarter where the length is at its most, from
-    50 MB on: docs/results/sizes.md.
+    The dimension is a sixth of the square root of the number of tokens, limited by the vocabulary; more dimensions cost
+    time without better vectors, from 1 to 50 MB of Wikipedia. Half of them are non-negative components, but a quarter
+    at ``max_rank``, reached from 50 MB on: docs/results/sizes.md.
 
     Parameters
     ----------
-    tokens, words : int
-        Length of the text, without stop words and rare words, and size of the vocabulary.
-    most : int
-        What much text gets.
+    tokens : int
+        Length of the text without stop words and rare words.
+    words : int
+        Size of the vocabulary.
+    max_rank : int
+        Maximum dimension.
 
     Examples
     --------
-    >>> [supported_rank(tokens, 8_000, most=300) for tokens in (60_000, 360_000, 4_000_000)]
+    >>> [supported_rank(tokens, 8_000, max_rank=300) for tokens in (60_000, 360_000, 4_000_000)]
     [(41, 20), (100, 50), (300, 75)]
     """
     rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
-    return (rank, rank // 2) if rank < most else (most, max(most // 4, 1))
+    return (rank, rank // 2) if rank < max_rank else (max_rank, max(max_rank // 4, 1))
 
 
 def _opened(source: Any) -> Any:
-    """Open a folder of ours; text stays what it is."""
+    """Open a folder of a corpus or of counts; return other sources unchanged."""
     if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
         return load(source, (Corpus, Counts))
     return source
@@ -243,9 +244,9 @@ def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterato
 
 @contextlib.contextmanager
 def _going_on(
-    model: Any, data: Any, plan: Plan, keep: str | Path | None, *, overwrite: bool
+    model: Any, data: Any, plan: TrainingPlan, keep: str | Path | None, *, overwrite: bool
 ) -> Iterator[Result | None]:
-    """Keep every minute what a fit has reached, if it can start anywhere, and go on from what is kept of the same."""
+    """Save a checkpoint every minute if the model has a start, and resume one of the same fit."""
     if keep is None or "start" not in METHODS[plan.method].options:
         yield None
         return
@@ -264,20 +265,20 @@ def _going_on(
         model.callback.done()
 
 
-def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:
-    """Make what a method is fitted to, a corpus, counts or associations of one order or more; say of which text."""
+def _data(source: Any, plan: TrainingPlan, builder: Builder) -> tuple[Any, Vocabulary, str | None]:
+    """Return the input of a method (corpus, counts or associations), its vocabulary and its digest."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
-        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, making)
+        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, builder)
         if needs == "corpus":
             return corpus, corpus.vocabulary, corpus.digest
         if _one_sided(plan.training):
-            return _contexts(corpus, plan, making), corpus.vocabulary, corpus.digest
-        counted = [_counts(corpus, plan, making, k) for k in range(len(plan.orders))]
+            return _contexts(corpus, plan, builder), corpus.vocabulary, corpus.digest
+        counted = [_counts(corpus, plan, builder, k) for k in range(len(plan.orders))]
     vocabulary, digest = counted[0].vocabulary, counted[0].settings.get("corpus")
     if needs != "associations":
         return counted[0].entries, vocabulary, digest
-    with making.steps("weights") as facts:
+    with builder.steps("weights") as facts:
         how = zip(*(plan.by_order[name] for name in WEIGHED), strict=True)
         lists = [
             ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
@@ -287,7 +288,7 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str
     return lists if len(lists) > 1 else lists[0], vocabulary, digest
 
 
-def _corpus(source: Any, training: Training, making: Making) -> Corpus:
+def _corpus(source: Any, training: Training, builder: Builder) -> Corpus:
     options = {name: getattr(training, name) for name in TEXT if name not in ("tokenised", "lemmas")}
     files = find_files(source)
     again = files is not None and "-" not in files
@@ -300,27 +301,27 @@ def _corpus(source: Any, training: Training, making: Making) -> Corpus:
         options["wrapped"] = False
     options["jobs"] = training.threads
     if again:
-        with making.steps("text") as facts:
+        with builder.steps("text") as facts:
             facts.update(survey(source, Reading(**{name: options[name] for name in READING})))
-    made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
+    made: Corpus = builder("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
     return made
 
 
-def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
-    """Count tuples of one of the orders."""
-    order, (width, least) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
-    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": least}
+def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Counts:
+    """Count tuples of one order."""
+    order, (width, min_count) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
+    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": min_count}
     resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
 
     def build(**to: Any) -> Counts:
-        return counted(corpus, steps=making.steps, **window, **resources, **to)
+        return counted(corpus, steps=builder.steps, **window, **resources, **to)
 
-    made: Counts = making(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
+    made: Counts = builder(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
     return made
 
 
 def counted(corpus: Corpus, *, steps: Steps = no_steps, **settings: Any) -> Counts:
-    """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
+    """Report the estimated cost, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")
         planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})
@@ -328,10 +329,10 @@ def counted(corpus: Corpus, *, steps: Steps = no_steps, **settings: Any) -> Coun
     return count(corpus, planned=planned, **settings)
 
 
-def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
-    """Count words with the words on one side of them, or at each place."""
+def _contexts(corpus: Corpus, plan: TrainingPlan, builder: Builder) -> Any:
+    """Count words with the context words on one side, or at each position."""
     training = plan.training
-    with making.steps("contexts") as facts:
+    with builder.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
         table = contexts(corpus, side=training.contexts, width=width, positional=training.positional)
         facts.update(entries=table.nnz, columns=table.shape[1])
@@ -339,7 +340,7 @@ def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
 
 
 def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
-    """Give the vectors of a fitted model, and say how far it came and what it explains."""
+    """Return the vectors of a fitted model, and report its convergence."""
     if hasattr(model, "n_iter_"):
         facts.update(sweeps=model.n_iter_, converged=model.converged_, interrupted=model.interrupted_)
     if hasattr(model, "explained_"):
@@ -358,36 +359,36 @@ def _vectors(start: Any) -> Embedding | None:
         return start
     if isinstance(start, str | Path):
         return read_vectors(start)
-    raise InputError(f"start must be vectors, or the path of some; got {start!r:.60}")
+    raise InputError(f"start must be an Embedding or the path of word vectors; got {start!r:.60}")
 
 
 def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
-    """Give the vectors of ``words``, in their order."""
+    """Return the vectors of ``words``, in their order."""
     missing = [word for word in words if word not in given.index]
     if missing:
         raise InputError(
-            f"start must have a vector for every word; {len(missing):,} of {len(words):,} have none, {missing[0]!r}"
-            " among them: train both on one corpus, kept by keep"
+            f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
+            f" {missing[0]!r}: train both on one corpus, saved with keep"
         )
     return given.lookup(words)
 
 
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
-    """Say which orders a method is fitted to, or refuse them."""
+    """Return the orders that a method is fitted to, or raise InputError."""
     chosen = METHODS[method]
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
+            raise InputError(f"{method} needs {needed}, but the counts are of one order; use text or a corpus")
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:
-        raise InputError(f"{method} takes order {' or '.join(map(str, chosen.orders))}; got {order}")
+        raise InputError(f"the order of {method} must be {' or '.join(map(str, chosen.orders))}; got {order}")
     return tuple(range(2, order + 1)) if chosen.joint else (order,)
 
 
 def _each(name: str, value: Any, chosen: Method, orders: tuple[int, ...]) -> tuple[Any, ...]:
-    """Give a value for each order."""
+    """Return a value for each order."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
     several = isinstance(value, tuple | list)
@@ -395,7 +396,7 @@ def _each(name: str, value: Any, chosen: Method, orders: tuple[int, ...]) -> tup
         several = False
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
-        raise InputError(f"{name} takes one value, or one for each of the orders {orders}; got {len(values)}")
+        raise InputError(f"{name} must be one value, or one for each of the orders {orders}; got {len(values)}")
     return values if len(values) == len(orders) else values * len(orders)
 
 
@@ -404,35 +405,33 @@ def _one_sided(training: Training) -> bool:
 
 
 def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
-    """Refuse settings that there are not, or that would be ignored."""
+    """Raise InputError for unknown settings, and for settings that the method or the source ignores."""
     chosen, counts, corpus = METHODS[method], Counts, Corpus
     late = (*TEXT, *COUNTED) if isinstance(source, counts) else TEXT if isinstance(source, corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
     for name in settings:
         if name in late:
-            raise InputError(f"{name} comes too late: the source is a {type(source).__name__.lower()} already")
+            raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}")
         if name in unused and name not in chosen.options:
             raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}")
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
-            raise InputError(f"{name} is an option of {', '.join(others)}; {method} has none such")
+            raise InputError(f"{name} is an option of {', '.join(others)}, not of {method}")
         if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
-            raise InputError(f"{name} has no effect on contexts of one side or place")
+            raise InputError(f"{name} has no effect on one-sided or positional contexts")
         if name not in chosen.options and name not in Training.__dataclass_fields__:
             others = [other for other, its in METHODS.items() if name in its.options]
-            what = f"is an option of {', '.join(others)}" if others else "is no option of any method"
+            what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
             raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}")
     if training.positional and settings.get("side") == "columns":
-        raise InputError("side 'columns' with positional would give vectors to places of words, not to words")
+        raise InputError("side 'columns' with positional gives vectors of words at a position, not of words")
 
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: Method) -> None:
-    """Refuse to keep things where there is nothing to keep, or no place."""
+    """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
     if training.keep_text and keep is None:
-        raise InputError("keep_text is for keep: name the folder in which the corpus stays with its text")
+        raise InputError("keep_text needs keep, the folder in which the corpus is saved with its text")
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
-        raise InputError("keep comes too late: the source is counts already, and this method cannot be gone on with")
+        raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
-        raise InputError(
-            "keep has nothing to keep: the text is a corpus already, and contexts of one side are not kept"
-        )
+        raise InputError("keep has no effect: the source is already a corpus, and one-sided contexts are not saved")

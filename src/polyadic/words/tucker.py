@@ -1,22 +1,22 @@
-r"""Word vectors by Tucker decomposition: few directions for words, and a core that says how these combine.
+r"""Word vectors by Tucker decomposition.
 
-Higher-order orthogonal iteration: the Tucker model of a tensor whose unlisted cells are zero.
+Higher-order orthogonal iteration (HOOI): the Tucker model of a tensor whose unlisted cells are zero.
 
-With orthonormal factors the best core is :math:`G = X \times_1 U_1^\top \dots \times_n U_n^\top`, and
+With orthonormal factors the optimal core is :math:`G = X \times_1 U_1^\top \dots \times_n U_n^\top`, and
 
 .. math:: \tfrac12 \|X - G \times_1 U_1 \dots \times_n U_n\|^2 = \tfrac12 \big(\|X\|^2 - \|G\|^2\big),
 
-so :math:`f(U) = \tfrac12 \|G\|^2` is to grow. Its gradient for the factor of one mode is :math:`Y_d G_{(d)}^\top`,
+so :math:`f(U) = \tfrac12 \|G\|^2` is maximized. Its gradient for the factor of one mode is :math:`Y_d G_{(d)}^\top`,
 where :math:`Y_d` is the unfolding of X contracted with all other factors. Published HOOI takes the leading left
 singular vectors of :math:`Y_d`. Here a factor moves to an orthonormal basis of
 
 .. math:: \nabla f + \alpha\, U_d,
 
-which with :math:`\alpha = 0` is one step of orthogonal iteration for those vectors, as :math:`\nabla f = Y_d Y_d^\top
+which with :math:`\alpha = 0` is one step of orthogonal iteration for these vectors, as :math:`\nabla f = Y_d Y_d^\top
 U_d`. The maximum is the same, and :math:`Y_d`, which has a column for every combination of the other widths, is never
-formed. For a factor of one mode f is convex and such a step never lowers it. For a factor that several modes share f
-need not be convex; where a step would lower it, :math:`\alpha` grows until it does not. A large :math:`\alpha` is a
-small step of projected gradient ascent.
+formed. For a factor of one mode f is convex and such a step never decreases it. For a factor shared by several modes f
+need not be convex; if a step would decrease it, :math:`\alpha` is increased until it does not. A large :math:`\alpha`
+is a small step of projected gradient ascent.
 
 References
 ----------
@@ -55,36 +55,39 @@ if TYPE_CHECKING:
 
 
 class Tucker(Model):
-    r"""Orthonormal directions for each mode, and a core of how strongly each combination of them occurs.
+    r"""Tucker decomposition: orthonormal factors for each mode, and a core tensor of their interactions.
 
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
               m_c = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{c_d r_d}, \qquad U^{(d)\top} U^{(d)} = I
 
-    The sum is over all cells; those that are not listed are zeros. Weights of entries are not used. Symmetric entries
-    have one U for all modes and a symmetric core, others a U for each mode. The axes of each U are those of the
-    higher-order singular value decomposition of the model: the slices of the core along a mode are orthogonal to each
-    other, and their norms, the singular values, fall.
+    The sum is over all cells; unlisted cells are zeros. Weights of entries are not used. Symmetric entries have one U
+    for all modes and a symmetric core, others a U for each mode. The axes of each U are those of the higher-order
+    singular value decomposition of the model: the slices of the core along a mode are mutually orthogonal, and their
+    norms, the singular values, decrease.
 
     Parameters
     ----------
     rank : int or sequence of int
-        Columns of U; for entries that are not symmetric one number per mode, if they differ. The core has the product
-        of the ranks of all modes as its number of elements. A mode that is not to be compressed has its own length
-        (Tucker 1 and 2).
+        Number of columns of U, or one number per mode for entries that are not symmetric. The core has the product of
+        the ranks of all modes as its number of elements. For Tucker1 and Tucker2, give an uncompressed mode its full
+        length.
     start : {"random", "hosvd"}
-        Random directions, or the leading ones of each unfolding, which take more memory and time and are the safer
-        start for symmetric matrices and values of both signs.
+        Initial factors: random, or the leading singular vectors of each unfolding. The latter need more memory and
+        time, and are safer for symmetric matrices and for values of both signs.
     power : float
-        :math:`p` in the vectors :math:`U \Sigma^p`, with the singular values :math:`\Sigma`. With 1, inner products
-        of vectors are those of the model's slices; 0 leaves directions alone.
-    max_iter, tol
-        See :func:`~polyadic.core.solvers.run.run`.
+        Exponent :math:`p` of the singular values :math:`\Sigma` in the vectors :math:`U \Sigma^p`. With 1, inner
+        products of vectors are those of the slices of the model; 0 ignores the singular values.
+    max_iter : int
+        Maximum number of sweeps.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
-        Of the start.
+        Seed of the start.
     threads : int, optional
-        All cores by default. The same seed gives the same bits, however many threads.
+        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep; its last factor is the core.
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep; its last factor is
+        the core.
 
     Attributes
     ----------
@@ -93,9 +96,9 @@ class Tucker(Model):
     core_ : ndarray of shape (rank, ..., rank)
         G.
     singular_values_ : list of ndarray of shape (rank,)
-        :math:`\Sigma` for each factor, falling.
+        :math:`\Sigma` of each factor in decreasing order.
     vectors_ : list of ndarray of shape (size of the mode, rank)
-        :math:`U \Sigma^p` for each factor.
+        :math:`U \Sigma^p` of each factor.
     explained_ : float
         Share of the sum of squares of all cells that the model explains.
     history_ : list of float
@@ -130,12 +133,18 @@ class Tucker(Model):
     callback: Callback = None
 
     def fit(self, entries: Entries) -> Self:
-        """Factorize entries of any order from two on.
+        """Factorize entries of order two or more.
+
+        Parameters
+        ----------
+        entries : Entries
+            Associations; unlisted cells are zeros.
 
         Raises
         ------
         InputError
-            If there are no entries, unlisted ones are missing, a setting is out of range, or memory would not do.
+            If there are no entries, unlisted cells are missing values, a setting is out of range, or memory is
+            insufficient.
         """
         self.check()
         if not len(entries):
@@ -160,18 +169,38 @@ class Tucker(Model):
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        """Return the predicted association of tuples.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, order)
+            Indices of each tuple.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         slots = (0,) * self.core_.ndim if len(self.factors_) == 1 else range(self.core_.ndim)
         tuples = np.asarray(indices)
         return tucker_predict(tuples, self.factors_, self.core_, slots=slots, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
-        """Give the vectors of a mode their words, and how often these occur; symmetric entries have one for all."""
+        """Return the vectors of a mode as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        mode : int
+            Index of the factor; symmetric entries have one for all modes.
+        """
         check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
         return Embedding(words, self.vectors_[mode], counts=counts)
 
     def _ranks(self, entries: Entries, slots: tuple[int, ...]) -> list[int]:
-        """Give the rank of each factor, at most the length of its mode."""
+        """Return the rank of each factor, at most the length of its mode."""
         factors = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
         if len(ranks) != factors:
@@ -179,7 +208,7 @@ class Tucker(Model):
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
-        """Refuse ranks whose core, or entries whose fibres, would not fit."""
+        """Raise InputError if the core or the fibres do not fit into memory."""
         threads = self._threads
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         core = math.prod(ranks[s] for s in slots)
@@ -194,7 +223,7 @@ class Tucker(Model):
 def _principal_axes(
     factors: list[NDArray[Any]], core: NDArray[np.float64], slots: tuple[int, ...]
 ) -> tuple[list[NDArray[np.float32]], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Turn factors and core so that slices of the core are orthogonal, largest first; the model stays the same."""
+    """Rotate factors and core such that slices of the core are orthogonal, largest first."""
     turned, singular_values = [], []
     for s, u in enumerate(factors):
         unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
@@ -211,37 +240,32 @@ def _principal_axes(
 
 
 LARGEST_SHIFT = 1e4
-"""Largest shift tried, in multiples of the largest eigenvalue of ``U' grad f``: smaller steps drown in rounding."""
+"""Largest shift, relative to the largest eigenvalue of ``U' grad f``; smaller steps are below rounding errors."""
 POWERS = 3
-"""Passes of orthogonal iteration for a start; later sweeps do the rest."""
+"""Passes of orthogonal iteration for a start; later sweeps refine it."""
 
 
 def hooi(
     entries: Entries, start: Factors, *, slots: Sequence[int] | None = None, threads: int | None = None
 ) -> Iterator[Sweep]:
-    """Ascend to the orthonormal factors whose core is largest; one sweep moves each factor once.
+    """Maximize the norm of the core over orthonormal factors; one sweep updates each factor once.
 
     Parameters
     ----------
     entries : Entries
         Unlisted cells are zeros; weights are not used.
     start : list of ndarray of shape (size, rank)
-        Where to begin (see :func:`hosvd`); made orthonormal. Single or double precision, which all follows.
+        Initial factors (see :func:`hosvd`), which are orthonormalized. Single or double precision is kept.
     slots : sequence of int, optional
-        Which factor explains each mode; one for each by default, or one for all of symmetric entries.
+        Factor of each mode; by default one per mode, or one for all modes of symmetric entries.
     threads : int, optional
-        All cores by default.
+        Number of threads; all cores by default.
 
     Yields
     ------
     Sweep
-        The factors with the core as the last, and half the squared error over all cells. It never rises. Ends where no
-        step lowers it.
-
-    Raises
-    ------
-    InputError
-        If unlisted entries are missing, a cell is listed twice, or the slots or the start do not fit.
+        The factors with the core as the last, and half the squared error over all cells, which never increases. Ends
+        when no step decreases it.
 
     Examples
     --------
@@ -253,7 +277,7 @@ def hooi(
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
-        raise InputError(f"slots must name all {len(start)} factors; got {tensor.slots}")
+        raise InputError(f"slots must contain all {len(start)} factors; got {tensor.slots}")
     for s, n in zip(tensor.slots, entries.shape, strict=True):
         if start[s].ndim != 2 or not n == len(start[s]) >= start[s].shape[1] > 0:
             raise InputError(f"factor {s} must have {n} rows and at most as many columns; got shape {start[s].shape}")
@@ -278,7 +302,7 @@ def hosvd(
     slots: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Factors:
-    r"""Give leading left singular vectors of the unfolding of each factor's mode, nearly.
+    r"""Return approximate leading left singular vectors of the unfolding of each factor's mode.
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
     the mode, ``x x'Q`` is added.
@@ -290,9 +314,9 @@ def hosvd(
     ranks : sequence of int
         Width of each factor, at most the length of its mode.
     rng : numpy.random.Generator
-        Of the first basis.
+        Random generator of the first basis.
     slots, threads
-        As for :func:`hooi`. A factor that modes share comes from the first of them.
+        As for :func:`hooi`. A factor that modes share is computed from the first of them.
 
     Returns
     -------
@@ -306,7 +330,7 @@ def hosvd(
         size = entries.shape[mode]
         check_int("rank", rank, low=1, high=size)
         indices, values = tensor.along(mode)
-        spare = min(size, rank + 10)  # the last columns of a basis settle slowly; these are dropped
+        spare = min(size, rank + 10)  # the last columns converge slowly and are dropped
         Q = np.linalg.qr(rng.standard_normal((size, spare)))[0].astype(np.float32)
         for _ in range(POWERS):
             Q = np.linalg.qr(unfolding_gram(indices, values, Q, threads=tensor.threads))[0]
@@ -317,17 +341,17 @@ def hosvd(
 
 
 class _Tensor:
-    """What the iteration asks of entries: products of all their cells with factors."""
+    """Products of all cells of entries with factors."""
 
     def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
         if entries.unlisted == "missing":
-            raise InputError('HOOI takes unlisted cells as zeros; use entries with unlisted="zero"')
+            raise InputError('HOOI treats unlisted cells as zeros; use entries with unlisted="zero"')
         if entries.order < 2:
-            raise InputError(f"HOOI needs entries of two modes at least; got order {entries.order}")
+            raise InputError(f"HOOI needs entries of at least two modes; got order {entries.order}")
         default = (0,) * entries.order if entries.symmetric else range(entries.order)
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
-            raise InputError(f"slots must name a factor per mode; got {self.slots} for order {entries.order}")
+            raise InputError(f"slots must have one factor per mode; got {self.slots} for order {entries.order}")
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)
@@ -349,12 +373,12 @@ class _Tensor:
         return symmetric / math.factorial(G.ndim)
 
     def gradient(self, U: Factors, G: NDArray[np.float64], s: int) -> NDArray[Any]:
-        r"""Give the gradient of :math:`\|G\|^2 / 2` for one factor."""
+        r"""Return the gradient of :math:`\|G\|^2 / 2` for one factor."""
         indices, slots = self.entries.indices, self.slots
         return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """List the cells along a mode, fibre after fibre; of symmetric ones, one fibre stands for all like it."""
+        """Return the cells sorted into fibres along a mode; one fibre represents its permutations if symmetric."""
         entries = self.entries
         if not entries.symmetric:
             others = [c for c in range(entries.order) if c != mode]
@@ -378,17 +402,17 @@ class _Tensor:
 
 
 def _sorted(entries: Entries) -> Entries:
-    """Put cells in lexicographic order, so that those of one root and of one fibre are together."""
+    """Sort cells lexicographically, so that the cells of each root and of each fibre are adjacent."""
     order = np.lexsort(entries.indices.T[::-1])
     indices = entries.indices.T[:, order].T
     if (indices[1:] == indices[:-1]).all(axis=1).any():
-        raise InputError("HOOI needs each cell to be listed once; add the values of cells listed twice")
+        raise InputError("HOOI needs each cell to be listed once; sum the values of duplicate cells")
     weights = None if entries.weights is None else entries.weights[order]
     return replace(entries, indices=indices, values=entries.values[order], weights=weights)
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Move factor ``s`` so that the core grows; where no step makes it grow, all stays as it is."""
+    """Update factor ``s`` such that the norm of the core increases; without such a step nothing changes."""
     size, P = _square(G), tensor.gradient(U, G, s)
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0

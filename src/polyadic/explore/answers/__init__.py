@@ -1,6 +1,6 @@
-"""What is asked of a shelf: plain functions of it, whose parameters say what may be asked and whose answers are JSON.
+"""Endpoints: functions of a workspace whose annotated parameters define the requests, and whose results are JSON.
 
-The server (:mod:`polyadic.explore.server`) and the page to send (:mod:`polyadic.explore.export`) call them by name.
+The server (:mod:`polyadic.explore.server`) and the export page (:mod:`polyadic.explore.export`) call them by name.
 """
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ ANSWERS: dict[str, Callable[..., Answer]] = {
         ratios,
     )
 }
-"""What may be asked, by name."""
+"""Endpoints by name."""

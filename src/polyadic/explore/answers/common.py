@@ -1,4 +1,4 @@
-"""What all answers have in common: bounds of what is asked, spelling, lines and numbers for JSON."""
+"""Shared parameter types and JSON helpers of the endpoints."""
 
 from __future__ import annotations
 
@@ -13,32 +13,26 @@ from polyadic.text.readers import name_of_document
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.text.lines import Line
 
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]
 Width = Annotated[int, Within(1, REACH)]
 OCCURRENCES = 100_000
-"""Of a word that are looked at for what stands around it; of more, so many from all of the text."""
+"""Maximum number of occurrences for collocates; of more, a sample from the whole text is used."""
 
 
-def known_word(shelf: Shelf, word: str) -> tuple[int, str]:
-    """Give the number of a word in the text, and its spelling there.
-
-    Raises
-    ------
-    InputError
-        If there is none; it names words that are spelt like it.
-    """
-    row = shelf.vectors.find(word)
-    spelt = word if row is None else shelf.vectors.words[row]
-    shelf.vectors[spelt]  # or it is refused
-    return shelf.corpus.vocabulary[spelt], spelt
+def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
+    """Return the id of a word and its spelling in the text; raise InputError with similar words if it is unknown."""
+    row = workspace.vectors.find(word)
+    spelt = word if row is None else workspace.vectors.words[row]
+    workspace.vectors[spelt]  # raises InputError if it is unknown
+    return workspace.corpus.vocabulary[spelt], spelt
 
 
 def line_of(line: Line) -> Answer:
-    """Give a line, the places of the words in it, and its document."""
+    """Return a concordance line with the positions of the words in it, and its document."""
     return {
         "document": line.document,
         "name": name_of_document(line.fields) or str(line.document + 1),
@@ -49,10 +43,10 @@ def line_of(line: Line) -> Answer:
 
 
 def lists(pairs: Iterable[tuple[str, float]]) -> list[list[Any]]:
-    """Give words with numbers."""
+    """Return pairs of words and numbers as lists."""
     return [[word, short(value)] for word, value in pairs]
 
 
 def short(value: Any) -> float | None:
-    """Give a number to four digits behind the point; what is not finite has no place in JSON."""
+    """Round a number to four decimals; return None if it is not finite, as JSON has no such numbers."""
     return round(float(value), 4) if np.isfinite(value) else None

@@ -1,10 +1,10 @@
-r"""Two parts of the text, such as two files or two values of a field: what sets them apart, word by word.
+r"""Comparison of two parts of a text, such as two values of a field: keyness of words, and contexts of a word.
 
-Words of the one are told by the log-likelihood ratio, which says how sure the difference is, and by how large it is,
+Keywords are ranked by the log-likelihood ratio, which measures the evidence, and the effect size is
 
 .. math:: \log_2 \frac{(c_1 + \tfrac12) / n_1}{(c_2 + \tfrac12) / n_2} ,
 
-with counts c and lengths n. Of a word, what its contexts say in either part are two vectors in one space.
+with counts c and lengths n. The contexts of a word in either part give two vectors in one space.
 
 References
 ----------
@@ -25,34 +25,34 @@ from polyadic.explore.answers.common import Top, known_word, line_of, lists, sho
 from polyadic.explore.answers.words import senses_of
 from polyadic.metrics.association import log_likelihood
 from polyadic.text.occurrences import sample
-from polyadic.words.occurrences import FEWEST
+from polyadic.words.occurrences import MIN_OCCURRENCES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
 
 LOOKED_AT = 5_000
-"""Occurrences of a word in a part whose contexts are looked at."""
+"""Maximum number of occurrences of a word in a part whose contexts are averaged."""
 
 
 def keywords(
-    shelf: Shelf, field: str, value: str, *, against: str | None = None, least: Count = 5, top: Top = 50
+    workspace: Workspace, field: str, value: str, *, against: str | None = None, min_count: Count = 5, top: Top = 50
 ) -> Answer:
-    """Tell which words set documents with one value of a field apart from those with another, or from all others.
+    """Return the keywords of documents with one value of a field, against those with another value or all others.
 
-    A keyword stands ``least`` times in its part.
+    A keyword occurs at least ``min_count`` times in its part.
     """
-    one, other = _parts(shelf, field, value, against)
-    first, second = _counts(shelf, one), _counts(shelf, other)
+    one, other = _parts(workspace, field, value, against)
+    first, second = _counts(workspace, one), _counts(workspace, other)
     n, m = first.sum(), second.sum()
     evidence = log_likelihood(first, n, first + second, n + m)
     ratio = _log_ratio(first, second)
-    words = shelf.corpus.vocabulary.words
+    words = workspace.corpus.vocabulary.words
 
     def best(sign: int, mine: NDArray[np.int64]) -> list[Answer]:
-        score = np.where(mine >= least, sign * evidence, 0)
+        score = np.where(mine >= min_count, sign * evidence, 0)
         chosen = [at for at in np.argsort(-score, kind="stable")[:top] if score[at] > 0]
         return [
             {
@@ -75,16 +75,16 @@ def keywords(
     }
 
 
-def ratios(shelf: Shelf, field: str, value: str, *, against: str | None = None) -> Answer:
-    """Tell by log ratio how much more frequent each word of the map is in one part of the text than in the other."""
-    one, other = (_counts(shelf, part) for part in _parts(shelf, field, value, against))
-    index = shelf.corpus.vocabulary.index
-    at = [index[word] for word in shelf.vectors.words[: len(shelf.places)]]
+def ratios(workspace: Workspace, field: str, value: str, *, against: str | None = None) -> Answer:
+    """Return the log ratio of the frequencies in both parts of the text, for each word of the map."""
+    one, other = (_counts(workspace, part) for part in _parts(workspace, field, value, against))
+    index = workspace.corpus.vocabulary.index
+    at = [index[word] for word in workspace.vectors.words[: len(workspace.places)]]
     return {"ratios": _log_ratio(one, other)[at].round(3).tolist()}
 
 
 def contrast(
-    shelf: Shelf,
+    workspace: Workspace,
     word: str,
     field: str,
     value: str,
@@ -93,15 +93,15 @@ def contrast(
     lines: Natural = 3,
     top: Top = 12,
 ) -> Answer:
-    """Tell how the neighbours, the senses and the lines of a word differ between two parts of the text."""
-    number, word = known_word(shelf, word)
-    parts = _parts(shelf, field, value, against)
-    where = shelf.occurrences
+    """Compare the neighbours, senses and lines of a word between two parts of the text."""
+    number, word = known_word(workspace, word)
+    parts = _parts(workspace, field, value, against)
+    where = workspace.occurrences
     positions = where.positions(number)
     of = where.documents(positions)
     here = [positions[part[of]] for part in parts]
-    space = shelf.senses
-    found = senses_of(shelf, word, 10) if space is not None and len(positions) >= FEWEST else None
+    space = workspace.senses
+    found = senses_of(workspace, word, 10) if space is not None and len(positions) >= MIN_OCCURRENCES else None
     vectors = [space.vector(word, sample(some, LOOKED_AT)) if space and len(some) else None for some in here]
     alike = None
     if vectors[0] is not None and vectors[1] is not None:
@@ -119,20 +119,20 @@ def contrast(
                 "per_million": 1e6 * len(some) / max(where.lengths()[part].sum(), 1),
                 "neighbours": []
                 if vector is None
-                else lists(shelf.vectors.neighbours(vector, top=top, exclude=[word])),
-                "lines": [line_of(shelf.corpus.line(int(at))) for at in sample(some, lines)] if lines else [],
+                else lists(workspace.vectors.neighbours(vector, top=top, exclude=[word])),
+                "lines": [line_of(workspace.corpus.line(int(at))) for at in sample(some, lines)] if lines else [],
             }
             for part, some, vector in zip(parts, here, vectors, strict=True)
         ],
-        "senses": [] if found is None else _shares(shelf, found, parts),
+        "senses": [] if found is None else _shares(workspace, found, parts),
     }
 
 
-def _shares(shelf: Shelf, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
-    """Give the share of each sense in either part, of those occurrences that were looked at."""
+def _shares(workspace: Workspace, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
+    """Return the share of each sense in either part, among the occurrences that were clustered."""
     counts = np.array(
         [
-            [np.count_nonzero(part[shelf.occurrences.documents(sense.positions)]) for part in parts]
+            [np.count_nonzero(part[workspace.occurrences.documents(sense.positions)]) for part in parts]
             for sense in found.senses
         ]
     )
@@ -143,20 +143,22 @@ def _shares(shelf: Shelf, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np
     ]
 
 
-def _parts(shelf: Shelf, field: str, value: str, against: str | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which documents are of one part, and which of the other."""
-    values = values_of(shelf, field)
+def _parts(
+    workspace: Workspace, field: str, value: str, against: str | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the masks of the documents of both parts."""
+    values = values_of(workspace, field)
     for each in (value, against):
         if each is not None and each not in values:
             named = ", ".join(map(repr, [*values][:10])) + (", ..." if len(values) > 10 else "")
             raise InputError(
-                f"no document has {field} {each!r}; there are {named}" if values else f"no document has {field!r}"
+                f"no document has {field} {each!r}; the values are {named}" if values else f"no document has {field!r}"
             )
-    number = _numbers(shelf, field)
+    number = _numbers(workspace, field)
     one = number == values[value]
     other = ~one if against is None else number == values[against]
     if against == value or not other.any():
-        raise InputError(f"there is nothing to compare {field} {value!r} with; name another value")
+        raise InputError(f"there are no other documents to compare {field} {value!r} with; choose another value")
     return one, other
 
 
@@ -165,21 +167,21 @@ def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.f
 
 
 @functools.lru_cache(maxsize=64)
-def values_of(shelf: Shelf, field: str) -> dict[str, int]:
-    """Give the values of a field of the documents, with their numbers."""
-    values = (fields.get(field) for fields in shelf.corpus.fields or ())
+def values_of(workspace: Workspace, field: str) -> dict[str, int]:
+    """Return the distinct values of a field of the documents, with their ids."""
+    values = (fields.get(field) for fields in workspace.corpus.fields or ())
     return {value: at for at, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
 
 
 @functools.lru_cache(maxsize=16)
-def _numbers(shelf: Shelf, field: str) -> NDArray[np.int64]:
-    """Give the number of the value of each document, -1 where it has none."""
-    values = values_of(shelf, field)
-    return np.array([values.get(fields.get(field, ""), -1) for fields in shelf.corpus.fields or ()], np.int64)
+def _numbers(workspace: Workspace, field: str) -> NDArray[np.int64]:
+    """Return the id of the value of each document, -1 without a value."""
+    values = values_of(workspace, field)
+    return np.array([values.get(fields.get(field, ""), -1) for fields in workspace.corpus.fields or ()], np.int64)
 
 
-def _counts(shelf: Shelf, part: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _counts(workspace: Workspace, part: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count the words of a part."""
-    corpus = shelf.corpus
-    inside = np.repeat(part, shelf.occurrences.lengths())
+    corpus = workspace.corpus
+    inside = np.repeat(part, workspace.occurrences.lengths())
     return np.bincount(np.asarray(corpus.ids)[inside], minlength=len(corpus.vocabulary))

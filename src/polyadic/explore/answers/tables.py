@@ -1,4 +1,4 @@
-"""Tables: a field of the documents against another, or against their words, by correspondence analysis."""
+"""Correspondence analysis of a field of the documents against another field or against words."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from polyadic.tables.cross_table import cross_table
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.tables.cross_table import CrossTable
 
-MOST = 500
-"""Values of a field in a table: more cannot be looked at, and are rather names."""
+MAX_VALUES = 500
+"""Maximum number of values of a field in a table; a field with more is an identifier."""
 
 
 def table(
-    shelf: Shelf, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
+    workspace: Workspace, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
 ) -> Answer:
-    """Analyse a field of the documents against another, or against the most frequent words.
+    """Return the correspondence analysis of a field of the documents against another field or the most frequent words.
 
-    Coordinates are principal, on five axes at most; contributions are shares of the inertia of an axis, and the quality
-    of a point is the share of its own inertia that two axes show.
+    Coordinates are principal, on at most five axes; contributions are shares of the inertia of an axis, and the quality
+    of a point is the share of its own inertia on two axes.
     """
     for name in (rows, columns):
-        if name is not None and len(values_of(shelf, name)) > MOST:
-            raise InputError(f"{name} has {len(values_of(shelf, name)):,} different values; a table takes {MOST}")
-    counted = cross_table(shelf.corpus, rows=rows, columns=columns, words=words if columns is None else None)
+        if name is not None and len(values_of(workspace, name)) > MAX_VALUES:
+            raise InputError(f"{name} has {len(values_of(workspace, name)):,} values; a table has at most {MAX_VALUES}")
+    counted = cross_table(workspace.corpus, rows=rows, columns=columns, words=words if columns is None else None)
     return analysed(counted, rows, columns or "words")
 
 
 def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
-    """Analyse a table whose sides have these names."""
+    """Analyse a table with the given names of its sides."""
     model = counted.analyse()
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):

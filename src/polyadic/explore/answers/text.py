@@ -1,4 +1,4 @@
-"""The text: what there is, its documents, and its lines."""
+"""The text: overview, concordance lines, and documents."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
 
 LISTED = 200
-"""Values of a field that are listed; one with more is rather a name."""
+"""Maximum number of values of a field that are listed; a field with more is an identifier."""
 
 
-def overview(shelf: Shelf) -> Answer:
-    """Tell what there is: sizes, language, the fields of documents, and the most frequent words."""
-    corpus, vectors = shelf.corpus, shelf.vectors
+def overview(workspace: Workspace) -> Answer:
+    """Return sizes and language of the text, the fields of documents, and the most frequent words."""
+    corpus, vectors = workspace.corpus, workspace.vectors
     words = corpus.vocabulary.words[:30]
     trained = vectors.meta.get("trained", {})
-    fields = {name: values_of(shelf, name) for name in corpus.lines.fields}
+    fields = {name: values_of(workspace, name) for name in corpus.lines.fields}
     return {
-        "name": shelf.path.resolve().name,
+        "name": workspace.path.resolve().name,
         "source": trained.get("source"),
         "language": corpus.settings.get("language"),
         "documents": len(corpus.documents) - 1,
@@ -34,7 +34,7 @@ def overview(shelf: Shelf) -> Answer:
         "rank": vectors.rank,
         "method": trained.get("method"),
         "fields": {name: list(values) if len(values) <= LISTED else None for name, values in fields.items()},
-        "topics": shelf.topics is not None,
+        "topics": workspace.topics is not None,
         "frequent": [[word, int(n)] for word, n in zip(words, corpus.vocabulary.counts, strict=False)],
         "polyadic": trained.get("polyadic"),
         "digest": corpus.digest,
@@ -42,7 +42,7 @@ def overview(shelf: Shelf) -> Answer:
 
 
 def lines(
-    shelf: Shelf,
+    workspace: Workspace,
     words: list[str],
     *,
     width: Annotated[int, Within(0, 1000)] | None = None,
@@ -53,11 +53,11 @@ def lines(
     start: Natural = 0,
     top: Top = 100,
 ) -> Answer:
-    """Give the lines in which words stand, and how many there are.
+    """Return the concordance lines of words, and their number.
 
-    ``wo*`` is every word that begins so; several words in one are a phrase.
+    ``wo*`` matches every word with this prefix; several words in one argument are a phrase.
     """
-    text = shelf.corpus.lines
+    text = workspace.corpus.lines
     where = {field: value or ""} if field else {}
     found = text.find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
     return {
@@ -68,8 +68,8 @@ def lines(
     }
 
 
-def document(shelf: Shelf, number: Natural, *, start: Natural = 0, top: Top = 200) -> Answer:
-    """Give the sentences of a document, from one on."""
-    fields, sentences, length = shelf.corpus.lines.document(number, start=start, top=top)
+def document(workspace: Workspace, number: Natural, *, start: Natural = 0, top: Top = 200) -> Answer:
+    """Return the sentences of a document from index ``start`` on."""
+    fields, sentences, length = workspace.corpus.lines.document(number, start=start, top=top)
     answer = {"document": number, "name": name_of_document(fields) or str(number + 1), "fields": fields}
     return answer | {"sentences": sentences, "start": start, "length": length}

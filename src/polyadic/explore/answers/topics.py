@@ -1,9 +1,9 @@
-r"""Topics: their words by relevance, how far they are from one another, and the documents that have most of each.
+r"""Topics: words by relevance, distances between topics, and the documents of each topic.
 
 .. math:: r(w, k) = \lambda \log \phi_{kw} + (1 - \lambda) \log \frac{\phi_{kw}}{p_w}
 
-with the shares :math:`\phi_{kw}` of words in a topic and :math:`p_w` in the text. Topics are placed by the
-Jensen-Shannon divergences of their words, in two principal coordinates.
+with the probabilities :math:`\phi_{kw}` of words in a topic and :math:`p_w` in the text. Topics are placed in the plane
+by principal coordinates of their Jensen-Shannon divergences.
 
 References
 ----------
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.topics.text_topics import TextTopics
 
 RELEVANCE = 0.6
-"""The weight at which people named topics best, in the paper."""
+"""Weight at which people interpreted topics best, in the paper."""
 
 
-def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
-    """Tell the topics of the documents: the share of each, where it lies among the others, and its words."""
-    model, mixtures = _known(shelf)
+def topics(workspace: Workspace, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
+    """Return the topics of the documents: share of the text, position, and words by relevance."""
+    model, mixtures = _known(workspace)
     phi, p = _shares(model)
     with np.errstate(divide="ignore"):
         scores = np.log(phi) - (1 - relevance) * np.log(p)
-    lengths = shelf.occurrences.lengths()
+    lengths = workspace.occurrences.lengths()
     share = lengths @ mixtures / max(lengths.sum(), 1)
     places = _placed(phi)
     total = model.background_
@@ -52,34 +52,34 @@ def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
     return {"relevance": relevance, "topics": answer}
 
 
-def topic(shelf: Shelf, topic: Natural, top: Top = 20) -> Answer:
-    """Tell which documents have most of a topic, and how much of others they have."""
-    model, mixtures = _known(shelf)
+def topic(workspace: Workspace, topic: Natural, top: Top = 20) -> Answer:
+    """Return the documents with the highest share of a topic, weighted by their length."""
+    model, mixtures = _known(workspace)
     if topic >= model.n_components:
         raise InputError(f"topic must be below {model.n_components}; got {topic}")
     column = np.asarray(mixtures[:, topic])
-    names = shelf.corpus.names
-    lengths = shelf.occurrences.lengths()
+    names = workspace.corpus.names
+    lengths = workspace.occurrences.lengths()
     best = np.argsort(-column * np.sqrt(lengths), kind="stable")[:top]
     rows = [[int(at), names[at], short(column[at]), int(lengths[at])] for at in best if column[at] > 0]
     return {"topic": topic, "documents": rows, "count": int((column > 0.5).sum())}
 
 
-def _known(shelf: Shelf) -> tuple[TextTopics, Any]:
-    if shelf.topics is None:
-        raise InputError("the text has too few documents to find topics in; a folder of files or a table has many")
-    return shelf.topics, shelf.mixtures
+def _known(workspace: Workspace) -> tuple[TextTopics, Any]:
+    if workspace.topics is None:
+        raise InputError("the text has too few documents for topics; use a folder of files or a table of documents")
+    return workspace.topics, workspace.mixtures
 
 
 def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the shares of words in each topic, and in all."""
+    """Return the probabilities of words in each topic, and in the text."""
     weights = np.maximum(model.word_weights_, 0)
     p = model.background_ / model.background_.sum()
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300), np.maximum(p, 1e-300)
 
 
 def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Place topics in the plane, such that those of like words are near."""
+    """Return positions of topics in the plane, with similar topics near to each other."""
     n = len(phi)
     D = np.zeros((n, n))
     for i in range(n):

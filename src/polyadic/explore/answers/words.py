@@ -1,4 +1,4 @@
-"""Words, their senses, phrases, themes, and the map of all words."""
+"""Words, their senses, phrases, non-negative components, and the map of all words."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from polyadic.embedding.components import components_of
 from polyadic.explore.answers.common import OCCURRENCES, Top, Width, known_word, line_of, lists, short
 from polyadic.metrics.association import log_dice, log_likelihood, pmi
 from polyadic.text.occurrences import sample
-from polyadic.words.occurrences import FEWEST
+from polyadic.words.occurrences import MIN_OCCURRENCES
 from polyadic.words.phrases import BLEND
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.explore.workspace import Shelf
+    from polyadic.explore.workspace import Workspace
     from polyadic.words.occurrences import SensesOfWord
 
 WINDOWS = 5_000
-"""Occurrences around which triples are counted, since each has hundreds."""
+"""Maximum number of occurrences around which triples are counted, as each has hundreds."""
 PARTS = 60
-"""Of the text, in which the spread of a word is shown."""
+"""Number of parts of the text in the dispersion plot of a word."""
 SPAN = 10
-"""Consecutive words less one that hold a triple; as in the counts of which the vectors are made."""
+"""Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
 
 
-def words(shelf: Shelf, start: str, top: Top = 12) -> Answer:
-    """Give the most frequent words with a beginning, to choose from while one types."""
+def words(workspace: Workspace, start: str, top: Top = 12) -> Answer:
+    """Return the most frequent words with a prefix, for completion."""
     begun = start.lower()
-    lowered = _lowered(shelf)
+    lowered = _lowered(workspace)
     found = [at for at, word in enumerate(lowered) if word.startswith(begun)][:top]
-    vocabulary = shelf.corpus.vocabulary
+    vocabulary = workspace.corpus.vocabulary
     return {"words": [[vocabulary.words[at], int(vocabulary.counts[at])] for at in found]}
 
 
-def word(shelf: Shelf, word: str, *, width: Width = 5, top: Top = 30, least: Count = 3) -> Answer:
-    """Tell of a word: how often it stands where, its nearest words, what stands around it, and its themes.
+def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, min_count: Count = 3) -> Answer:
+    """Return the profile of a word: frequency, dispersion, nearest words, collocates, and non-negative components.
 
-    Collocates stand within ``width`` words of it in the sentence and do so ``least`` times.
+    Collocates occur at least ``min_count`` times within ``width`` words of it in the sentence.
     """
-    number, word = known_word(shelf, word)
-    where, vocabulary = shelf.occurrences, shelf.corpus.vocabulary
+    number, word = known_word(workspace, word)
+    where, vocabulary = workspace.occurrences, workspace.corpus.vocabulary
     positions = where.positions(number)
-    n, N = len(positions), len(shelf.corpus.ids)
+    n, N = len(positions), len(workspace.corpus.ids)
     documents, counts = np.unique(where.documents(positions), return_counts=True)
     size = where.lengths()[documents] / N
     spread = np.bincount(positions * PARTS // N, minlength=PARTS)
     looked = sample(positions, OCCURRENCES)
     others, together = where.pairs(looked, width)
     around = together.sum()
-    kept = (together >= least) & (others != number)
+    kept = (together >= min_count) & (others != number)
     others, together = others[kept], together[kept]
     frequent = vocabulary.counts[others]
     measures = {
@@ -75,23 +75,23 @@ def word(shelf: Shelf, word: str, *, width: Width = 5, top: Top = 30, least: Cou
         "of_documents": len(where.lengths()),
         "deviation": float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2),
         "spread": spread.tolist(),
-        "neighbours": lists(shelf.vectors.neighbours(word, top=top)),
+        "neighbours": lists(workspace.vectors.neighbours(word, top=top)),
         "collocates": [
             {"word": vocabulary.words[others[at]], "together": int(together[at]), "count": int(frequent[at])}
             | {name: short(values[at]) for name, values in measures.items()}
             for at in shown
         ],
         "looked_at": len(looked),
-        "themes": _themes(shelf, word),
-        "senses": n >= FEWEST and shelf.senses is not None,
+        "themes": _themes(workspace, word),
+        "senses": n >= MIN_OCCURRENCES and workspace.senses is not None,
     }
 
 
-def senses(shelf: Shelf, word: str, *, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
-    """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
-    _, word = known_word(shelf, word)
-    found, space = senses_of(shelf, word, top), shelf.senses
-    assert space is not None  # or it was refused
+def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
+    """Return the senses of a word: frequency, substitutes, triples, and lines."""
+    _, word = known_word(workspace, word)
+    found, space = senses_of(workspace, word, top), workspace.senses
+    assert space is not None  # checked by senses_of
     return {
         "word": word,
         "count": found.occurrences,
@@ -101,7 +101,7 @@ def senses(shelf: Shelf, word: str, *, lines: Natural = 3, triples: Natural = 8,
             {
                 "share": short(sense.share),
                 "words": list(sense.substitutes),
-                "triples": _triples(shelf, word, sense.positions, triples),
+                "triples": _triples(workspace, word, sense.positions, triples),
                 "lines": [line_of(line) for line in space.lines(sense, lines)] if lines else [],
             }
             for sense in found.senses
@@ -109,19 +109,19 @@ def senses(shelf: Shelf, word: str, *, lines: Natural = 3, triples: Natural = 8,
     }
 
 
-def phrase(shelf: Shelf, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
-    """Tell what two words or more mean together by their triples, by the product and by the sum of their vectors."""
-    numbers, words = _several(shelf, words)
-    vectors = shelf.vectors
-    positions = shelf.occurrences.together(numbers, SPAN)
+def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
+    """Return the nearest words of a phrase by its triples, and by the product and the sum of its word vectors."""
+    numbers, words = _several(workspace, words)
+    vectors = workspace.vectors
+    positions = workspace.occurrences.together(numbers, SPAN)
     joined = unit_rows(sum(vectors.unit[vectors.index[word]].astype(np.float64) for word in words)[None])[0]
     ways: dict[str, NDArray[Any]] = {"sum": joined}
     product = vectors.product(*words)
     if product.any():
         ways["product"] = product
-    third, counts, weights = _third_words(shelf, numbers, positions)
+    third, counts, weights = _third_words(workspace, numbers, positions)
     if len(third):
-        known = [vectors.index[shelf.corpus.vocabulary.words[at]] for at in third]
+        known = [vectors.index[workspace.corpus.vocabulary.words[at]] for at in third]
         ways["triples"] = unit_rows((weights @ vectors.unit[known].astype(np.float64))[None])[0] + BLEND * joined
     nearest = {name: vectors.neighbours(vector, top=top, exclude=words) for name, vector in ways.items()}
     best = np.argsort(-counts * weights, kind="stable")[:top]
@@ -129,17 +129,17 @@ def phrase(shelf: Shelf, words: list[str], *, top: Top = 15, lines: Natural = 10
         "words": words,
         "together": len(positions),
         "nearest": {name: lists(some) for name, some in nearest.items()},
-        "third": [[shelf.corpus.vocabulary.words[third[at]], int(counts[at])] for at in best],
-        "count": shelf.corpus.lines.count(*words),
-        "lines": [line_of(line) for line in shelf.corpus.lines.find(*words, top=lines)] if lines else [],
+        "third": [[workspace.corpus.vocabulary.words[third[at]], int(counts[at])] for at in best],
+        "count": workspace.corpus.lines.count(*words),
+        "lines": [line_of(line) for line in workspace.corpus.lines.find(*words, top=lines)] if lines else [],
     }
 
 
-def places(shelf: Shelf, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
-    """Place the most frequent words on the map; tell how frequent they are, and the theme that each has most of."""
-    vectors = shelf.vectors
-    number = min(top, len(shelf.places))
-    at = np.asarray(shelf.places[:number], float)
+def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
+    """Return positions of the most frequent words on the map, with counts and strongest non-negative components."""
+    vectors = workspace.vectors
+    number = min(top, len(workspace.places))
+    at = np.asarray(workspace.places[:number], float)
     low, high = at.min(axis=0), at.max(axis=0)
     at = 2 * (at - low) / np.maximum(high - low, 1e-9).max() - (high - low) / np.maximum(high - low, 1e-9).max()
     themes = vectors.themes
@@ -155,44 +155,44 @@ def places(shelf: Shelf, top: Annotated[int, Within(2, 100_000)] = 100_000) -> A
     }
 
 
-def theme(shelf: Shelf, column: Natural, top: Top = 30) -> Answer:
-    """Give a theme: the words that have most of it."""
-    if column >= shelf.vectors.themes.rank:
-        raise InputError(f"column must be below {shelf.vectors.themes.rank}, the number of themes; got {column}")
-    found = components(shelf.vectors, [column], top=top)
+def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
+    """Return the words with the highest values in a non-negative component."""
+    if column >= workspace.vectors.themes.rank:
+        raise InputError(f"column must be below {workspace.vectors.themes.rank}, the number of themes; got {column}")
+    found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
 
 
 @functools.lru_cache(maxsize=4)
-def _lowered(shelf: Shelf) -> list[str]:
-    return [word.lower() for word in shelf.corpus.vocabulary.words]
+def _lowered(workspace: Workspace) -> list[str]:
+    return [word.lower() for word in workspace.corpus.vocabulary.words]
 
 
 @functools.lru_cache(maxsize=512)
-def senses_of(shelf: Shelf, word: str, top: int) -> SensesOfWord:
-    """Give the senses of a word, which are found once."""
-    if shelf.senses is None:
-        raise InputError("the text is too short to tell senses apart")
-    return shelf.senses.senses(word, top=top)
+def senses_of(workspace: Workspace, word: str, top: int) -> SensesOfWord:
+    """Return the senses of a word, cached."""
+    if workspace.senses is None:
+        raise InputError("the text is too short for word senses")
+    return workspace.senses.senses(word, top=top)
 
 
-def _several(shelf: Shelf, words: list[str]) -> tuple[list[int], list[str]]:
-    known = dict(known_word(shelf, word)[::-1] for word in words)
+def _several(workspace: Workspace, words: list[str]) -> tuple[list[int], list[str]]:
+    known = dict(known_word(workspace, word)[::-1] for word in words)
     if len(known) < 2:
-        raise InputError(f"a phrase has two different words or more; got {' '.join(words)!r}")
+        raise InputError(f"a phrase must have at least two different words; got {' '.join(words)!r}")
     return [*known.values()], [*known]
 
 
-def _triples(shelf: Shelf, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
-    r"""Give the pairs of words that stand with some occurrences of a word far more often than by chance.
+def _triples(workspace: Workspace, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
+    r"""Return the pairs of words that co-occur with some occurrences of a word far more often than by chance.
 
-    With c windows that hold both, of T pairs in all, and :math:`e = 2 T p_u p_v`, they are those of the largest
-    :math:`c \log(c / e) - (c - e)`, the evidence against chance of Poisson counts; no word in more than two.
+    With c windows that contain both words, of T pairs in all, and the expected number :math:`e = 2 T p_u p_v`, they are
+    those of the largest Poisson evidence :math:`c \log(c / e) - (c - e)`; no word is in more than two pairs.
     """
     if not top or not len(positions):
         return []
-    pairs, counts = shelf.occurrences.triples(sample(np.sort(positions), WINDOWS), SPAN)
-    vocabulary = shelf.corpus.vocabulary
+    pairs, counts = workspace.occurrences.triples(sample(np.sort(positions), WINDOWS), SPAN)
+    vocabulary = workspace.corpus.vocabulary
     number = vocabulary[word]
     p = vocabulary.counts / vocabulary.counts.sum()
     e = 2 * counts.sum() * p[pairs[:, 0]] * p[pairs[:, 1]]
@@ -211,25 +211,25 @@ def _triples(shelf: Shelf, word: str, positions: NDArray[np.int64], top: int) ->
 
 
 def _third_words(
-    shelf: Shelf, numbers: list[int], positions: NDArray[np.int64]
+    workspace: Workspace, numbers: list[int], positions: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    r"""Give words that stand with all of some words, how often, and their associations with them.
+    r"""Return words that co-occur with all of some words, their counts, and their associations.
 
-    With :math:`c_w` of the words within the span of all of them, the weight is
+    With :math:`c_w` occurrences within the span of all of them, the weight is
     :math:`\max(0, \log (c_w / \sum_v c_v) - \log p_w)`, the PPMI of the third word with the others.
     """
-    words, counts = shelf.occurrences.pairs(sample(positions, OCCURRENCES), SPAN)
+    words, counts = workspace.occurrences.pairs(sample(positions, OCCURRENCES), SPAN)
     others = ~np.isin(words, numbers)
     words, counts = words[others], counts[others]
-    vocabulary = shelf.corpus.vocabulary
+    vocabulary = workspace.corpus.vocabulary
     share = vocabulary.counts[words] / vocabulary.counts.sum()
     weights = np.log(counts / max(counts.sum(), 1) / share) if len(words) else np.zeros(0)
     kept = weights > 0
     return words[kept], counts[kept], weights[kept]
 
 
-def _themes(shelf: Shelf, word: str) -> list[Answer]:
+def _themes(workspace: Workspace, word: str) -> list[Answer]:
     return [
         {"column": each.column, "words": [word for word, _ in each.words]}
-        for each in components_of(shelf.vectors, word, most=5, top=8)
+        for each in components_of(workspace.vectors, word, most=5, top=8)
     ]

@@ -1,7 +1,4 @@
-"""Doors to the loops of weighted automata.
-
-States of weighted automata along strings, and how often their transitions are taken.
-"""
+"""Numba kernels of weighted automata: states along strings, and expected counts of transitions."""
 
 from __future__ import annotations
 
@@ -17,30 +14,30 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-LEAST = 1e-300
-"""Probability of what an automaton cannot make."""
+MIN_PROBABILITY = 1e-300
+"""Probability assigned to impossible strings."""
 
 
 def automaton_values(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, stop: Array, A: Array
 ) -> tuple[Array, Array]:
-    r"""Give the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, as numbers and logs.
+    r"""Return the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, as values and logarithms.
 
     Parameters
     ----------
     symbols, edges : ndarray of int of shape (N,) and (strings + 1,)
-        Strings one after another, and where each begins and ends.
+        Concatenated strings, and the start and end of each.
     start, stop : ndarray of shape (r,)
     A : ndarray of shape (k, r, r)
 
     Returns
     -------
     values, logs : ndarray of shape (strings,)
-        The weight is ``values * exp(logs)``; the logs are those of the length of the last states.
+        The weight is ``values * exp(logs)``.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if stop.shape != start.shape:
-        raise ValueError(f"start and stop must be as long; got {len(start)} and {len(stop)}")
+        raise ValueError(f"start and stop must have equal lengths; got {len(start)} and {len(stop)}")
     values, logs = np.empty(len(edges) - 1), np.empty(len(edges) - 1)
     _automaton_values(symbols, edges, frozen(start, float), frozen(stop, float), A, values, logs)
     return values, logs
@@ -56,23 +53,23 @@ def follow_automaton(
     again: Array,
     floor: float,
 ) -> Array:
-    """Give the states of an automaton along strings, each of mass 1.
+    """Return the states of an automaton along strings, each normalized to mass 1.
 
     Parameters
     ----------
     symbols, edges, start, A
         As of :func:`automaton_values`; the start has mass 1.
     total : ndarray of shape (r,)
-        Mass of all that may come, from each state.
+        Total weight of all continuations of each state.
     again : ndarray of shape (k, r)
-        Where to go on after a symbol of no mass.
+        State after a symbol without mass.
     floor : float
-        The mass that counts as none.
+        Mass that counts as zero.
 
     Returns
     -------
     ndarray of shape (N + strings, r)
-        Before each symbol, and before the end of each string.
+        States before each symbol, and before the end of each string.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
@@ -84,12 +81,12 @@ def follow_automaton(
 
 
 class Transitions(NamedTuple):
-    """Transitions listed by symbol and state.
+    """Transitions sorted by symbol and state.
 
     Attributes
     ----------
     bounds : ndarray of int64 of shape (k, r + 1)
-        Those of a symbol from a state stand between two bounds.
+        Transitions of a symbol from a state are between two bounds.
     to : ndarray of int64 of shape (n,)
     weights : ndarray of shape (n,)
     """
@@ -100,7 +97,7 @@ class Transitions(NamedTuple):
 
 
 def listed_transitions(A: Array, *, above: float = 0.0) -> Transitions:
-    """List the weights of matrices of shape (k, r, r) that are above a bound."""
+    """Return the weights of matrices of shape (k, r, r) above a bound as sparse transitions."""
     k, r, _ = A.shape
     a, i, j = np.nonzero(above < A)
     ends = np.cumsum(np.bincount(a * r + i, minlength=k * r)).reshape(k, r)
@@ -118,16 +115,16 @@ def transition_counts(
     stop: Array,
     transitions: Transitions,
 ) -> tuple[float, Array, Array, Array]:
-    """Give the log-likelihood of strings, and how often transitions, ends and starts are expected in them.
+    """Return the log-likelihood of strings, and the expected counts of transitions, ends and starts.
 
     Parameters
     ----------
     parent, last : ndarray of int of shape (n,)
-        A tree of prefixes: the node without the last symbol, which comes earlier, and that symbol. Node 0 is the root.
+        A tree of prefixes: the parent node, which comes earlier, and the last symbol. Node 0 is the root.
     passing, ending : ndarray of shape (n,)
-        How many strings go through each, and end there.
+        Number of strings that pass through each node, and that end there.
     start, stop : ndarray of shape (r,)
-        Not negative, as the transitions.
+        Non-negative, as the transitions.
     transitions : Transitions
 
     Returns
@@ -138,7 +135,7 @@ def transition_counts(
     """
     k, r = len(transitions.bounds), len(start)
     if transitions.bounds.shape != (k, r + 1) or stop.shape != (r,):
-        raise ValueError(f"start, stop and transitions must be of as many states; got {r} and {len(stop)}")
+        raise ValueError(f"start, stop and transitions must have equal numbers of states; got {r} and {len(stop)}")
     inner = parent[1:]
     if len(inner) and not (inner.min() >= 0 and (inner < np.arange(1, len(parent))).all()):
         raise ValueError("parents must come before their nodes")
@@ -148,12 +145,12 @@ def transition_counts(
     whole = (frozen(array, np.int64) for array in (parent, last))
     real = (frozen(array, float) for array in (passing, ending, start, stop))
     lists = (frozen(transitions.bounds), frozen(transitions.to), frozen(transitions.weights))
-    fit = _transition_counts(*whole, *real, *lists, LEAST, taken, stopped, began)
+    fit = _transition_counts(*whole, *real, *lists, MIN_PROBABILITY, taken, stopped, began)
     return float(fit), taken, stopped, began
 
 
 def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array) -> tuple[Any, Any, Any]:
-    """Refuse shapes that do not fit and symbols that are none."""
+    """Raise ValueError for shapes that do not fit and unknown symbols."""
     r = len(start)
     if A.ndim != 3 or A.shape[1:] != (r, r):
         raise ValueError(f"A must be of shape (symbols, {r}, {r}); got {A.shape}")
@@ -167,7 +164,7 @@ def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array)
 
 @njit(cache=True, nogil=True)
 def _automaton_values(symbols, edges, start, stop, A, values, logs):
-    """Write the weight of each string, ``values`` times ``exp(logs)``; states are kept at length 1 on the way."""
+    """Write the weight of each string as ``values * exp(logs)``; states are normalized on the way."""
     size = len(start)
     now, then = np.empty(size), np.empty(size)
     for s in range(len(edges) - 1):
@@ -199,10 +196,10 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
 
 @njit(cache=True, nogil=True)
 def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
-    """Write the state before each symbol and before the end of each string, of mass 1.
+    """Write the state before each symbol and before the end of each string, normalized to mass 1.
 
-    ``total`` is the mass of all that may come from each state. Where a symbol has no more than ``floor`` of it, the
-    automaton goes on from ``again[symbol]``.
+    ``total`` is the total weight of all continuations of each state. After a symbol whose mass is at most ``floor``,
+    the state is ``again[symbol]``.
     """
     size = len(start)
     row = 0
@@ -231,12 +228,12 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 
 
 @njit(cache=True, nogil=True)
-def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, least, taken, stopped, began):
-    """Add how often transitions are expected to be taken by strings in a tree of prefixes; return their log-likelihood.
+def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
+    """Add the expected counts of transitions for the strings of a tree of prefixes; return their log-likelihood.
 
     Transitions of symbol ``a`` from state ``i`` go to ``to`` with ``weights``, both from ``bounds[a, i]`` to
-    ``bounds[a, i + 1]``. ``passing`` and ``ending`` count the strings that go through a node, and end there.
-    A string that the automaton cannot make counts as one of probability ``least``, and takes no transition.
+    ``bounds[a, i + 1]``. ``passing`` and ``ending`` count the strings that pass through a node, and end there. A string
+    that is impossible has probability ``floor``, and uses no transition.
     """
     nodes, size = len(parent), len(start)
     ahead = np.empty((nodes, size))
@@ -256,9 +253,9 @@ def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, w
             total = 0.0
             for i in range(size):
                 total += ahead[v, i]
-            mass[v] = max(total, least)
+            mass[v] = max(total, floor)
             fit += passing[v] * np.log(mass[v])
-            if total > least:
+            if total > floor:
                 for i in range(size):
                     ahead[v, i] /= total
             else:
@@ -267,8 +264,8 @@ def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, w
             total = 0.0
             for i in range(size):
                 total += ahead[v, i] * stop[i]
-            fit += ending[v] * np.log(max(total, least))
-            if total > least:
+            fit += ending[v] * np.log(max(total, floor))
+            if total > floor:
                 for i in range(size):
                     share = ending[v] * stop[i] / total
                     back[v, i] = share

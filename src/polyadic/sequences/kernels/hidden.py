@@ -1,6 +1,4 @@
-"""Doors to the loops that add up the paths of hidden Markov chains, and find the likeliest.
-
-Paths of hidden Markov chains: sums over all, scaled place by place, and the likeliest.
+"""Numba kernels of hidden Markov chains: scaled forward-backward sums, and Viterbi paths.
 
 Token ``i`` is the symbol ``symbols[i]``, sequence ``k`` the tokens from ``edges[k]`` to ``edges[k + 1]``. The
 probability of the first state is ``start[s]``, that of state t after s ``move[s, t]``, of symbol x in s ``emit[x, s]``.
@@ -27,11 +25,11 @@ class Chain(NamedTuple):
     Attributes
     ----------
     start : ndarray of shape (S,)
-        Of the first state.
+        Initial distribution of states.
     move : ndarray of shape (S, S)
-        Of each state (column) after each (row).
+        Transition probabilities from the state of the row to that of the column.
     emit : ndarray of shape (V, S)
-        Of each symbol (row) in each state (column).
+        Probability of each symbol (row) in each state (column).
     """
 
     start: Array
@@ -40,13 +38,13 @@ class Chain(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """How often things are to be expected, given sequences: tables like those of a :class:`Chain`, not divided by sums.
+    """Expected counts given sequences: tables like those of a :class:`Chain`, not normalized.
 
     Attributes
     ----------
     starts, moves, emits : ndarray
     log_probability : float
-        Of all sequences; minus infinity if one cannot be, and the tables are then of no use.
+        Log-probability of all sequences; if it is minus infinity, the tables are meaningless.
     """
 
     starts: Array
@@ -56,22 +54,17 @@ class Expected(NamedTuple):
 
 
 def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *, threads: int = 1) -> Expected:
-    """Count starts, moves and symbols of states over all paths, each by its probability given the sequence.
+    """Return the expected counts of initial states, transitions and emissions (E-step of Baum-Welch).
 
     Parameters
     ----------
     symbols : ndarray of int of shape (N,)
-        Of all sequences one after another, rows of ``emit``.
+        Concatenated sequences, as rows of ``emit``.
     edges : ndarray of int of shape (sequences + 1,)
-        Where each sequence begins and ends; it may be empty.
+        Start and end of each sequence, which may be empty.
     chain : Chain
     threads : int
-        Parts worked on at the same time.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a symbol does not exist.
+        Number of threads.
 
     References
     ----------
@@ -101,21 +94,21 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *,
 def hidden_states(
     symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *, smoothed: bool, threads: int = 1
 ) -> tuple[Array, Array]:
-    """Give the distribution of the state of each token, and the logarithm of its probability given those before it.
+    """Return the distribution of the state of each token, and the log-probability of the token given its predecessors.
 
     Parameters
     ----------
     symbols, edges, chain, threads
         As for :func:`expected_counts`.
     smoothed : bool
-        Whether states are given all tokens of the sequence, or those up to each.
+        Whether states are conditioned on the whole sequence, or on the tokens up to each.
 
     Returns
     -------
     states : ndarray of shape (N, S)
-        NaN in sequences that cannot be; where only tokens up to each are given, from the first on that cannot be.
+        NaN in impossible sequences; without smoothing only from the first impossible token on.
     logs : ndarray of shape (N,)
-        Minus infinity from the first token on that cannot be.
+        Minus infinity from the first impossible token on.
     """
     x, ends, tables = _checked(symbols, edges, chain)
     states, logs = np.empty((len(x), len(chain.start))), np.empty(len(x))
@@ -152,27 +145,27 @@ def viterbi_states(
     move: NDArray[Any],
     threads: int = 1,
 ) -> NDArray[np.int32]:
-    r"""Give the states of highest score of each sentence.
+    r"""Return the states of highest score of each sentence.
 
     .. math:: \max_s\; a_{s_1} + \sum_i B_{w_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
 
     Parameters
     ----------
     words : ndarray of int of shape (N,)
-        :math:`w`, the words of all sentences one after another.
+        :math:`w`, the concatenated words of all sentences.
     edges : ndarray of int of shape (sentences + 1,)
-        Where each sentence begins and ends; a sentence may be empty.
+        Start and end of each sentence, which may be empty.
     scores : ndarray of shape (V, S)
-        :math:`B`; minus infinity where a word cannot be in a state. Each word needs a state.
+        :math:`B`; minus infinity where a word is impossible in a state. Each word needs a possible state.
     start, move : ndarray of shape (S,) and (S, S)
         :math:`a` and :math:`M`, finite.
     threads : int
-        Parts worked on at the same time.
+        Number of threads.
 
     Returns
     -------
     ndarray of int32 of shape (N,)
-        Of equals, those that end in the first state.
+        Ties go to the path that ends in the first state.
     """
     size = len(start)
     if scores.ndim != 2 or scores.shape[1] != size or move.shape != (size, size):
@@ -193,15 +186,15 @@ def viterbi_states(
     return states
 
 
-LEAST = 1e-290
-"""A state of a smaller share given the tokens up to one is out: tokens behind could ask for more than numbers hold."""
+MIN_PROBABILITY = 1e-290
+"""Smaller filtered probabilities are set to zero, to prevent an overflow of the backward pass."""
 
 
 @njit(cache=True, nogil=True)
 def _forward(symbols, low, high, start, move, emit, alpha, scale):
-    """Write the distribution of the state of each token given those up to it, and the probability of each token.
+    """Write the filtered states and conditional probability of each token; return whether all tokens are possible.
 
-    Of a token given those before it; the pass stops where that is 0. Tell whether it is nowhere.
+    The pass stops at the first token of probability 0.
     """
     size = len(start)
     for i in range(low, high):
@@ -224,16 +217,16 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
         if not total > 0:
             return False
         for t in range(size):
-            now[t] = now[t] / total if now[t] > LEAST * total else 0.0
+            now[t] = now[t] / total if now[t] > MIN_PROBABILITY * total else 0.0
     return True
 
 
 @njit(cache=True, nogil=True)
 def _backward(x, back, emit, now, scale, after, ahead):
-    """Write what the tokens from one of symbol ``x`` on say of the state before it; ``after`` is what those behind say.
+    """Update the backward weights ``after`` by one token of symbol ``x``.
 
-    ``ahead`` gets the share of each state of the token in it, ``now`` is their distribution given the tokens up to it;
-    ``back`` is the turned table of moves.
+    ``ahead`` receives the weight of each state of the token, ``now`` is its filtered distribution; ``back`` is the
+    transposed transition matrix.
     """
     likely = emit[x]
     for t in range(len(ahead)):
@@ -247,10 +240,7 @@ def _backward(x, back, emit, now, scale, after, ahead):
 
 @njit(cache=True, nogil=True)
 def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves, emits):
-    """Add to the tables how often each state is the first, follows each, and has each symbol, as is to be expected.
-
-    Only of the sequences from ``first`` to ``last``. Returns the sum of the logarithms of their probabilities.
-    """
+    """Add the expected counts of sequences ``first`` to ``last``; return the sum of their log-probabilities."""
     size, longest, total = len(start), 0, 0.0
     for k in range(first, last):
         longest = max(longest, edges[k + 1] - edges[k])
@@ -286,10 +276,10 @@ def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves
 
 @njit(cache=True, nogil=True)
 def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, states, logs):
-    """Write the distribution of the state of each token, given all of its sequence or those up to it, and logarithms.
+    """Write the distribution of the state of each token, smoothed or filtered, and log-probabilities.
 
-    ``logs[i]`` is that of the probability of a token given those before it; from the first of probability 0 on it is
-    minus infinity, and states are NaN from there on, or in all of such a sequence if they are given all of it.
+    ``logs[i]`` is the log-probability of a token given its predecessors. From the first token of probability 0 on it is
+    minus infinity and states are NaN; if smoothed, states of the whole sequence are NaN.
     """
     size, longest = len(start), 0
     for k in range(first, last):
@@ -323,8 +313,8 @@ def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, sta
 def _viterbi_states(words, edges, scores, start, move, first, last, states):
     """Write into ``states`` the best path of each sentence from ``first`` to ``last``.
 
-    Token ``i`` is ``words[i]``, and costs ``scores[words[i], s]`` in state ``s``, minus infinity where it cannot be
-    in it; ``start[s]`` and ``move[s, t]`` are added for the first state and for each step. Of equals the first.
+    Token ``i`` is ``words[i]`` with the score ``scores[words[i], s]`` in state ``s``, minus infinity if impossible;
+    ``start[s]`` and ``move[s, t]`` are added for the first state and for each transition. Ties go to the first state.
     """
     size = len(start)
     longest = 0
@@ -348,7 +338,7 @@ def _viterbi_states(words, edges, scores, start, move, first, last, states):
                     if through + score[t] > now[t]:
                         now[t] = through + score[t]
                         back[i - low, t] = s
-            best = now.max()  # sums that grew with the sentence would lose their last digits
+            best = now.max()  # sums that grow with the sentence would lose precision
             if best > -np.inf:
                 now -= best
             now, before = before, now

@@ -1,12 +1,11 @@
-"""Door to the loops of chains of tags.
-
-Chains of tags: the best path, sums over all paths, and steps of one pass over sentences.
+"""Numba kernels of linear chains of tags: best paths, sums over paths, and one epoch of AdaGrad.
 
 Token ``i`` has the features ``columns[starts[i]:starts[i + 1]]``, sentence ``k`` the tokens from ``edges[k]`` to
-``edges[k + 1]``. With Y tags, ``T[s, t]`` is what tag t after s adds; row Y is of the start, column Y of the end, minus
-infinity what cannot be. ``scores[i, t]`` is V times the sum of rows of U; an empty V stands for the identity.
+``edges[k + 1]``. With Y tags, ``T[s, t]`` is the score of tag t after s; row Y is the start, column Y the end, and
+impossible transitions are minus infinity. ``scores[i, t]`` is V times the sum of rows of U; an empty V means the
+identity.
 
-Weights come in tables of shape (rows, 3, width): weight, sum of squared gradients, sum for the mean.
+Weights are stored in tables of shape (rows, 3, width): weight, sum of squared gradients, sum for averaging.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class CodedSentences(NamedTuple):
-    """Sentences as numbers of features.
+    """Sentences as ids of features.
 
     Attributes
     ----------
     columns : ndarray of int32
-        Features of all tokens, one after another.
+        Concatenated features of all tokens.
     starts : ndarray of int64 of shape (tokens + 1,)
-        Where the features of each token begin and end.
+        Start and end of the features of each token.
     edges : ndarray of int64 of shape (sentences + 1,)
-        Where each sentence begins and ends.
+        Start and end of each sentence.
     """
 
     columns: NDArray[np.int32]
@@ -50,7 +49,7 @@ class TagParts(NamedTuple):
     V : ndarray of shape (Y, K)
         Of shape (0, Y) for the identity, where K is Y.
     T : ndarray of shape (Y + 1, Y + 1)
-        Of tags after tags; the last row of those at the start, the last column of those at the end.
+        Transition scores; the last row is the start, the last column the end.
     """
 
     U: NDArray[Any]
@@ -59,12 +58,7 @@ class TagParts(NamedTuple):
 
 
 class TagTables(NamedTuple):
-    """Weights on their way: U, V and T, each with sums of squared gradients and sums for the mean beside them.
-
-    Attributes
-    ----------
-    U, V, T : ndarray of shape (rows, 3, width)
-    """
+    """U, V and T in training, each with sums of squared gradients and sums for averaging; shape (rows, 3, width)."""
 
     U: NDArray[np.float32]
     V: NDArray[np.float32]
@@ -72,7 +66,7 @@ class TagTables(NamedTuple):
 
     @classmethod
     def of(cls, parts: TagParts) -> TagTables:
-        """Begin from weights, with 1 for the squares."""
+        """Initialize from weights, with squared gradients of 1."""
         tables = []
         for part in parts:
             table = np.zeros((len(part), 3, part.shape[1]), np.float32)
@@ -81,11 +75,11 @@ class TagTables(NamedTuple):
         return cls(*tables)
 
     def weights(self) -> TagParts:
-        """Give a copy of the weights."""
+        """Return a copy of the weights."""
         return TagParts(*(table[:, 0].copy() for table in self))
 
     def means(self, seen: int) -> TagParts:
-        """Give the mean of the weights at the start and after each of ``seen`` sentences."""
+        """Return the mean of the weights at the start and after each of ``seen`` sentences."""
         return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
 
 
@@ -99,10 +93,10 @@ def tag_epoch(
     seen: int,
     soft: bool,
     cost: float,
-    step: float,
+    learning_rate: float,
     ridge: float,
 ) -> float:
-    r"""Take a step of AdaGrad for each sentence, in place; gives the sum of their losses, each before its step.
+    r"""Update by AdaGrad after each sentence, in place; return the sum of the losses, each before its update.
 
     Parameters
     ----------
@@ -111,15 +105,16 @@ def tag_epoch(
     tables : TagTables
         Changed in place.
     order : ndarray of int64
-        Sentences to go through.
+        Sentences in the order of the updates.
     importance : ndarray of float32 of shape (F,)
-        Sentences per time that a feature occurs, by which its decay is multiplied; so the expected gradient is that
-        of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`.
+        Number of sentences per occurrence of a feature, which multiplies its decay; so the expected gradient is that of
+        :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`.
     seen : int
-        Sentences gone through before.
+        Number of earlier updates.
     soft : bool
-        Negative log-likelihood, or else the best score, with ``cost`` for each wrong tag, minus that of ``gold``.
-    cost, step, ridge : float
+        Use the negative log-likelihood; otherwise the best score, plus ``cost`` for each wrong tag, minus that of
+        ``gold``.
+    cost, learning_rate, ridge : float
     """
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
@@ -129,12 +124,12 @@ def tag_epoch(
         raise ValueError(f"importance must be one for each of {len(tables.U)} features")
     if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
         raise ValueError(f"order must be of sentences below {len(sentences.edges) - 1}")
-    how = (seen, soft, float(cost), float(step), float(ridge))
+    how = (seen, soft, float(cost), float(learning_rate), float(ridge))
     return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
 
 
 def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
-    r"""Give the tags of highest score of each sentence, one after another; of equals those that end in the first.
+    r"""Return the concatenated tags of highest score of each sentence; ties go to the first tag, from the end.
 
     .. math:: \max_t \sum_i (V \sum_{f \in \phi_i} U_f)_{t_i} + T_{t_{i-1} t_i}
     """
@@ -145,7 +140,7 @@ def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
 
 
 def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.float64]:
-    """Give the probability of each tag of each token, of shape (tokens, Y), where paths have that of exp(score)."""
+    """Return the marginal probability of each tag of each token, shape (tokens, Y)."""
     _check(sentences, *parts)
     shares = np.empty((len(sentences.starts) - 1, len(parts.T) - 1))
     _tag_marginals(*sentences, *(frozen(part) for part in parts), shares)
@@ -153,7 +148,7 @@ def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.floa
 
 
 def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArray[Any]) -> None:
-    """Refuse what does not fit together, for a loop would read beyond."""
+    """Raise ValueError for shapes or indices that would make a kernel read out of bounds."""
     columns, starts, edges = sentences
     size = len(T) - 1
     full = len(V) == 0
@@ -171,7 +166,7 @@ SMALLEST = 1e-290
 
 @njit(cache=True, nogil=True)
 def _scores(columns, starts, first, last, U, V, sums, scores):
-    """Write the sums of rows of U, and the scores of tags, of the tokens from ``first`` to ``last``."""
+    """Write the sums of rows of U, and the scores of tags, for the tokens from ``first`` to ``last``."""
     for i in range(first, last):
         z, score = sums[i - first], scores[i - first]
         z[:] = 0
@@ -192,9 +187,9 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
 
 @njit(cache=True, nogil=True)
 def _best_path(scores, n, T, best, path):
-    """Write the path of highest score into ``path`` and return that score; of equals that with the first tags.
+    """Write the path of highest score into ``path`` and return its score; ties go to the first tags.
 
-    ``best`` receives the score of the best path up to each tag; the path is then found from its end.
+    ``best`` receives the score of the best path up to each tag; the path is then traced back.
     """
     size = scores.shape[1]
     for t in range(size):
@@ -240,7 +235,7 @@ def _log_products(logs, E, moves, shift, out):
         if out[t] > SMALLEST:
             out[t] = np.log(out[t]) + highest + shift
             continue
-        top = -np.inf  # what is far below the rest, and may yet come before it, has lost its digits
+        top = -np.inf  # terms far below the maximum have lost their digits, so they are summed separately
         for s in range(size):
             top = max(top, logs[s] + moves[s, t])
         total = 0.0
@@ -252,9 +247,9 @@ def _log_products(logs, E, moves, shift, out):
 
 @njit(cache=True, nogil=True)
 def _tag_sums(scores, n, T, alpha, beta, expected):
-    """Write logarithms of sums over paths up to (``alpha``) and after (``beta``) each tag; return that over all.
+    """Write the log sums over paths up to (``alpha``) and after (``beta``) each tag; return the log sum over all paths.
 
-    ``expected``, of the shape of T, receives how often each move is expected; an empty one receives nothing.
+    ``expected``, of the shape of T, receives the expected number of each transition, unless it is empty.
     """
     size = scores.shape[1]
     moves = np.ascontiguousarray(T[:size, :size]).astype(np.float64)
@@ -305,10 +300,10 @@ def _tag_sums(scores, n, T, alpha, beta, expected):
 
 @njit(cache=True, nogil=True)
 def _tag_gradient(scores, gold, T, soft, cost, D, G):
-    """Write the gradient of the loss of a sentence by scores and moves into D and G, and return the loss.
+    """Write the gradient of the loss of a sentence by scores (D) and transitions (G), and return the loss.
 
-    ``soft``: the negative log-likelihood. Else the score of the best path, each wrong tag of which earns ``cost``,
-    minus that of ``gold``; ``scores`` then has the cost in it on return.
+    ``soft`` is the negative log-likelihood. Otherwise it is the score of the best path, plus ``cost`` for each wrong
+    tag, minus that of ``gold``; ``scores`` then includes the cost on return.
     """
     n, size = len(gold), scores.shape[1]
     G[:] = 0
@@ -343,25 +338,25 @@ def _tag_gradient(scores, gold, T, soft, cost, D, G):
 
 
 @njit(cache=True, nogil=True)
-def _step(row, gradient, decay, step, clock):
-    """Take a step of AdaGrad from the gradient plus ``decay`` times the weights; a mean is weight - sum / clock."""
+def _step(row, gradient, decay, learning_rate, clock):
+    """Update by AdaGrad with the gradient plus ``decay`` times the weights; a mean is weight - sum / clock."""
     weight, square, total = row[0], row[1], row[2]
     for k in range(len(gradient)):
         g = gradient[k] + decay * weight[k]
         if g == 0:
             continue
         square[k] += g * g
-        move = -step * g / np.sqrt(square[k])
+        move = -learning_rate * g / np.sqrt(square[k])
         weight[k] += move
         total[k] += clock * move
 
 
 @njit(cache=True, nogil=True)
-def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, step, ridge):
-    """Take a step for each sentence of ``order`` and return the sum of losses, each before its step.
+def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
+    """Update after each sentence of ``order`` and return the sum of losses, each before its update.
 
-    ``sentences`` is (columns, starts, edges), ``tables`` those of U, V and T. Each time a feature occurs, its row of
-    U decays by ``ridge`` times its ``importance``, the number of sentences per time that it occurs.
+    ``sentences`` is (columns, starts, edges), ``tables`` those of U, V and T. At each occurrence of a feature, its row
+    of U decays by ``ridge`` times its ``importance``, the number of sentences per occurrence.
     """
     columns, starts, edges = sentences
     P, Q, R = tables
@@ -397,11 +392,11 @@ def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, st
                             dV[y, r] += d * sums[i, r]
             for at in range(starts[low + i], starts[low + i + 1]):
                 f = columns[at]
-                _step(P[f], dz, ridge * importance[f], step, clock)
+                _step(P[f], dz, ridge * importance[f], learning_rate, clock)
         for y in range(len(Q)):
-            _step(Q[y], dV[y], ridge, step, clock)
+            _step(Q[y], dV[y], ridge, learning_rate, clock)
         for s in range(size + 1):
-            _step(R[s], G[s], ridge, step, clock)
+            _step(R[s], G[s], ridge, learning_rate, clock)
     return loss
 
 

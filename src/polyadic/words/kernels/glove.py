@@ -1,10 +1,8 @@
-"""Doors to the loop of GloVe: how cells are laid out, and one epoch over them.
+"""Numba kernels of GloVe: Adagrad over the cells of a co-occurrence matrix.
 
-Words are dealt into groups, and each cell belongs to the pair of groups of its words. In a round of a tournament every
-group meets one other, so the pairs of a round share no word and can be worked on at the same time; after all rounds
-every pair has met. No two threads ever write to one row, so the same seed gives the same bits, however many threads.
-
-Adagrad over the cells of a co-occurrence matrix, for vectors and biases of words and of contexts.
+Words are divided into groups, and each cell belongs to the pair of groups of its words. In a round of a tournament
+every group is paired with one other, so the pairs of a round share no word and can run in parallel; all rounds cover
+all pairs. No two threads write to the same row, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.flo
 
 @dataclass(frozen=True, eq=False)
 class GloveCells:
-    """Cells of a symmetric matrix in the order in which they are visited; see :func:`glove_arrange`.
+    """Cells of a symmetric matrix in the order of the updates; see :func:`glove_arrange`.
 
     Attributes
     ----------
@@ -37,7 +35,7 @@ class GloveCells:
     size : int
         Number of words.
     rounds : list of list of (int, int)
-        Spans of cells that share no word, round by round.
+        Spans of cells that share no word, by round.
     """
 
     rows: NDArray[np.int32]
@@ -58,18 +56,18 @@ def glove_arrange(
 ) -> GloveCells:
     """Shuffle cells within the pairs of groups of their words, and plan the rounds.
 
-    The cells are moved, not visited through a permutation: jumps between cells would take longer than the arithmetic.
+    The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
 
     Parameters
     ----------
     indices : ndarray of shape (n, 2)
         Each unordered pair of words below ``size`` once.
     logs, weights : ndarray of shape (n,)
-        Log count and weight of each.
+        Log count and weight of each pair.
     size : int
         Number of words.
     rng : numpy.random.Generator
-        Of the order.
+        Random generator of the order.
     """
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
@@ -93,33 +91,33 @@ def glove_arrange(
     )
 
 
-def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threads: int) -> float:
-    r"""Visit each cell once in both directions, and change the parameters in place by Adagrad.
+def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
+    r"""Update the parameters in place by Adagrad, visiting each cell once in both directions.
 
     .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
 
     Parameters
     ----------
     cells : GloveCells
-        As :func:`glove_arrange` made them.
+        Result of :func:`glove_arrange`.
     parameters : tuple of float32 ndarrays of shapes (2, V, R), (2, V), (2, V, R), (2, V)
-        Vectors of words and contexts, their biases, and for both the sums of squares of past steps, at first ones.
-    step : float
-        Length of the first step per unit of the gradient; with 0 nothing changes.
+        Vectors of words and contexts, their biases, and the accumulated squares of both, initially ones.
+    learning_rate : float
+        Initial learning rate; with 0 nothing changes.
     threads : int
-        Parts worked on at the same time, at most half as many as groups.
+        Number of threads, at most half the number of groups.
 
     Returns
     -------
     float
-        The loss that each cell had when its turn came.
+        The sum of the losses of the cells, each before its update.
     """
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
         raise ValueError(f"parameters must fit {cells.size} words; got {[p.shape for p in parameters]}")
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
         raise ValueError("parameters must be contiguous, writeable arrays of float32")
-    eta = np.float32(step)
+    eta = np.float32(learning_rate)
     total = 0.0
     for spans in cells.rounds:
 
@@ -131,9 +129,9 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threa
 
 
 def _tournament(groups: int) -> list[list[tuple[int, int]]]:
-    """Pair each group with itself in one round, then with every other so that a round has each group once.
+    """Pair each group with itself in one round, then with every other such that each round contains each group once.
 
-    The circle method: the last group stays, the others move on by one place from round to round.
+    This is the circle method: the last group is fixed, the others rotate by one place per round.
     """
     rounds = [[(g, g) for g in range(groups)]]
     others = groups - 1
@@ -145,15 +143,15 @@ def _tournament(groups: int) -> list[list[tuple[int, int]]]:
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+"""As in ``cp.py``: sums may be reordered; infinities and NaN are preserved."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _glove_cells(rows, columns, logs, weights, step, U, b, S, t, first, last):
-    """Step down ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, each of them in both directions.
+def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
+    """Take the gradient of ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, in both directions.
 
-    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, sum the squares of
-    past steps. Returns the loss that was met on the way.
+    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared
+    updates. Returns the sum of the losses before the updates.
     """
     rank = U.shape[2]
     one = U.dtype.type(1)
@@ -168,7 +166,7 @@ def _glove_cells(rows, columns, logs, weights, step, U, b, S, t, first, last):
             error = m + b[0, i] + b[1, j] - logs[e]
             g = weights[e] * error
             value += 0.5 * g * error
-            g *= step
+            g *= learning_rate
             for r in range(rank):
                 dw, dc = g * c[r], g * w[r]
                 w[r] -= dw * (one / math.sqrt(sw[r]))

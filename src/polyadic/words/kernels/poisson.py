@@ -1,10 +1,8 @@
-"""Doors to the loops of Poisson CP models.
+"""Numba kernels of Poisson CP models: multiplicative factors of one mode.
 
-Multiplicative factors of Poisson CP models: how much each element of one mode should grow to explain the counts.
-
-Layout of entries, factors and fibres as for the other CP loops. All entries of a fibre share the words of its prefix,
-so the product of their rows is formed once; each leaf then costs one dot product and one vector update, whichever mode
-the factors are wanted for. No row is kept per entry.
+Entries, factors and fibres are laid out as for the other CP kernels. All entries of a fibre share the words of its
+prefix, so the product of their rows is computed once. Each leaf then costs one dot product and one vector update, for
+any mode. No row is stored per entry.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ def cp_poisson(
     measured: bool = False,
     threads: int,
 ) -> tuple[float, NDArray[Any]]:
-    r"""Multiplicative factor of one mode of a Poisson CP model, and the log-likelihood of the counts.
+    r"""Return the multiplicative factor of one mode of a Poisson CP model, and the log-likelihood of the counts.
 
     .. math:: \Phi_{ir} = \sum_{e:\, e_n = i} \frac{x_e}{\max(m_e, \epsilon)} \prod_{d \ne n} U_{o_d + e_d, r}, \qquad
               m_e = \sum_r \prod_d U_{o_d + e_d, r}
@@ -44,24 +42,24 @@ def cp_poisson(
     Parameters
     ----------
     indices : ndarray of shape (n, order)
-        Indices of each entry; runs that share all but the last make it fast.
+        Indices of each entry; fastest if sorted such that runs share all but the last index.
     values : ndarray of shape (n,)
         :math:`x`, not negative.
     U : ndarray of shape (rows, R)
-        The factors of all modes, one under the other; single or double precision, which everything else follows.
+        The stacked factors of all modes; their precision is used throughout.
     offsets : sequence of int
-        :math:`o`: where the rows of each mode begin, from 0 on, rising.
+        :math:`o`, the first row of each mode, increasing from 0.
     mode : int
         :math:`n`.
     floor : float
-        :math:`\epsilon`; below it the logarithm of a prediction continues as its tangent.
+        :math:`\epsilon`; below it the logarithm of a prediction is continued as its tangent.
     permuted : bool
-        Whether each entry stands for itself with its indices in all orders, as in a symmetric list. A tuple that
-        repeats an index is met more often than it has cells: divide its value accordingly.
+        Whether each entry stands for all permutations of its indices, as in a symmetric list. A tuple that repeats an
+        index is visited more often than it has cells: divide its value accordingly.
     measured : bool
-        Whether the log-likelihood is wanted.
+        Whether to compute the log-likelihood.
     threads : int
-        Parts worked on at the same time.
+        Number of threads.
 
     Returns
     -------
@@ -94,12 +92,12 @@ def cp_poisson(
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for SIMD; infinities and NaN are preserved, so that an overflow is detected."""
 
 
 @njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
-    """Give the first entry after ``start`` that differs from it in more than the leaf."""
+    """Return the first entry after ``start`` that is in another fibre."""
     e = start + 1
     while e < last:
         for d in range(indices.shape[0] - 1):
@@ -111,7 +109,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
-    """Give ``x log m``, continued below ``floor`` as its tangent."""
+    """Return ``x log m``, continued below ``floor`` as its tangent."""
     if m < floor:
         return x * (math.log(floor) + (m - floor) / floor)
     return x * math.log(m)
@@ -121,8 +119,8 @@ def _log_likelihood(x, m, floor):
 def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
     """Add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
 
-    Column ``d`` of ``indices`` (order, n) names rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has
-    the rows of the target alone. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    Row ``d`` of ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the
+    rows of the target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
     rank, leaf = T.shape[2], indices.shape[0] - 1
     others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)

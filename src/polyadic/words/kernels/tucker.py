@@ -1,19 +1,17 @@
-"""Doors to the loops of Tucker models.
+"""Numba kernels of Tucker models of any order: core, predictions, and gradients.
 
-``factors`` are matrices of any widths; ``slots`` says for each mode which of them explains it. A factor that is named
-twice is shared, so all zeros is a symmetric model. The core has the width of its factor in each mode.
-
-Tucker models of any order: the core that factors leave of a tensor, predictions, and the way back from derivatives.
+``factors`` are matrices of any widths; ``slots`` gives the factor of each mode. A factor may be shared, so all zeros is
+a symmetric model. The core has the width of its factor in each mode.
 
 The modes of an entry are a root (the first), a leaf (the last) and the middle between them; a fibre is a run of entries
 that share all but the leaf. With ``k`` the Kronecker product of the middle rows of a fibre and ``s = sum_e x_e
-U[leaf]`` over its entries, the part of a root in the contraction with all modes but the first is ``sum_fibres k s'``: a
-product of two thin matrices, taken for ``BATCH`` fibres at a time. The other way, ``C`` being the core contracted with
-the row of the root, ``k' C`` predicts the leaves and ``C s`` is the gradient of ``k``. Contraction of the core with the
-roots themselves is one dense product for many roots, which the door takes.
+U[leaf]`` over its entries, the contribution of a root to the contraction with all modes but the first is ``sum_fibres
+k s'``: a product of two thin matrices, computed for ``BATCH`` fibres at a time. Conversely, with ``C`` the core
+contracted with the row of the root, ``k' C`` predicts the leaves and ``C s`` is the gradient of ``k``. The contraction
+of the core with the roots is one dense product for many roots, done by the wrappers.
 
-Factors of different widths lie one after another in the flat array ``U``: row ``i`` of mode ``d`` begins at ``at[d] +
-i * ranks[d]``. Modes that share a factor have the same ``at``.
+Factors of different widths are concatenated in the flat array ``U``: row ``i`` of mode ``d`` begins at ``at[d] + i *
+ranks[d]``. Modes that share a factor have the same ``at``.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ if TYPE_CHECKING:
     Factors = list[NDArray[Any]]
 
 BLOCK = 1 << 22
-"""Numbers held at once of the core contracted with the rows of some roots."""
+"""Maximum size of the core contracted with the rows of a block of roots."""
 PART = 1 << 20
-"""Entries whose gradients are added in a row in the precision of the factors before they join the total."""
+"""Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
 
 
 class _Tree(NamedTuple):
-    """Entries as roots, fibres and leaves, beside the factors in one flat array."""
+    """Entries as roots, fibres and leaves, with the factors in one flat array."""
 
     columns: NDArray[Any]
     starts: NDArray[np.int64]
@@ -49,22 +47,22 @@ class _Tree(NamedTuple):
     ranks: NDArray[np.int64]
     U: NDArray[Any]
     begins: NDArray[np.int64]
-    """Where each factor begins in ``U``."""
+    """Offset of each factor in ``U``."""
 
     @property
     def contracted(self) -> tuple[int, int]:
-        """Shape of the core contracted with one root: widths of the middle, of the leaf."""
+        """Shape of the core contracted with one root: product of the middle widths, width of the leaf."""
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
     def shares(self) -> list[range]:
-        """Share the roots so that each part has about as many fibres, and none has no root."""
+        """Divide the roots into non-empty parts with about equal numbers of fibres."""
         fibres = np.linspace(0, self.roots[-1], max(1, min(PARTS, len(self.roots) - 1)) + 1)
         bounds = np.searchsorted(self.roots, fibres)
         bounds[0], bounds[-1] = 0, len(self.roots) - 1
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
-        """Give the first root of each block, the rows of its roots, and where these rows begin in ``U``."""
+        """Yield the first root of each block, the rows of its roots, and their places in ``U``."""
         size = max(1, BLOCK // math.prod(self.contracted))
         for first in range(share.start, share.stop, size):
             entries = self.starts[self.roots[first : min(first + size, share.stop)]]
@@ -83,15 +81,15 @@ def tucker_core(
     Parameters
     ----------
     indices : ndarray of shape (n, order)
-        Indices of each entry, two modes at least; runs that share the first, and all but the last, make it fast.
+        Indices of each entry, at least two modes; fastest if sorted.
     values : ndarray of shape (n,)
         :math:`x_e`.
     factors : list of ndarray of shape (size, rank)
-        Single or double precision, that of the first, which the loops follow.
+        Factors; the precision of the first is used.
     slots : sequence of int
-        Which factor explains each mode.
+        Factor of each mode.
     threads : int
-        Parts worked on at the same time.
+        Number of threads.
 
     Returns
     -------
@@ -116,7 +114,7 @@ def tucker_core(
 def tucker_predict(
     indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
 ) -> NDArray[Any]:
-    r"""Give the model's value of each entry, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`.
+    r"""Return the predicted entries, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`.
 
     Shapes as in :func:`tucker_core`; the result has shape (n,).
     """
@@ -143,10 +141,9 @@ def tucker_pullback(
     slots: Sequence[int],
     threads: int,
 ) -> Factors:
-    r"""Take derivatives of predictions back to factors, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
+    r"""Return the gradient of each factor, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
 
-    Shapes as in :func:`tucker_core`; one gradient per factor. The gradient of the core is ``tucker_core`` of the
-    derivatives.
+    Shapes as in :func:`tucker_core`. The gradient of the core is ``tucker_core`` of the derivatives.
     """
     tree = _tree(indices, factors, slots)
     derivatives = _one_per_entry("derivatives", derivatives, tree)
@@ -175,17 +172,7 @@ def tucker_pullback(
 def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
     r"""Multiply a matrix by the Gram matrix of the unfolding along the last mode, :math:`X_{(n)} X_{(n)}^\top Q`.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        All entries that share all but the last index must be in one run.
-    values : ndarray of shape (n,)
-    Q : ndarray of shape (size of the last mode, R)
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (size of the last mode, R)
+    Entries that share all but the last index must be adjacent.
     """
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
@@ -207,7 +194,7 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
 
 
 def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
-    """Add parts in their order."""
+    """Add the parts in order."""
     total: list[NDArray[np.float64]] = []
 
     def take(more: NDArray[np.float64]) -> None:
@@ -224,7 +211,7 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     """Find roots and fibres, and check that every index is a row of its factor."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         raise ValueError(
-            f"indices must have two modes at least and factors two dimensions; got {indices.shape} and"
+            f"indices must have at least two modes and factors two dimensions; got {indices.shape} and"
             f" {[u.shape for u in factors]}"
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
@@ -243,7 +230,7 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
 
 
 def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Give where runs of equal columns begin, and the end of the last."""
+    """Return the starts of runs of equal columns, and the end of the last run."""
     changes = np.zeros(columns.shape[1], bool)
     changes[:1] = True
     for column in columns:
@@ -266,26 +253,26 @@ def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any
 
 
 def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
-    """Give the core as a matrix of the first mode against all others."""
+    """Return the core unfolded along the first mode."""
     if core.shape != tuple(tree.ranks.tolist()):
         raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")
     return np.ascontiguousarray(core, tree.U.dtype).reshape(len(core), -1)
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+"""Sums may be reordered for SIMD; infinities and NaN are preserved, so that an overflow is detected."""
 BATCH = 128
-"""Fibres of a root multiplied at once: enough for a dense product to be fast, few enough for the cache."""
+"""Fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _middle(indices, at, ranks, U, e, k):
-    """Write the Kronecker product of the middle rows of entry ``e``; of no rows it is one."""
+    """Write the Kronecker product of the middle rows of entry ``e``; with no middle it is one."""
     k[0] = 1
     filled = 1
     for d in range(1, indices.shape[0] - 1):
         row = at[d] + indices[d, e] * ranks[d]
-        for q in range(filled - 1, -1, -1):  # from the back: what is spread out is not needed again
+        for q in range(filled - 1, -1, -1):  # from the back, so that no value is overwritten before it is used
             before = k[q]
             for r in range(ranks[d]):
                 k[q * ranks[d] + r] = before * U[row + r]
@@ -294,7 +281,7 @@ def _middle(indices, at, ranks, U, e, k):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_to_middle(indices, at, ranks, U, e, dk, dU):
-    """Take the gradient of the Kronecker product back to the middle rows of entry ``e``."""
+    """Add the gradient of the Kronecker product to the gradients of the middle rows of entry ``e``."""
     last_mode = indices.shape[0] - 1
     if last_mode == 2:  # order 3, the common case: the product is the row itself
         row = at[1] + indices[1, e] * ranks[1]
@@ -315,7 +302,7 @@ def _add_to_middle(indices, at, ranks, U, e, dk, dU):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
-    """Write ``A[b] = sum_e values_e middle_e leaf_e'`` for the roots from ``first`` on, as many as ``A`` has.
+    """Write ``A[b] = sum_e values_e middle_e leaf_e'`` for ``len(A)`` roots from ``first`` on.
 
     ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
     """
@@ -338,7 +325,7 @@ def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
-    """Add ``sum_e derivatives_e dm_e/dU`` for middle and leaf rows to ``dU``, and write ``A`` as above.
+    """Add ``sum_e derivatives_e dm_e/dU`` of middle and leaf rows to ``dU``, and write ``A`` as :func:`_core_fibres`.
 
     ``C[b]`` is the core contracted with the row of a root. The gradient of that row is ``sum (core * A[b])``.
     """
@@ -367,7 +354,7 @@ def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
-    """Write ``m_e = middle_e' C[root] leaf_e`` for the entries of the roots from ``first`` on, as many as ``C`` has."""
+    """Write ``m_e = middle_e' C[root] leaf_e`` for the entries of ``len(C)`` roots from ``first`` on."""
     leaf = indices.shape[0] - 1
     rank = ranks[leaf]
     K = np.empty((BATCH, C.shape[1]), U.dtype)
@@ -388,7 +375,7 @@ def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions)
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _gram_fibres(starts, leaves, values, Q, first, last, product):
-    """Add ``X X' Q`` to ``product``: ``X`` has a row per leaf, a column per fibre; columns first..last are taken."""
+    """Add ``X X' Q`` to ``product`` for columns first..last of ``X``, which has a row per leaf."""
     rank = Q.shape[1]
     t = np.empty(rank, Q.dtype)
     for f in range(first, last):

@@ -1,9 +1,9 @@
-"""Small shelves with what is planted in them: two kinds of documents, and a word that means another thing in each."""
+"""Small workspaces with planted structure: two kinds of documents, and one word with a sense in each."""
 
 import csv
 import random
 
-from polyadic.explore.workspace import Shelf
+from polyadic.explore.workspace import Workspace
 
 KINDS = {
     "river": (["water boat fish reed", "mud sand stone wave", "deep wide cold green"], "shore"),
@@ -57,12 +57,12 @@ SETTINGS = {"field": "text", "language": "en", "stop_words": "none", "threads": 
 
 
 def planted(folder):
-    """Make a shelf of planted documents."""
-    return Shelf.build(write(folder / "texts.csv", documents()), folder / "shelf", **SETTINGS)
+    """Make a workspace of planted documents."""
+    return Workspace.build(write(folder / "texts.csv", documents()), folder / "workspace", **SETTINGS)
 
 
 def hostile(folder):
-    """Make a shelf whose text and titles are markup, and other things that break pages."""
+    """Make a workspace whose text and titles are markup, and other things that break pages."""
     rows = [(text, title, kind) for title, text in HOSTILE for kind in ("a", "</script>") for _ in range(8)]
     file = write(folder / "hostile.csv", rows, ("text", "title", "kind"))
-    return Shelf.build(file, folder / "hostile", field="text", language="en", stop_words="none", threads=1)
+    return Workspace.build(file, folder / "hostile", field="text", language="en", stop_words="none", threads=1)
