@@ -18,7 +18,7 @@ import urllib.request
 import httpx
 import pytest
 
-import shelves
+import workspaces
 from polyadic.explore import server
 from polyadic.explore.answers import ANSWERS
 
@@ -27,15 +27,15 @@ BASE = f"http://127.0.0.1:{PORT}"
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory):
-    return shelves.planted(tmp_path_factory.mktemp("planted"))
+def workspace(tmp_path_factory):
+    return workspaces.planted(tmp_path_factory.mktemp("planted"))
 
 
-def ask(shelf, *paths, seconds=30.0, **headers):
+def ask(workspace, *paths, seconds=30.0, **headers):
     """Ask the application, without a network; one answer for each path."""
 
     async def asked():
-        transport = httpx.ASGITransport(server.application(shelf, token=TOKEN, port=PORT, timeout=seconds))
+        transport = httpx.ASGITransport(server.application(workspace, token=TOKEN, port=PORT, timeout=seconds))
         async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
             return [await client.get(path, headers=headers) for path in paths]
 
@@ -43,16 +43,16 @@ def ask(shelf, *paths, seconds=30.0, **headers):
     return found[0] if len(found) == 1 else found
 
 
-def test_answers_and_page(shelf):
+def test_answers_and_page(workspace):
     """Who has the token gets answers and every file of the page, each with its kind."""
-    answer = ask(shelf, f"/{TOKEN}/api/word?word=bank&top=3")
+    answer = ask(workspace, f"/{TOKEN}/api/word?word=bank&top=3")
     assert answer.status_code == 200
     assert len(answer.json()["neighbours"]) == 3
-    page = ask(shelf, f"/{TOKEN}/")
+    page = ask(workspace, f"/{TOKEN}/")
     assert page.headers["content-type"].startswith("text/html")
     for name in re.findall(r'(?:src|href)="([^"#:]+)"', page.text):
-        assert ask(shelf, f"/{TOKEN}/{name}").status_code == 200, name
-    sent = ask(shelf, f"/{TOKEN}/page.html?words=bank&parts=kind=river")
+        assert ask(workspace, f"/{TOKEN}/{name}").status_code == 200, name
+    sent = ask(workspace, f"/{TOKEN}/page.html?words=bank&parts=kind=river")
     assert sent.status_code == 200
     assert 'id="answers"' in sent.text
 
@@ -75,9 +75,9 @@ def test_answers_and_page(shelf):
         (f"/{TOKEN}/api/lines?words={'a' * 5000}", {}, 414),
     ],
 )
-def test_who_may_ask(shelf, path, headers, status):
+def test_who_may_ask(workspace, path, headers, status):
     """Others are refused: without the token, from other pages, by other names, for files that are not the page's."""
-    answer = ask(shelf, path, **headers)
+    answer = ask(workspace, path, **headers)
     assert answer.status_code == status
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     assert "access-control-allow-origin" not in answer.headers
@@ -102,31 +102,31 @@ def test_who_may_ask(shelf, path, headers, status):
         ("document?number=9999", "no document 9999"),
     ],
 )
-def test_faults_are_sentences(shelf, question, fault):
+def test_faults_are_sentences(workspace, question, fault):
     """What cannot be asked is told in one sentence, for people."""
-    answer = ask(shelf, f"/{TOKEN}/api/{question}")
+    answer = ask(workspace, f"/{TOKEN}/api/{question}")
     assert answer.status_code == 400
     assert fault in answer.json()["error"]
 
 
-def test_what_takes_too_long_is_given_up(shelf, monkeypatch):
+def test_what_takes_too_long_is_given_up(workspace, monkeypatch):
     """A question that takes too long is answered in time, and others go on."""
     ready = threading.Event()
 
-    def slow_answer(shelf):
+    def slow_answer(workspace):
         return {"done": ready.wait(60)}
 
     monkeypatch.setitem(ANSWERS, "slow", slow_answer)
-    slow, quick = ask(shelf, f"/{TOKEN}/api/slow", f"/{TOKEN}/api/overview", seconds=0.5)
+    slow, quick = ask(workspace, f"/{TOKEN}/api/slow", f"/{TOKEN}/api/overview", seconds=0.5)
     ready.set()
     assert slow.status_code == 503
     assert "this takes more than 0.5 seconds" in slow.json()["error"]
     assert quick.status_code == 200
 
 
-def test_openapi(shelf):
+def test_openapi(workspace):
     """Each question is described with all its parameters, their bounds and defaults."""
-    described = ask(shelf, f"/{TOKEN}/openapi.json").json()
+    described = ask(workspace, f"/{TOKEN}/openapi.json").json()
     assert {*described["paths"]} == {f"/api/{name}" for name in ANSWERS}
     for name, function in ANSWERS.items():
         about = described["paths"][f"/api/{name}"]["get"]
@@ -138,9 +138,9 @@ def test_openapi(shelf):
     assert sort["schema"]["enum"] == ["document", "left", "right", "relevance"]
 
 
-def test_command(shelf):
+def test_command(workspace):
     """The command says one line for programs, answers on this machine alone, and ends by Ctrl-C without a word."""
-    command = [sys.executable, "-m", "polyadic", "explore", str(shelf.path), "--no-browser", "--json"]
+    command = [sys.executable, "-m", "polyadic", "explore", str(workspace.path), "--no-browser", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             address = json.loads(running.stdout.readline())["address"]
@@ -158,10 +158,10 @@ def test_command(shelf):
     assert "Traceback" not in said
 
 
-def test_what_is_not_finished_is_no_text(shelf, tmp_path):
+def test_what_is_not_finished_is_no_text(workspace, tmp_path):
     """A folder that was cut short is not read as a text of its own."""
     whole = tmp_path / "half"
-    shutil.copytree(shelf.path, whole)
+    shutil.copytree(workspace.path, whole)
     (whole / "meta.json").unlink()
     command = [sys.executable, "-m", "polyadic", "explore", str(whole), "--only-make"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)

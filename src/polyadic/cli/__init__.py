@@ -90,7 +90,13 @@ GROUPS = {
         "machine": machine,
         "rerank": rerank,
     },
-    "Syntax and sequences": {"tag": tag, "parse": parse, "roles": roles, "automaton": commands_of(AUTOMATON), "hmm": commands_of(HMM)},
+    "Syntax and sequences": {
+        "tag": tag,
+        "parse": parse,
+        "roles": roles,
+        "automaton": commands_of(AUTOMATON),
+        "hmm": commands_of(HMM),
+    },
 }
 """Verbs with verbs of their own."""
 

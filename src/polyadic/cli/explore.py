@@ -130,7 +130,9 @@ def _workspace(
         raise InputError(f"{first} is not made to its end; give the command with which it was begun, and it goes on")
     folder = out or Path(f"{name_of(first)}-workspace")
     with errors.keeping(errors.stages_in(folder)):
-        return Workspace.build(o.source(sources), folder, steps=output.Steps(silent=silent), overwrite=force, **settings)
+        return Workspace.build(
+            o.source(sources), folder, steps=output.Steps(silent=silent), overwrite=force, **settings
+        )
 
 
 def name_of(source: Path) -> str:
