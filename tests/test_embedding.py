@@ -327,7 +327,7 @@ def test_components():
     assert [(c.column, c.words) for c in found] == [(1, [("b", -3.0), ("a", 2.0)]), (2, [("b", 1.0)])]
     assert [c.share for c in found] == [1.0, pytest.approx(1 / 3)]
     assert [c.column for c in components_of(embedding, "b", "a")] == [1]
-    assert [c.column for c in components_of(embedding, "b", most=1)] == [2]  # all of column 2 is b
+    assert [c.column for c in components_of(embedding, "b", n_components=1)] == [2]  # all of column 2 is b
     with pytest.raises(InputError, match="zebra"):
         components_of(embedding, "zebra")
 
@@ -343,20 +343,20 @@ def test_common_words_tell_more_of_components():
 
 def test_themes_alone_make_phrases(tmp_path):
     """Phrases, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
-    words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], themes=2)
-    assert words.themes.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
+    words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], components=2)
+    assert words.components.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
     assert words.product("a", "b").tolist() == [1, 0]
-    assert words.neighbours("a", "b") == words.themes.neighbours("a", "b")
+    assert words.neighbours("a", "b") == words.components.neighbours("a", "b")
     assert [word for word, _ in words.neighbours("a", "b")] == ["c"]
     assert words.neighbours(words.product("a", "b"), top=1) == [("a", 1.0)]
     assert words.neighbours("a", top=1)[0][0] == "c"
     assert {c.column for c in components(words)} == {0, 1}
     words.save(tmp_path / "saved")
-    assert Embedding.load(tmp_path / "saved").themes.rank == 2
-    assert Embedding(["a"], [[1.0, 2.0]], themes=2).themes.rank == 2
+    assert Embedding.load(tmp_path / "saved").components.rank == 2
+    assert Embedding(["a"], [[1.0, 2.0]], components=2).components.rank == 2
     for wrong in (0, 4):
         with pytest.raises(InputError, match="themes"):
-            Embedding(["a"], [[1.0, 2.0, 3.0]], themes=wrong)
+            Embedding(["a"], [[1.0, 2.0, 3.0]], components=wrong)
 
 
 def keyed():
@@ -405,7 +405,7 @@ def test_what_is_no_gensim_model_is_refused():
 
 def test_themes_are_told_before_they_are_lost():
     with pytest.warns(UserWarning, match="last 1 of 2 columns"):
-        Embedding(["a"], [[1.0, 2.0]], themes=1).to_gensim()
+        Embedding(["a"], [[1.0, 2.0]], components=1).to_gensim()
 
 
 def test_a_notebook_shows_words_and_their_nearest():

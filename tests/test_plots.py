@@ -46,7 +46,7 @@ def test_pictures_go_where_they_are_told():
 def test_senses_of_themes():
     """Of vectors with themes the picture shows what phrases select, which are made of these alone."""
     noise = np.random.default_rng(0).normal(size=(len(VECTORS), 4))
-    themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), themes=VECTORS.rank)
+    themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), components=VECTORS.rank)
     both = [plots.senses(each, "apollo", ["god", "moon"], top=2) for each in (themed, VECTORS)]
     assert [label.get_text() for label in both[0].get_yticklabels()] == [
         label.get_text() for label in both[1].get_yticklabels()

@@ -351,7 +351,7 @@ def test_pair_figure_by_hand():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
-    monkeypatch.setattr("polyadic.metrics.analogies.MOST_PAIRS", 3)
+    monkeypatch.setattr("polyadic.metrics.analogies.MAX_PAIRS", 3)
     with pytest.raises(InputError, match="combine 4 pairs are too many for one figure; ask at most 3"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 

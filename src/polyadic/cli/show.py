@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from polyadic.core.explanation import Explanation
     from polyadic.core.model import Model
     from polyadic.embedding import Embedding
-    from polyadic.text.lines import Line
+    from polyadic.text.lines import ConcordanceLine
 
     Command = Sequence[object]
 
@@ -355,7 +355,7 @@ def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[di
     return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
 
 
-def line(found: Line) -> dict[str, Any]:
+def line(found: ConcordanceLine) -> dict[str, Any]:
     """Give a line of a corpus, and what is known of its document, for JSON."""
     from polyadic.core.frames import with_fields
 

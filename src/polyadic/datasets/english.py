@@ -21,7 +21,7 @@ VERBS = ("see", "hear", "like", "find", "follow", "watch")
 ALONE = ("sleep", "sing", "wait", "laugh")
 SAID = ("say", "think", "know")
 BESIDE, AFTER = ("with", "near", "behind"), ("in", "near", "behind")
-DEEPEST = 2
+MAX_DEPTH = 2
 """Sentences within sentences, and phrases with prepositions within such phrases."""
 
 
@@ -64,7 +64,7 @@ def _noun_phrase(rng: np.random.Generator, plural: bool, nouns: tuple[str, ...],
     if rng.random() < 0.3:
         words.insert(1, Phrase("JJ", (str(rng.choice(ADJECTIVES[article == "a" :])),)))
     whole = Phrase("NP", tuple(words))
-    if depth < DEEPEST and rng.random() < 0.2:
+    if depth < MAX_DEPTH and rng.random() < 0.2:
         return Phrase("NP", (whole, _preposition(rng, BESIDE, NOUNS, depth)))
     return whole
 
@@ -83,7 +83,7 @@ def _verb_phrase(rng: np.random.Generator, plural: bool, depth: int) -> Phrase: 
         word = str(rng.choice(words))
         return Phrase(tag, (word if plural else word + ("es" if word.endswith("ch") else "s"),))
 
-    if chance < 0.15 and depth < DEEPEST:
+    if chance < 0.15 and depth < MAX_DEPTH:
         said = Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))
         return Phrase("VP", (verb(SAID), said))
     parts = [verb(ALONE if chance < 0.4 else VERBS)]

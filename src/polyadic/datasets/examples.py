@@ -142,7 +142,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         facts = _facts(rng)
         learned, held = _held_out(facts)
         sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
-        lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, least=6)]
+        lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, min_length=6)]
         phrases = [english.tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
@@ -208,9 +208,9 @@ def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
                 yield title, " ".join(paragraph.split())
 
 
-def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, least: int = 1) -> list[str]:
+def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_length: int = 1) -> list[str]:
     """Draw different words that have so many letters at least."""
-    kinds = sorted({word for word in words if len(word) >= least})
+    kinds = sorted({word for word in words if len(word) >= min_length})
     return rng.choice(kinds, number, replace=False).tolist()
 
 

@@ -16,7 +16,7 @@ from polyadic.core.files import whole_file
 from polyadic.datasets.place import text
 from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
-from polyadic.metrics.phrases import Phrase
+from polyadic.metrics.phrases import PhraseCase
 
 if TYPE_CHECKING:
     import os
@@ -62,12 +62,12 @@ def read_gaps(path: Where) -> list[Gap]:
     ]
 
 
-def write_phrases(path: Where, phrases: Iterable[Phrase]) -> None:
+def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
     """Write phrases and the words that belong to them."""
     _write(path, PHRASES, ([" ".join(words) for words in phrase] for phrase in phrases))
 
 
-def read_phrases(path: Where) -> list[Phrase]:
+def read_phrases(path: Where) -> list[PhraseCase]:
     """Read phrases and the words that belong to them.
 
     Raises
@@ -75,7 +75,7 @@ def read_phrases(path: Where) -> list[Phrase]:
     InputError
         If the file is malformed; the message names file and line.
     """
-    return [Phrase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
+    return [PhraseCase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:

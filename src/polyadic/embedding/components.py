@@ -59,7 +59,7 @@ def components(
     """
     check_int("top", top, low=1)
     check_number("common", common)
-    embedding = embedding.themes
+    embedding = embedding.components
     telling = np.ones(len(embedding)) if embedding.counts is None else np.maximum(embedding.counts, 1.0) ** common
     described = []
     for column in range(embedding.rank) if columns is None else columns:
@@ -73,7 +73,7 @@ def components(
     return described
 
 
-def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 10) -> list[Component]:
+def components_of(embedding: Embedding, *words: str, n_components: int = 5, top: int = 10) -> list[Component]:
     """Give the components that a word, or the product of several, has most of, strongest first.
 
     A column counts relative to its length, so that one which all words have does not come first everywhere.
@@ -90,9 +90,9 @@ def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 1
     >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]
     ([1, 0], [0])
     """
-    check_int("most", most, low=1)
-    embedding = embedding.themes
+    check_int("n_components", n_components, low=1)
+    embedding = embedding.components
     lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
     values = np.abs(embedding.product(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
     nonzero = np.flatnonzero(values)
-    return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:most]].tolist(), top=top)
+    return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:n_components]].tolist(), top=top)

@@ -132,16 +132,16 @@ def read_vectors(
     check_choice("format", format, ("auto", *FORMATS))
     check_choice("duplicates", duplicates, ("raise", "first"))
     check_choice("errors", errors, ("strict", "replace", "ignore", "surrogateescape", "backslashreplace"))
-    most = None if limit is None else check_int("limit", limit, low=1)
+    max_words = None if limit is None else check_int("limit", limit, low=1)
     if path.is_dir():
-        return _first(Embedding.load(path), most)
+        return _first(Embedding.load(path), max_words)
     _check_encoding(encoding)
     with _opened(path) as stream, bar(f"reading {path.name}", total=path.stat().st_size, unit="B") as advance:
         kind = _sniff(path, stream) if format == "auto" else format
         if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
             stream.seek(0)
         source = _Source(path, stream, lambda word: word.decode(encoding, errors), advance)
-        rows = (_read_binary if kind == "word2vec-binary" else _read_text)(source, kind, most, duplicates)
+        rows = (_read_binary if kind == "word2vec-binary" else _read_text)(source, kind, max_words, duplicates)
     return rows.embedding()
 
 
@@ -191,7 +191,7 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
         If a word is empty or holds a blank, which none of the formats can hold, or a number is too large for float32.
     """
     check_choice("format", format, FORMATS)
-    embedding.warn_of_themes()
+    embedding.warn_of_components()
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
             raise InputError(
@@ -247,7 +247,7 @@ def _lines(source: _Source, first: int) -> Iterator[bytes]:
     """Read lines of bounded length, for a small gzipped file may hold one without end."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
-            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at most")
+            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at max_words")
         yield text
 
 

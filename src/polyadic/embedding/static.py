@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
 
-TOLD = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
+CARD_FIELDS = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
 """Of how vectors were trained, what the card says."""
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
 WORD = (
@@ -122,7 +122,7 @@ def read_static(path: str | os.PathLike[str]) -> Embedding:
 
 def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:
     trained = embedding.meta.get("trained", {})
-    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in TOLD]
+    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in CARD_FIELDS]
     rows = [f"| {name} | {value} |" for name, value in figures.items()]
     return CARD.format(
         title=title,

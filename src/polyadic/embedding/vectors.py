@@ -74,7 +74,7 @@ class Embedding:
         *,
         counts: np.ndarray | Sequence[int] | None = None,
         unknown: str = "raise",
-        themes: int | None = None,
+        components: int | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
         self.words, self.index = _check_words(words)
@@ -82,8 +82,8 @@ class Embedding:
         self.counts = None if counts is None else _check_counts(counts, len(self.words))
         self.unknown = check_choice("unknown", unknown, UNKNOWN)
         self.meta = {} if meta is None else dict(meta)
-        size = self.rank if themes is None else check_int("themes", themes, low=1, high=self.rank)
-        self._themes = None if size == self.rank else size
+        size = self.rank if components is None else check_int("components", components, low=1, high=self.rank)
+        self._n_components = None if size == self.rank else size
 
     @property
     def rank(self) -> int:
@@ -96,16 +96,16 @@ class Embedding:
         return unit_rows(self.vectors)
 
     @cached_property
-    def themes(self) -> Embedding:
+    def components(self) -> Embedding:
         """The vectors of the themes alone; the embedding itself if all its columns are themes."""
-        if self._themes is None:
+        if self._n_components is None:
             return self
-        return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
+        return Embedding(self.words, self.vectors[:, -self._n_components :], counts=self.counts, unknown=self.unknown)
 
     @cached_property
-    def has_themes(self) -> bool:
+    def has_nonnegative_components(self) -> bool:
         """Whether products of vectors mean something: the themes are non-negative, and some of them zero or nearly."""
-        return bool(self.themes.vectors.min() >= 0)
+        return bool(self.components.vectors.min() >= 0)
 
     @cached_property
     def sparsity(self) -> float:
@@ -141,7 +141,7 @@ class Embedding:
             from gensim.models import KeyedVectors
         except ImportError:
             raise MissingExtraError("gensim", "gensim", "KeyedVectors") from None
-        self.warn_of_themes()
+        self.warn_of_components()
         keyed = KeyedVectors(self.rank, dtype=self.vectors.dtype)
         keyed.add_vectors(list(self.words), self.vectors)
         if self.counts is not None:
@@ -182,7 +182,7 @@ class Embedding:
             from spacy.vectors import Vectors
         except ImportError:
             raise MissingExtraError("spacy", "spacy", "a table of vectors of spaCy") from None
-        self.warn_of_themes()
+        self.warn_of_components()
         # spaCy looks words up as they stand; of several with the same capitals the most frequent has them
         small = reversed(self.words) if self.lowercase else ()
         keys = {form: self.index[word] for word in small for form in (word.upper(), word[:1].upper() + word[1:])}
@@ -192,11 +192,11 @@ class Embedding:
             table.add(key, row=row)
         return table
 
-    def warn_of_themes(self) -> None:
+    def warn_of_components(self) -> None:
         """Warn, where not all columns are themes, that what is made of these vectors cannot say which are."""
-        if self.themes is not self:
+        if self.components is not self:
             warnings.warn(
-                f"only the last {self.themes.rank} of {self.rank} columns are themes, which other tools cannot know:"
+                f"only the last {self.components.rank} of {self.rank} columns are themes, which other tools cannot know:"
                 " there, phrases and senses would be made of all columns; keep the folder for them",
                 stacklevel=3,
             )
@@ -297,7 +297,7 @@ class Embedding:
         if not words:
             raise InputError("a phrase needs at least one word; got none")
         with np.errstate(over="ignore", invalid="ignore"):
-            product = np.prod(self.themes.lookup(words), axis=0, dtype=np.float64)
+            product = np.prod(self.components.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
             raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
         return np.asarray(product)
@@ -332,8 +332,10 @@ class Embedding:
         if not words:
             raise InputError("a phrase needs at least one word; got none")
         check_number("blend", blend)
-        u = unit_rows(self.themes.lookup(words).astype(np.float64))
-        shared = np.prod(u ** (1 / len(u)), axis=0) if self.has_themes else np.zeros(self.themes.rank)
+        u = unit_rows(self.components.lookup(words).astype(np.float64))
+        shared = (
+            np.prod(u ** (1 / len(u)), axis=0) if self.has_nonnegative_components else np.zeros(self.components.rank)
+        )
         g, s = unit_rows(np.stack([shared, u.sum(axis=0)]))
         return np.asarray(g + blend * s)
 
@@ -356,9 +358,9 @@ class Embedding:
         list of (str, float)
             Words with their cosines, best first; equals in the order of the vocabulary.
         """
-        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.themes.rank,))
-        if is_phrase and self.themes is not self:
-            return self.themes.neighbours(*query, top=top, exclude=exclude)
+        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
+        if is_phrase and self.components is not self:
+            return self.components.neighbours(*query, top=top, exclude=exclude)
         if len(query) == 1 and not isinstance(query[0], str):
             vector, left_out = self._check_query(query[0]), set(exclude)
         else:
@@ -441,7 +443,7 @@ class Embedding:
         from safetensors.numpy import save
 
         vocabulary = _vocabulary_text(self.words, self.counts)
-        about = {"unknown": self.unknown, "themes": self._themes, "meta": self.meta}
+        about = {"unknown": self.unknown, "themes": self._n_components, "meta": self.meta}
         try:
             json.dumps(about, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -477,8 +479,8 @@ class Embedding:
         vectors = _map_vectors(folder / "vectors.safetensors")
         try:
             policy = about.get("unknown", "raise") if unknown is None else unknown
-            themes, meta = about.get("themes"), about.get("meta")
-            return cls(words, vectors, counts=counts, unknown=policy, themes=themes, meta=meta)
+            components, meta = about.get("themes"), about.get("meta")
+            return cls(words, vectors, counts=counts, unknown=policy, components=components, meta=meta)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
 
@@ -524,7 +526,7 @@ class Embedding:
         """
         from polyadic.embedding.static import write_static
 
-        self.warn_of_themes()
+        self.warn_of_components()
         write_static(self, path, licence=licence, figures=figures, overwrite=overwrite)
 
     @classmethod
@@ -661,11 +663,13 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int], *, most: int = 20_000) -> list[str]:
+def _close_spellings(
+    word: str, words: tuple[str, ...], index: dict[str, int], *, max_candidates: int = 20_000
+) -> list[str]:
     """Known words spelt much alike; in a large vocabulary only among frequent ones of like length and initial."""
     cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(most), strict=False)]
+    pool = [w for w, _ in zip(alike, range(max_candidates), strict=False)]
     return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Question = tuple[str, str, str, str]
 KINDS = ("semantic", "syntactic")
 BLOCK = 1 << 24  # numbers in the largest array made at a time
-MOST_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, those of MSR 799
+MAX_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, those of MSR 799
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     questions, right, tested = zip(*answers, strict=True)
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
-    if n > MOST_PAIRS:
-        raise InputError(f"questions that combine {n:,} pairs are too many for one figure; ask at most {MOST_PAIRS:,}")
+    if n > MAX_PAIRS:
+        raise InputError(f"questions that combine {n:,} pairs are too many for one figure; ask at most {MAX_PAIRS:,}")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)

@@ -61,12 +61,12 @@ class Bracketing(NamedTuple):
     spans: Sequence[Span]
 
 
-class Matched(NamedTuple):
+class MatchedBrackets(NamedTuple):
     """Brackets of a tree: those of both, those of the treebank, those of the tree; and tags that are right, and words.
 
     Examples
     --------
-    >>> Matched(3, 4, 5).f1
+    >>> MatchedBrackets(3, 4, 5).f1
     0.6666666666666666
     """
 
@@ -132,7 +132,7 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
     )
 
 
-def match_brackets(gold: Bracketing, predicted: Bracketing) -> Matched:
+def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     """Compare a tree with that of the treebank.
 
     Parameters
@@ -149,7 +149,7 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> Matched:
     >>> words, tags = ["it", "barks", "."], ["PRP", "VBZ", "."]
     >>> gold = Bracketing(words, tags, [("S", 0, 3), ("NP", 0, 1), ("VP", 1, 2)])
     >>> match_brackets(gold, Bracketing(words, ["NN", "VBZ", "."], [("S", 0, 2), ("VP", 1, 3), ("NP", 1, 2)]))
-    Matched(matched=2, gold=3, found=3, tags=1, words=2)
+    MatchedBrackets(matched=2, gold=3, found=3, tags=1, words=2)
     """
     if len(gold.words) != len(predicted.words):
         raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(predicted.words)} words")
@@ -162,21 +162,21 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> Matched:
     return match_counted(counted(gold.spans, gold.tags), gold.tags, predicted)
 
 
-def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> Matched:
+def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> MatchedBrackets:
     """Compare a tree with the counted brackets and the tags of that of the treebank, without looking at words."""
     other = counted(predicted.spans, tags)
     kept = [(tag, guess) for tag, guess in zip(tags, predicted.tags, strict=True) if tag not in PUNCTUATION]
     right = sum(tag == guess for tag, guess in kept)
     matched = sum(min(count, gold[span]) for span, count in other.items() if span in gold)
-    return Matched(matched, gold.total(), other.total(), right, len(kept))
+    return MatchedBrackets(matched, gold.total(), other.total(), right, len(kept))
 
 
-def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketScore:
+def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
     """Give the figures of a corpus from the counts of its sentences.
 
     Parameters
     ----------
-    sentences : iterable of Matched, or array of shape (sentences, 5)
+    sentences : iterable of MatchedBrackets, or array of shape (sentences, 5)
 
     Raises
     ------
@@ -185,10 +185,10 @@ def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketSc
 
     Examples
     --------
-    >>> bracket_score([Matched(3, 4, 5, 9, 10), Matched(2, 2, 2, 5, 5)]).f1.__round__(3)
+    >>> bracket_score([MatchedBrackets(3, 4, 5, 9, 10), MatchedBrackets(2, 2, 2, 5, 5)]).f1.__round__(3)
     0.769
     """
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
     if not len(rows):
         raise InputError("there are no sentences to score")
     matched, gold, predicted, right, words = rows.sum(axis=0).tolist()
@@ -203,8 +203,8 @@ def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketSc
     )
 
 
-def bracket_figure(name: str, sentences: Iterable[Matched] | NDArray[np.int64]) -> Figure:
+def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> Figure:
     """Give F as a figure whose units are sentences, so that it has an interval and can be compared."""
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
     pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)
     return Figure(name, pairs, used=len(rows), total=len(rows))

@@ -21,14 +21,14 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import rows_by_kind
+from polyadic.metrics.rows import counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.metrics.rows import Row
+    from polyadic.metrics.rows import KindCounts
 
     Tags = Sequence[str]
 
@@ -112,7 +112,7 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
     return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
 
 
-def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Row]:
+def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]:
     """Give a row for each kind of span, the most frequent first.
 
     Raises
@@ -123,10 +123,10 @@ def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Row]:
     Examples
     --------
     >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
-    Row(name='NP', gold=1, found=1, matched=1)
+    KindCounts(name='NP', gold=1, found=1, matched=1)
     """
     pairs = ((set(spans(tags)), set(spans(guesses))) for tags, guesses in _paired(gold, predicted))
-    return rows_by_kind(pairs, lambda span: span.kind)
+    return counts_by_kind(pairs, lambda span: span.kind)
 
 
 def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str = "accuracy") -> Figure:

@@ -152,7 +152,7 @@ def _blocks(rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
     """Score answer, wrong and matched word; (n, given + 3) -> (n, 3)."""
-    embedding = embedding.themes if rule == "product" else embedding
+    embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)
     context = given.prod(axis=1) if rule == "product" else given.sum(axis=1)

@@ -24,7 +24,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import Row
+from polyadic.metrics.rows import KindCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -232,7 +232,7 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     ]
 
 
-def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[Row]:
+def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[KindCounts]:
     """Give a row for each relation, the most frequent first; an arc matches if head and relation are right.
 
     Parameters
@@ -252,12 +252,12 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
     >>> gold = Sentence(heads=np.array([2, 0]), relations=("nsubj", "root"), upos=("NOUN", "VERB"))
     >>> predicted = Sentence(heads=np.array([2, 0]), relations=("obj", "root"))
     >>> by_relation([gold], [predicted])[0]
-    Row(name='nsubj', gold=1, found=0, matched=0)
+    KindCounts(name='nsubj', gold=1, found=0, matched=0)
     """
     return _table(gold, predicted, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
 
 
-def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[Row]:
+def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[KindCounts]:
     """Give a row for each group of lengths of arcs, short ones first; an arc matches if its head is right.
 
     Parameters
@@ -312,7 +312,7 @@ def _table(
     kind: Callable[[int, int, str], str],
     *,
     labelled: bool,
-) -> list[Row]:
+) -> list[KindCounts]:
     """Count arcs by kind; two match if they have the same head and, if labelled, the same kind."""
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
@@ -325,7 +325,7 @@ def _table(
             counts[1][b] += 1
             counts[2][a] += arc[1] == guess[1] and (a == b or not labelled)
     every = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], str(name)))
-    return [Row(str(name), *(count[name] for count in counts)) for name in every]
+    return [KindCounts(str(name), *(count[name] for count in counts)) for name in every]
 
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:

@@ -125,7 +125,7 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    embedding = embedding.themes if rule == "product" else embedding
+    embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     words = [vectors[column].astype(np.float64) for column in rows.T]
     if rule == "product":

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 COINCIDENT = 1e5  # similarity of three or more words that share one vector, where the formula would divide by zero
-LARGEST = 1e30  # keeps similarities within float32
+MAX_SIMILARITY = 1e30  # keeps similarities within float32
 
 
 class OutlierGroup(NamedTuple):
@@ -42,7 +42,7 @@ class OutlierGroup(NamedTuple):
     name: str = ""
 
 
-MOST_NUMBERS = 5_000_000
+MAX_ELEMENTS = 5_000_000
 """Numbers held for the subsets of one cluster; the published clusters of eight words need 560."""
 
 
@@ -192,7 +192,7 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
     size = len(cluster)
     if size < order or len(others) == 0:
         return np.empty(0), size
-    if size * math.comb(size, order) > MOST_NUMBERS:
+    if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
             f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
         )
@@ -253,4 +253,4 @@ def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 def _float32(similarities: np.ndarray) -> np.ndarray:
     """Round, and go back to float64, in which their sums are exact but for extreme values: ties stay ties."""
-    return np.asarray(np.minimum(similarities, LARGEST).astype(np.float32).astype(np.float64))
+    return np.asarray(np.minimum(similarities, MAX_SIMILARITY).astype(np.float32).astype(np.float64))

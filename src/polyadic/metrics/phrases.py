@@ -40,7 +40,7 @@ BLOCK = 256
 """Phrases ranked at a time."""
 
 
-class Phrase(NamedTuple):
+class PhraseCase(NamedTuple):
     """A case: the words of a title, those characteristic of its article, and of others that share a word with it."""
 
     words: tuple[str, ...]
@@ -90,7 +90,7 @@ class Phrases:
 
 
 def phrases(
-    embedding: Embedding, cases: Iterable[Phrase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
+    embedding: Embedding, cases: Iterable[PhraseCase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
 ) -> Phrases:
     """Rank the words of each case by their cosine with the vector of the phrase.
 
@@ -98,7 +98,7 @@ def phrases(
     ----------
     embedding : Embedding
         Its own policy for unknown words plays no part here: they are left out.
-    cases : iterable of Phrase
+    cases : iterable of PhraseCase
         Titles and words.
     make : callable, optional
         Gives the vectors of a list of titles, of shape (n, R): a rule of its own, ``"made"``, in place of the others.
@@ -112,7 +112,7 @@ def phrases(
     --------
     >>> from polyadic.embedding import Embedding
     >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], [[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
-    >>> cases = [Phrase(("pearl", "jam"), ("band",), ("ship",)), Phrase(("pearl", "harbor"), ("ship",), ("band",))]
+    >>> cases = [PhraseCase(("pearl", "jam"), ("band",), ("ship",)), PhraseCase(("pearl", "harbor"), ("ship",), ("band",))]
     >>> phrases(words, cases).selection
     {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
     """
@@ -148,7 +148,7 @@ Cases = list[tuple["NDArray[np.int64]", ...]]
 
 def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
     """Give selection and retrieval of each case, by a rule or by vectors of the phrases; shape (n, 2)."""
-    embedding = embedding.themes if isinstance(how, str) and how == "product" else embedding
+    embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
         block = cases[start : start + BLOCK]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class Recommendation(NamedTuple):
+class RecommendationScores(NamedTuple):
     """How well held-out columns were found, by row; NaN for rows that hold nothing out.
 
     Attributes
@@ -39,7 +39,7 @@ class Recommendation(NamedTuple):
     map: NDArray[np.float64]
 
 
-def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Recommendation:
+def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
     """Compare what is recommended for each row with what was held out of it.
 
     Parameters
@@ -77,7 +77,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     best = np.concatenate([[np.nan], np.cumsum(gains)])[most]
     most = np.where(most, most, np.nan)
     precision = (hits * np.cumsum(hits, axis=1)) @ (1 / np.arange(1, named.shape[1] + 1))
-    return Recommendation(hits.sum(axis=1) / most, hits @ gains / best, precision / most)
+    return RecommendationScores(hits.sum(axis=1) / most, hits @ gains / best, precision / most)
 
 
 class Catalogue(NamedTuple):

@@ -41,7 +41,7 @@ PENALTIES = (math.inf, *(10.0 ** (k / 2) for k in range(4, -9, -1)))
 FOLDS = 5  # of the pairs of a training part
 
 
-class Asked(NamedTuple):
+class CoveredQuestions(NamedTuple):
     """The different covered questions, in order of their words."""
 
     questions: list[Question]
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
     totals: dict[str, int]  # all questions, known or not, by kind
 
 
-class Fit(NamedTuple):
+class RecoveryFit(NamedTuple):
     """Questions trained on, and the penalty; infinity leaves 3CosAdd."""
 
     trained: int
@@ -66,9 +66,9 @@ class Recovery:
     ----------
     split : str
         ``"questions"`` or ``"pairs"``.
-    asked : Asked
+    asked : CoveredQuestions
         The questions; its order is that of the columns of the arrays below.
-    fits : dict of float to list of Fit
+    fits : dict of float to list of RecoveryFit
         Questions that each run trained on, and the penalty given or chosen, by share of the training part.
     tested : ndarray of bool, shape (runs, covered)
         Which questions each run tested.
@@ -77,8 +77,8 @@ class Recovery:
     """
 
     split: str
-    asked: Asked = field(repr=False)
-    fits: dict[float, list[Fit]]
+    asked: CoveredQuestions = field(repr=False)
+    fits: dict[float, list[RecoveryFit]]
     tested: NDArray[np.bool_] = field(repr=False)
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
 
@@ -241,7 +241,7 @@ def recovery(
     answer = functools.partial(_answer, embedding.unit[:size], exclude=exclude)
     tested = np.zeros((runs, len(pairs)), dtype=bool)
     right = {share: np.zeros_like(tested) for share in (0.0, *shares)}
-    fits: dict[float, list[Fit]] = {share: [] for share in shares}
+    fits: dict[float, list[RecoveryFit]] = {share: [] for share in shares}
     with bar("analogy recovery", total=runs * len(shares)) as advance:
         for run in range(runs):
             training, testing, folds = _divide(pairs, split, test, np.random.default_rng([seed, run]))
@@ -253,7 +253,7 @@ def recovery(
                 near = None if folds is None else folds[part]
                 maps, chosen = _train(*_vectors(embedding.unit, asked.rows[part]), near, penalty)
                 right[share][run, testing] = answer(start + x @ maps, asked.rows[testing])
-                fits[share].append(Fit(len(part), chosen))
+                fits[share].append(RecoveryFit(len(part), chosen))
                 advance()
     return Recovery(split, asked, fits=fits, tested=tested, right=right)
 
@@ -263,7 +263,7 @@ def _check_penalty(penalty: float | None) -> None:
         raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}")
 
 
-def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> Asked:
+def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> CoveredQuestions:
     fold: Callable[[str], str] = str.lower if embedding.lowercase else str
     kinds: dict[Question, str] = {}
     copies, totals = 0, dict.fromkeys(KINDS, 0)
@@ -278,7 +278,9 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
         total = sum(totals.values())
         raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
     different, rows = known_questions(embedding, sorted(kinds), size)
-    return Asked(different, [kinds[question] for question in different], rows, copies - len(different), totals)
+    return CoveredQuestions(
+        different, [kinds[question] for question in different], rows, copies - len(different), totals
+    )
 
 
 def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import Row, rows_by_kind
+from polyadic.metrics.rows import KindCounts, counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ class Labelled(Protocol):
     def __len__(self) -> int: ...
 
 
-class Matched(NamedTuple):
+class MatchedRoles(NamedTuple):
     """What a sentence has, and what was found in it.
 
     Attributes
@@ -68,7 +68,7 @@ class Matched(NamedTuple):
 
     Examples
     --------
-    >>> Matched(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
+    >>> MatchedRoles(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
     0.5714285714285714
     """
 
@@ -124,7 +124,7 @@ class RoleScore(NamedTuple):
         return dict(self._asdict())
 
 
-def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
+def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
     """Compare a sentence with its annotation.
 
     Parameters
@@ -155,15 +155,15 @@ def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
     wrong = {place for place, *_ in right ^ others}
     places = {triple[:2] for triple in right} & {triple[:2] for triple in others}
     counts = (len(right), len(others), len(right & others), len(places), len(want), len(have), len(want & have))
-    return Matched(*counts, len((want & have) - wrong))
+    return MatchedRoles(*counts, len((want & have) - wrong))
 
 
-def role_score(sentences: Iterable[Matched]) -> RoleScore:
+def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     """Give the figures of a corpus from the counts of its sentences.
 
     Parameters
     ----------
-    sentences : iterable of Matched
+    sentences : iterable of MatchedRoles
 
     Raises
     ------
@@ -172,25 +172,25 @@ def role_score(sentences: Iterable[Matched]) -> RoleScore:
 
     Examples
     --------
-    >>> role_score([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
+    >>> role_score([MatchedRoles(4, 3, 2, 3, 2, 2, 2, 1), MatchedRoles(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
     (0.75, 0.6, 0.6666666666666666)
     """
     rows = _rows(sentences)
     gold, predicted, labelled, places, gold_p, predicted_p, predicates, complete = rows.sum(axis=0).tolist()
-    with_roles = Row("", gold, predicted, labelled)
-    plain, heads = with_roles._replace(matched=places), Row("", gold_p, predicted_p, predicates)
+    with_roles = KindCounts("", gold, predicted, labelled)
+    plain, heads = with_roles._replace(matched=places), KindCounts("", gold_p, predicted_p, predicates)
     first, second, third = ((row.precision, row.recall, row.f1) for row in (with_roles, plain, heads))
     return RoleScore(*first, *second, *third, complete / gold_p, gold, gold_p, len(rows))
 
 
-def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
+def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
     """Give precision, recall and F1 as figures whose units are sentences.
 
     So they have intervals and can be compared with those of another model.
 
     Parameters
     ----------
-    sentences : iterable of Matched
+    sentences : iterable of MatchedRoles
 
     Raises
     ------
@@ -199,7 +199,7 @@ def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
 
     Examples
     --------
-    >>> figures = role_figures([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])
+    >>> figures = role_figures([MatchedRoles(4, 3, 2, 3, 2, 2, 2, 1), MatchedRoles(1, 1, 1, 1, 1, 1, 1, 1)])
     >>> {figure.name: round(figure.value, 3) for figure in figures[:3]}
     {'precision': 0.75, 'recall': 0.6, 'F1': 0.667}
     """
@@ -216,7 +216,7 @@ def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
     return [Figure(name, np.stack(pair, axis=1).astype(float), used=n, total=n) for name, pair in fractions.items()]
 
 
-def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Row]:
+def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[KindCounts]:
     """Give a row for each role, the most frequent first; an argument matches if predicate, word and role are right.
 
     Parameters
@@ -232,15 +232,15 @@ def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Row
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(predicted)} sentences")
     pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))
-    return rows_by_kind(pairs, lambda triple: triple[2])
+    return counts_by_kind(pairs, lambda triple: triple[2])
 
 
 def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:
     return {(p.place, place, role) for p in sentence.propositions for place, role in p.arguments}
 
 
-def _rows(sentences: Iterable[Matched]) -> NDArray[np.int64]:
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+def _rows(sentences: Iterable[MatchedRoles]) -> NDArray[np.int64]:
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedRoles._fields))
     if not rows[:, 0].sum():
         raise InputError("there are no arguments to score")
     return rows

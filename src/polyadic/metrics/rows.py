@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Thing = TypeVar("Thing")
 
 
-class Row(NamedTuple):
+class KindCounts(NamedTuple):
     """Things of one kind: arcs, chunks, roles.
 
     Attributes
@@ -42,7 +42,7 @@ class Row(NamedTuple):
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
-def rows_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[Row]:
+def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
     """Give a row for each kind of thing, the most frequent of what there is first, then by name.
 
     Parameters
@@ -54,12 +54,12 @@ def rows_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[
 
     Examples
     --------
-    >>> rows_by_kind([({"a1", "b1"}, {"a1", "a2"})], lambda name: name[0])[0]
-    Row(name='a', gold=1, found=2, matched=1)
+    >>> counts_by_kind([({"a1", "b1"}, {"a1", "a2"})], lambda name: name[0])[0]
+    KindCounts(name='a', gold=1, found=2, matched=1)
     """
     counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     for gold, predicted in pairs:
         for count, things in zip(counts, (gold, predicted, gold & predicted), strict=True):
             count.update(map(kind, things))
     names = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], name))
-    return [Row(name, *(count[name] for count in counts)) for name in names]
+    return [KindCounts(name, *(count[name] for count in counts)) for name in names]

@@ -43,7 +43,7 @@ BLOCK = 1 << 22
 """Places of words in windows that are listed at a time."""
 
 
-class Occurrences(NamedTuple):
+class Cooccurrences(NamedTuple):
     """In how many windows words occur, and pairs of them.
 
     Attributes
@@ -61,7 +61,7 @@ class Occurrences(NamedTuple):
     windows: int
 
 
-def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Occurrences:
+def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Cooccurrences:
     """Count the windows of text in which words occur, each pair of them too.
 
     A window is so many words that follow one another; each place of a document where one can begin has one, and a
@@ -106,10 +106,10 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
             spans, size = [], 0
     if not total:
         raise InputError("coherence needs documents; there are none")
-    return Occurrences(index, together + _product(spans, total, len(index)), total)
+    return Cooccurrences(index, together + _product(spans, total, len(index)), total)
 
 
-def in_documents(table: csr_array, columns: ArrayLike) -> Occurrences:
+def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
     """Count the documents in which words occur, each pair of them too.
 
     Parameters
@@ -121,17 +121,17 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Occurrences:
     """
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)
-    return Occurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
+    return Cooccurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
 
 
-def npmi_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray[np.float64]:
+def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Give the mean NPMI of all pairs of the words of each topic, from -1 to 1.
 
     Parameters
     ----------
     topics : sequence of sequences of words
         The top words of each, two at least, all of them counted.
-    occurrences : Occurrences
+    occurrences : Cooccurrences
         In windows of ten words as published; in documents where there are no texts.
 
     Raises
@@ -153,7 +153,7 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray
     return np.array(means)
 
 
-def c_v_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray[np.float64]:
+def c_v_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Give the mean cosine of each word's NPMI with the words of its topic, and the sum of these over the topic.
 
     Parameters and faults are those of :func:`npmi_coherence`; windows have 110 words as published.
@@ -302,7 +302,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     return float(cosines[linear_sum_assignment(-cosines)].mean())
 
 
-def _npmi(topic: Topic, occurrences: Occurrences) -> NDArray[np.float64]:
+def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Give the NPMI of each two words of a topic; 1 of a word with itself."""
     if len(topic) < 2:
         raise InputError(f"coherence needs two words of a topic at least; got {len(topic)}")

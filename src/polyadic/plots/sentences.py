@@ -69,7 +69,7 @@ def templates(
     return ax
 
 
-def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: int = 20, ax: Any = None) -> Any:
+def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
     """Show how much of each filter is where in a sentence.
 
     Parameters
@@ -78,7 +78,7 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: i
         Fitted.
     sentence : str or list of str
         Its known words are the columns.
-    most : int
+    n_filters : int
         Filters to show: those with the largest activations.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default on a new figure, ``ax.figure``.
@@ -93,7 +93,7 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: i
     InputError
         If no word is known.
     """
-    check_int("most", most, low=1)
+    check_int("n_filters", n_filters, low=1)
     check_is_fitted(model)
     known = known_words(next(words_of([sentence])), model.embedding_)
     if not known:
@@ -101,7 +101,7 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: i
     w = model.activations(known)
     K, L = w.shape[:2]
     w = w.reshape(K * L, -1)[:, : len(known)]
-    chosen = np.argsort(-np.abs(w).max(axis=1), kind="stable")[:most]
+    chosen = np.argsort(-np.abs(w).max(axis=1), kind="stable")[:n_filters]
     ax = new_axes(width=2 + 0.5 * len(known), height=1.5 + 0.22 * len(chosen)) if ax is None else ax
     limit = float(np.abs(w[chosen]).max())
     image = ax.imshow(w[chosen], cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")

@@ -44,7 +44,7 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
     """
     if not contexts:
         raise InputError("a picture of senses needs a context")
-    embedding = embedding.themes
+    embedding = embedding.components
     nearest = {c: [neighbour for neighbour, _ in embedding.neighbours(word, c, top=top)] for c in contexts}
     words = [neighbour for group in nearest.values() for neighbour in group]
     products = unit_rows(np.stack([embedding.phrase(word, context) for context in contexts]))

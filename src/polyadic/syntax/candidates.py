@@ -25,7 +25,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import whole_file
 from polyadic.core.progress import bar
 from polyadic.core.resources import MOST_THREADS
-from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
+from polyadic.metrics.brackets import Bracketing, MatchedBrackets, counted, match_counted
 from polyadic.syntax.brackets import Phrase, parse_phrase, shared
 from polyadic.syntax.dependency import ArcFactored
 from polyadic.syntax.dependency_features import KINDS, ROOT, Head, tree_heads
@@ -58,7 +58,7 @@ class Candidates(NamedTuple):
     parses : list of Parse
         Best first.
     counts : ndarray of int64 of shape (candidates, 5)
-        A :class:`~polyadic.metrics.brackets.Matched` for each.
+        A :class:`~polyadic.metrics.brackets.MatchedBrackets` for each.
     """
 
     gold: Phrase
@@ -68,7 +68,7 @@ class Candidates(NamedTuple):
     @property
     def costs(self) -> NDArray[np.float64]:
         """1 - F of each candidate; shape (candidates,)."""
-        return np.array([1 - Matched(*row).f1 for row in self.counts.tolist()])
+        return np.array([1 - MatchedBrackets(*row).f1 for row in self.counts.tolist()])
 
     def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
         """Give the features of each candidate: the numbers of those that are counted, and those that have values.

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from polyadic.core.errors import check_choice, check_int
 from polyadic.core.progress import tracked
-from polyadic.text.counts import WIDEST
+from polyadic.text.counts import MAX_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
     [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
     """
     check_choice("side", side, get_args(Side))
-    check_int("width", width, low=1, high=WIDEST)
+    check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     distances = [*range(-width, 0), *range(1, width + 1)]
     places = [d for d in distances if side == "both" or (d < 0) == (side == "left")]

@@ -22,8 +22,8 @@ from polyadic.core.urls import bytes_of
 from polyadic.text import languages
 from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
 from polyadic.text.lines import FILE as TEXT
-from polyadic.text.lines import Line, Lines
-from polyadic.text.multiwords import together
+from polyadic.text.lines import ConcordanceLine, Lines
+from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Piece, Reading, nested
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
@@ -246,7 +246,7 @@ class Corpus:
         """The sentences of the text, where it was kept."""
         return Lines(self.path)
 
-    def line(self, position: int) -> Line:
+    def line(self, position: int) -> ConcordanceLine:
         """Give the sentence that a token stands in: as in the text, where that was kept, else its words.
 
         Examples
@@ -264,7 +264,9 @@ class Corpus:
         before = [self.vocabulary.words[i] for i in self.ids[self.sentences[sentence] : position]]
         start = sum(map(len, before)) + len(before)
         text = " ".join(self.vocabulary.words[i] for i in ids)
-        return Line(document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),))
+        return ConcordanceLine(
+            document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),)
+        )
 
     @functools.cached_property
     def _rows(self) -> NDArray[np.int64] | None:
@@ -292,7 +294,7 @@ class Corpus:
                 f"the words of {self.path} are lemmas that its files tell; of other text they are not known"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
-        return [together(sentence, pairs) for sentence in nested(self._tokenizer(text))]
+        return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenize:
@@ -433,7 +435,7 @@ def _fill(
         if several:
             read.close()
             draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account)
-            several.tell_skipped(account)
+            several.warn_skipped(account)
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
     if not draft.documents:
@@ -446,7 +448,7 @@ def _fill(
 def _guessed(first: list[Piece]) -> str:
     """Guess the language of pieces of text from samples all over them."""
     sampled = first[:: -(-len(first) // SAMPLES)] if first else []
-    return languages.guess("\n".join(as_text(piece)[: languages.SAMPLED // SAMPLES] for piece in sampled))
+    return languages.guess("\n".join(as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in sampled))
 
 
 def _name(tokenizer: Callable[[str], Any]) -> str:

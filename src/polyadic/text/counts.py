@@ -51,11 +51,11 @@ MEMORY = 2 << 30
 PART = 1e6
 """Tuples counted as one piece of work: room for them is small enough to be used again. That for four times as many is
 given back and fetched anew page by page, which costs a third of the time."""
-PARTS = 2000
+MAX_PARTS = 2000
 """Pieces of work at most."""
-LOOKS = 16
+N_SAMPLES = 16
 """Parts of the corpus in which tuples to look at are reckoned."""
-WIDEST = 1000
+MAX_WIDTH = 1000
 """Largest window; the tuples in a wider one are more than can be counted."""
 
 
@@ -164,7 +164,7 @@ class Chunks(NamedTuple):
     """In how many chunks each word occurs."""
 
 
-class Plan(NamedTuple):
+class CountPlan(NamedTuple):
     """What counting will take, known before it starts; and what it starts from."""
 
     tuples: float
@@ -200,7 +200,7 @@ def count(
     memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
-    planned: Plan | None = None,
+    planned: CountPlan | None = None,
 ) -> Counts:
     """Count the unordered tuples of words that occur together in a sentence.
 
@@ -226,7 +226,7 @@ def count(
         All cores by default; the counts do not depend on it.
     overwrite : bool
         Whether an existing folder of counts is replaced.
-    planned : Plan, optional
+    planned : CountPlan, optional
         What :func:`plan` gave for the same: words are then not indexed again.
 
     Returns
@@ -279,7 +279,7 @@ def plan(
     repeats: bool = False,
     memory: int | None = None,
     threads: int | None = None,
-) -> Plan:
+) -> CountPlan:
     """Say what :func:`count` with the same arguments will take."""
     window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
     return _planned(corpus, window_of, _threads(threads), memory)
@@ -293,16 +293,16 @@ def _count_part(
     arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Left, NDArray[np.int64]]:
     """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
-    first, last, most = part
-    words, counts, marginals = kernels.count_tuples(index, first, last, most=most, **arguments)
+    first, last, max_tuples = part
+    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
     return spool.leave([words, counts]), marginals
 
 
-def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> Plan:
+def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> CountPlan:
     """Check the settings, cut chunks if asked for, index the words, and plan."""
     window = check_choice("window", settings["window"], get_args(Window))
     order = check_int("order", settings["order"], low=2, high=5)
-    width = check_int("width", settings["width"], low=1, high=WIDEST)
+    width = check_int("width", settings["width"], low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
@@ -317,11 +317,11 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
     looking = partial(_work, order, repeats=settings["repeats"])
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
-    looked = [*team(threads).in_order(looking, blocks(length, -(-length // LOOKS)), shared=index)]
+    looked = [*team(threads).in_order(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * team(threads).grain)
-    return Plan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
+    return CountPlan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
@@ -350,7 +350,7 @@ def _cut(
             " order, the width or the threads"
         )
     everything = float(work.sum())
-    size = min(max(size, everything / PARTS), (share - keys) / entry)
+    size = min(max(size, everything / MAX_PARTS), (share - keys) / entry)
     bounds = [0]
     total = 0.0
     for c, tuples in enumerate(work):
@@ -365,7 +365,7 @@ def _cut(
 
 
 def _counted(
-    plan: Plan, order: int, min_count: int, spool: Spool, threads: int
+    plan: CountPlan, order: int, min_count: int, spool: Spool, threads: int
 ) -> tuple[list[Left], NDArray[np.int64]]:
     """Count part after part; give where their tuples are, and the marginals."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)

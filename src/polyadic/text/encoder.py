@@ -26,7 +26,7 @@ from polyadic.core.executor.spill import Left, Spool
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
-from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
+from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
@@ -237,18 +237,18 @@ class Draft:
 
         Pairs that do not come into the vocabulary that ``choose`` gives are two words again.
         """
-        words, fewest = list(self._index), max(min_count, FEWEST)
+        words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
         usable[[self._index[word] for word in stop_words if word in self._index]] = False
-        keys = chosen(pairs(self._sentences, usable, fewest=fewest), self._counts[: len(words)])
+        keys = select_pairs(pairs(self._sentences, usable, min_count=min_pair_count), self._counts[: len(words)])
         while len(keys):
             names = [f"{words[int(key) >> 32]}_{words[int(key) & (2**32 - 1)]}" for key in keys]
             index = {**self._index}
             numbers_of = np.array([index.setdefault(name, len(index)) for name in names], np.uint32)
             counts = np.zeros(len(index), np.int64)
             for numbers, lengths in self._sentences():
-                counts += np.bincount(joined(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
+                counts += np.bincount(join_pairs(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
             vocabulary = choose(dict(zip(index, counts.tolist(), strict=True)))
             kept = np.array([name in vocabulary for name in names])
             if kept.all():
@@ -264,7 +264,7 @@ class Draft:
     def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
         spool, parts = Spool(self._folder / "joined"), []
         for numbers, lengths, *rest in self._chunks():
-            parts.append((0, spool.take(spool.leave([*joined(numbers, lengths, keys, numbers_of), *rest]))))
+            parts.append((0, spool.take(spool.leave([*join_pairs(numbers, lengths, keys, numbers_of), *rest]))))
         self._spool.remove()
         self._spool, self._parts = spool, parts
 

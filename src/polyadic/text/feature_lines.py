@@ -26,7 +26,7 @@ BLOCK = 1 << 24
 """Bytes read at a time."""
 PARSED = 1 << 18
 """Bytes of lines that are parsed at once, more or less."""
-WIDEST = 1 << 31
+MAX_FEATURES = 1 << 31
 """Numbers of features are below it."""
 
 
@@ -219,7 +219,7 @@ def _number(word: str) -> float:
 
 
 def _whole(word: str) -> int:
-    if not word.isdecimal() or int(word) >= WIDEST:
+    if not word.isdecimal() or int(word) >= MAX_FEATURES:
         raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
     return int(word)
 

@@ -129,7 +129,7 @@ def count_tuples(
     near: int,
     repeats: bool,
     min_count: int,
-    most: int | None = None,
+    max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
     """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
 
@@ -147,7 +147,7 @@ def count_tuples(
         Whether a word may stand twice in a tuple.
     min_count : int
         Occurrences of the tuples to return.
-    most : int, optional
+    max_tuples : int, optional
         Tuples that there are at most; by default what :func:`tuple_work` says.
 
     Returns
@@ -162,19 +162,19 @@ def count_tuples(
     Raises
     ------
     ValueError
-        If there are more than ``most``.
+        If there are more than ``max_tuples``.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     bits = (order - 1) * max(last - 1, 1).bit_length()
     keys = np.empty(1 << 12, np.uint32 if bits <= 32 else np.uint64)
-    if most is None:
-        most = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
-    words = np.empty((order, most // min_count), index.ids.dtype)
-    counts = np.empty(most // min_count + 1, np.uint32)
+    if max_tuples is None:
+        max_tuples = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
+    words = np.empty((order, max_tuples // min_count), index.ids.dtype)
+    counts = np.empty(max_tuples // min_count + 1, np.uint32)
     how = (first, last, order, near, repeats, min_count)
     n = _count_tuples(*index, *how, keys, words, counts, marginals)
     if n < 0:
-        raise ValueError(f"there are more than {most} tuples")
+        raise ValueError(f"there are more than {max_tuples} tuples")
     return words[:, :n], counts[:n], marginals
 
 

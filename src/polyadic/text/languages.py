@@ -18,9 +18,9 @@ from polyadic.core.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FEWEST = 100
+MIN_CHARACTERS = 100
 """Characters of different words; with fewer the language is not guessed, but taken to be English."""
-SAMPLED = 1 << 16
+MAX_SAMPLED = 1 << 16
 """Characters that are looked at."""
 PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
 """In these languages an apostrophe parts two words: l'eau, dell'acqua, İstanbul'da."""
@@ -51,8 +51,8 @@ def guess(text: str) -> str:
     >>> guess("C'était le plus grand des hommes")
     'en'
     """
-    sample = " ".join(dict.fromkeys(text[:SAMPLED].split()))  # a word again and again tells no more than once
-    if len(sample.strip()) < FEWEST and not _UNSPACED_SCRIPT.search(sample):
+    sample = " ".join(dict.fromkeys(text[:MAX_SAMPLED].split()))  # a word again and again tells no more than once
+    if len(sample.strip()) < MIN_CHARACTERS and not _UNSPACED_SCRIPT.search(sample):
         return "en"
     import py3langid
 
@@ -83,7 +83,7 @@ def check(language: str) -> str:
 def sentences(text: str, language: str) -> Iterator[str]:
     """Cut a line of text behind the ends of sentences, not behind initials, abbreviations and ordinal numbers.
 
-    Ends within quotations are none, unless that makes a sentence of more than :data:`LONGEST` characters.
+    Ends within quotations are none, unless that makes a sentence of more than :data:`MAX_SENTENCE_LENGTH` characters.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _parts(text: str, language: str) -> Iterator[str]:
 
     try:
         for part in _segments(text, segment):
-            if len(part) <= LONGEST:
+            if len(part) <= MAX_SENTENCE_LENGTH:
                 yield part
             else:
                 yield from segment(part, _QUOTES)
@@ -138,7 +138,7 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
 
 STRETCH = 1 << 13
 """Characters of a line that are looked at together; hardly a paragraph is longer."""
-LONGEST = 500
+MAX_SENTENCE_LENGTH = 500
 """Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
 _WIDE_BLANKS = re.compile(r"[^\S\x00-\x7f]")  # behind "I" or another numeral, sentencex fails at them
 _QUOTES = re.compile('["“”„«»‹›]|[^\\S\\x00-\\x7f]')

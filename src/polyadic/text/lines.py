@@ -30,9 +30,9 @@ FILE = "text.sqlite"
 Place = Callable[[str], "tuple[int, int] | None"]
 """Finds a word in a text."""
 SORTS = ("document", "left", "right", "relevance")
-MOST = (1 << 63) - 1
+MAX_ROWS = (1 << 63) - 1
 """Lines that SQLite can count."""
-WIDEST = (1 << 31) - 1
+MAX_WIDTH = (1 << 31) - 1
 """Words between others that SQLite can count."""
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
@@ -42,7 +42,7 @@ CREATE VIRTUAL TABLE words USING fts5(sentence, content='', tokenize="unicode61 
 _CATEGORIES = "L* M* N* P* S* Co"
 
 
-class Line(NamedTuple):
+class ConcordanceLine(NamedTuple):
     """A sentence in which words stand.
 
     ``document`` is the number of its document, from 0, ``fields`` what is known of that, ``text`` the sentence, and
@@ -166,13 +166,13 @@ class Lines:
         return base
 
     def __len__(self) -> int:
-        with self._told():
+        with self._checked():
             return int(self._base.execute("SELECT count(*) FROM sentences").fetchone()[0])
 
     @property
     def fields(self) -> list[str]:
         """What is known of documents: the names of their fields, in the order in which they were met."""
-        with self._told():
+        with self._checked():
             query = (
                 "SELECT key FROM documents, json_each(documents.fields) GROUP BY key"
                 " ORDER BY min(documents.id), min(json_each.id)"
@@ -184,7 +184,7 @@ class Lines:
     ) -> int:
         """Count the lines in which all the words stand, or either of them; see :meth:`find`."""
         chosen, values = self._chosen(words, width, where, either=either)
-        with self._told():
+        with self._checked():
             return int(self._base.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])  # constants
 
     def find(
@@ -196,7 +196,7 @@ class Lines:
         where: Mapping[str, str] | None = None,
         start: int = 0,
         top: int | None = None,
-    ) -> Iterator[Line]:
+    ) -> Iterator[ConcordanceLine]:
         """Yield the lines in which all the words stand.
 
         Parameters
@@ -221,26 +221,28 @@ class Lines:
             If no word is given, or the file is damaged.
         """
         check_choice("sort", sort, SORTS)
-        check_int("start", start, low=0, high=MOST)
-        limit = -1 if top is None else check_int("top", top, low=1, high=MOST)
+        check_int("start", start, low=0, high=MAX_ROWS)
+        limit = -1 if top is None else check_int("top", top, low=1, high=MAX_ROWS)
         chosen, values = self._chosen(words, width, where, either=either)
         asked = [self._form(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         first = {"document": "", "relevance": "bm25(words), "}.get(sort, "side(text), ")
         query = f"SELECT document, fields, text {chosen} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
-        with self._told():
+        with self._checked():
             for document, known, text in self._base.execute(query, (*values, limit, start)):
-                yield Line(document, json.loads(known), text, _places(text, asked))
+                yield ConcordanceLine(document, json.loads(known), text, _places(text, asked))
 
-    def at(self, row: int, *words: str) -> Line:
+    def at(self, row: int, *words: str) -> ConcordanceLine:
         """Give the sentence of a row, and where the words stand in it."""
         query = (
             "SELECT document, fields, text FROM sentences JOIN documents ON documents.id = document"
             " WHERE sentences.id = ?"
         )
-        with self._told():
+        with self._checked():
             document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
-            return Line(document, json.loads(known), text, _places(text, [self._form(word) for word in words]))
+            return ConcordanceLine(
+                document, json.loads(known), text, _places(text, [self._form(word) for word in words])
+            )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
         """Give what is known of a document, its sentences from one on, and how many it has.
@@ -257,13 +259,13 @@ class Lines:
         >>> text.document(0, start=1)
         ({}, ['Two roses.'], 2)
         """
-        check_int("start", start, low=0, high=MOST)
-        with self._told():
+        check_int("start", start, low=0, high=MAX_ROWS)
+        with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
                 raise InputError(f"{self.path} has no document {number}, counted from 0")
             first, last = self._first(number), self._first(number + 1)
-            end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MOST))
+            end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
                 "SELECT text FROM sentences WHERE id >= ? AND id < ? ORDER BY id", (first + start, end)
             )
@@ -328,7 +330,7 @@ class Lines:
         return re.compile(before + r"[\W_]+".join(parts) + behind, re.IGNORECASE)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _checked(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
@@ -348,7 +350,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     ]
     if width is None or len(words) == 1:
         return (" OR " if either else " ").join(quoted)
-    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0, high=WIDEST)})"
+    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0, high=MAX_WIDTH)})"
 
 
 def _bare(word: str) -> str:
@@ -363,6 +365,6 @@ def _places(text: str, asked: Sequence[Place]) -> tuple[tuple[int, int], ...]:
 
 def _side(text: str, asked: Sequence[Place], sort: str) -> str:
     """Give what lines are sorted by."""
-    line = Line(0, {}, text, _places(text, asked))
+    line = ConcordanceLine(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())
     return " ".join(reversed(words) if sort == "left" else words)

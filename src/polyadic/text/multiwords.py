@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 THRESHOLD = 0.55
 """Of NPMI: of those tried, it agrees best with the titles of articles (docs/results/sizes.md)."""
-FEWEST = 10
+MIN_COUNT = 10
 """Times that a pair occurs at least."""
 BUCKETS = 24
 """Pairs are first counted in 2^24 places, by a hash, so that memory stays bounded; then those whose place suffices."""
@@ -31,7 +31,7 @@ Chunks = Callable[[], "Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]]"]
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
-def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) -> Counted:
+def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
     """Count pairs of usable words that stand side by side in a sentence so many times at least.
 
     Parameters
@@ -41,7 +41,7 @@ def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) ->
         twice.
     usable : ndarray of shape (V,)
         By word.
-    fewest : int
+    min_count : int
 
     Returns
     -------
@@ -60,10 +60,10 @@ def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) ->
         places[hashes] += often.astype(np.uint32)
     keys, counts = np.empty(0, np.uint64), np.empty(0, np.int64)
     for key in found():
-        new, often = np.unique(key[places[_place(key)] >= fewest], return_counts=True)
+        new, often = np.unique(key[places[_place(key)] >= min_count], return_counts=True)
         keys, at = np.unique(np.concatenate([keys, new]), return_inverse=True)
         counts = np.bincount(at, np.concatenate([counts, often]), minlength=len(keys)).astype(np.int64)
-    return keys[counts >= fewest], counts[counts >= fewest]
+    return keys[counts >= min_count], counts[counts >= min_count]
 
 
 def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -85,13 +85,15 @@ def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray
     return keys
 
 
-def chosen(counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD) -> NDArray[np.uint64]:
+def select_pairs(
+    counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD
+) -> NDArray[np.uint64]:
     """Give the pairs that become words, the most frequent first.
 
     Examples
     --------
     >>> keys, n = np.array([1, 2], np.uint64), np.array([90, 20])  # of the words 0 and 1, and of 0 and 2
-    >>> chosen((keys, n), np.array([110, 95, 5000])).tolist()
+    >>> select_pairs((keys, n), np.array([110, 95, 5000])).tolist()
     [1]
     """
     keys, n = counted
@@ -102,7 +104,7 @@ def chosen(counted: Counted, occurrences: NDArray[np.int64], *, threshold: float
     return keys[kept][np.argsort(-n[kept], kind="stable")]
 
 
-def joined(
+def join_pairs(
     numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Give words and lengths of sentences with pairs in one: that of the k-th of ``keys`` is the k-th of ``named``.
@@ -110,7 +112,7 @@ def joined(
     Examples
     --------
     >>> numbers, lengths = np.array([3, 5, 3, 3, 5], np.uint32), np.array([3, 2], np.uint32)
-    >>> joined(numbers, lengths, np.array([(3 << 32) + 5], np.uint64), np.array([9], np.uint32))
+    >>> join_pairs(numbers, lengths, np.array([(3 << 32) + 5], np.uint64), np.array([9], np.uint32))
     (array([9, 3, 9], dtype=uint32), array([2, 1], dtype=uint32))
     """
     order = np.argsort(keys)
@@ -129,12 +131,12 @@ def joined(
     return result[~gone], (lengths - lost).astype(np.uint32)
 
 
-def together(sentence: Sequence[str], words: Container[str]) -> list[str]:
+def join_words(sentence: Sequence[str], words: Container[str]) -> list[str]:
     """Give a sentence of other text with two words in one where the one is a word.
 
     Examples
     --------
-    >>> together(["in", "new", "york"], {"in", "new", "new_york"})
+    >>> join_words(["in", "new", "york"], {"in", "new", "new_york"})
     ['in', 'new_york']
     """
     result: list[str] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-REACH = 50
+MAX_WIDTH = 50
 """Words to each side at most."""
 
 
@@ -105,7 +105,7 @@ class Occurrences:
         return positions[np.all([(around == other).any(axis=1) for other in others], axis=0)] if others else positions
 
 
-def sample(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def sample(positions: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
     """Give at most so many of some positions, evenly from all of the text.
 
     Examples
@@ -113,9 +113,9 @@ def sample(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     >>> sample(np.arange(10), 4).tolist()
     [0, 3, 6, 9]
     """
-    if len(positions) <= most:
+    if len(positions) <= max_size:
         return positions
-    return positions[np.linspace(0, len(positions) - 1, most).round().astype(int)]
+    return positions[np.linspace(0, len(positions) - 1, max_size).round().astype(int)]
 
 
 def _offsets(width: int) -> NDArray[np.int64]:

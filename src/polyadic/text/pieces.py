@@ -117,15 +117,15 @@ class File(NamedTuple):
         packed = self.whole()
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(packed) as parts:
             size = sum(part.file_size for part in parts.infolist())
-            if size > max(UNPACKED, TIMES * packed.getbuffer().nbytes):
+            if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
                 raise InputError(
-                    f"{self.name} holds {size:,} bytes, more than {TIMES} times its size; it is not unpacked"
+                    f"{self.name} holds {size:,} bytes, more than {MAX_RATIO} times its size; it is not unpacked"
                 )
         packed.seek(0)
         return packed
 
 
-UNPACKED, TIMES = 1 << 26, 100
+MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
 """Bytes that an archive may hold in any case, and so many times its size."""
 
 

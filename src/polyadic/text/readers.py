@@ -77,11 +77,11 @@ SEARCHED = 1 << 16
 """Bytes behind each task in which such a place is looked for."""
 PACKED = 3.5
 """Bytes of text in one of a compressed file."""
-SURVEYED = 100
+MAX_SURVEYED = 100
 """Files behind URLs that are looked at before they are read."""
-HELD = 1 << 26
+MAX_HELD = 1 << 26
 """Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
-NAMED = 5
+MAX_NAMED = 5
 """Skipped files that a warning names."""
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
@@ -244,7 +244,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
         only how many they are, as each would be asked for.
     """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
-    if sum(map(is_url, files)) > SURVEYED:
+    if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
     formats: Counter[str] = Counter()
     wrapped = 0
@@ -351,7 +351,7 @@ class Files(NamedTuple):
                 if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
                     return []
                 read = len(first)
-                while self.folder is not None and read <= HELD and (text := next(texts, "")):
+                while self.folder is not None and read <= MAX_HELD and (text := next(texts, "")):
                     read += len(text)
             bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
@@ -360,7 +360,7 @@ class Files(NamedTuple):
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
-    def tell_skipped(self, account: Account) -> None:
+    def warn_skipped(self, account: Account) -> None:
         """Warn of what was left out.
 
         Raises
@@ -372,8 +372,8 @@ class Files(NamedTuple):
         if skipped and len(skipped) == len(self.paths):
             raise InputError(f"none of the {len(skipped):,} files can be read; of the first: {skipped[self.paths[0]]}")
         if skipped:
-            more = len(skipped) - NAMED
-            named_ones = "; ".join([*skipped.values()][:NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+            more = len(skipped) - MAX_NAMED
+            named_ones = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
             warnings.warn(
                 f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}",
                 SkippedFilesWarning,
@@ -391,7 +391,7 @@ def _of_files(
 ) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
-    several.tell_skipped(account)
+    several.warn_skipped(account)
 
 
 def _printable(path: str) -> str:
@@ -433,7 +433,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
     for piece in parts:
         held.append(piece)
         size += size_of(piece)
-        if size > HELD:
+        if size > MAX_HELD:
             break
     yield from held
     yield from parts

@@ -33,7 +33,7 @@ ENGLISH = frozenset(
     """.split()  # noqa: SIM905  a list of 280 quoted words would be unreadable
 )
 """The built-in English list, in lower case, spelled as the default tokenizer spells words."""
-SPREAD = 100
+MAX_STOP_WORDS = 100
 """Words of a list that is made from a text."""
 BLOCK = 2_000
 """Words of one of its parts."""
@@ -99,7 +99,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
     ['the', 'cat']
     """
     ranked = sorted((-n, word) for word, n in parts.items() if any(map(str.isalpha, word)))
-    return [word for _, word in ranked[:SPREAD]]
+    return [word for _, word in ranked[:MAX_STOP_WORDS]]
 
 
 @functools.cache

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
-LONGEST = 1 << 27
+MAX_LINE_LENGTH = 1 << 27
 """Characters of a line; a file whose text is one line is no file of lines."""
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 
@@ -118,7 +118,7 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
     Raises
     ------
     InputError
-        If a line is longer than ``LONGEST``.
+        If a line is longer than ``MAX_LINE_LENGTH``.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         first, *rest = text.split("\n")
         unfinished.append(first)
-        if len(unfinished) * BLOCK > LONGEST and sum(map(len, unfinished)) > LONGEST:
-            raise InputError(f"line {number} is longer than {LONGEST:,} characters; it may be no file of lines")
+        if len(unfinished) * BLOCK > MAX_LINE_LENGTH and sum(map(len, unfinished)) > MAX_LINE_LENGTH:
+            raise InputError(f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; it may be no file of lines")
         number += len(rest)
         if rest:
             yield "".join(unfinished)
@@ -176,18 +176,18 @@ def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
 class _Watched(io.RawIOBase):
     """Bytes of another stream, so many of them or all; each read is reported."""
 
-    def __init__(self, source: Any, advance: Callable[[float], None] | None, most: int | None = None) -> None:
+    def __init__(self, source: Any, advance: Callable[[float], None] | None, limit: int | None = None) -> None:
         self._source = source
         self._advance = advance
-        self._most = most
+        self._limit = limit
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        n = self._source.readinto(buffer if self._most is None else memoryview(buffer)[: self._most]) or 0
-        if self._most is not None:
-            self._most -= n
+        n = self._source.readinto(buffer if self._limit is None else memoryview(buffer)[: self._limit]) or 0
+        if self._limit is not None:
+            self._limit -= n
         if self._advance is not None:
             self._advance(n)
         return int(n)

@@ -169,7 +169,7 @@ class JointCP(Model):
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
-        return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
+        return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:
         """Refuse settings out of range, and more themes than there is room for."""

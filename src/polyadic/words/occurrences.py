@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
-    from polyadic.text.lines import Line
+    from polyadic.text.lines import ConcordanceLine
 
 WIDE, NEAR = 10, 2
 """Words to each side of the two contexts."""
@@ -261,9 +261,9 @@ class WordSenses:
         Y = self._contexts(self._around(np.asarray(positions)), [self.corpus.vocabulary[word]])[1]
         return Y.mean(axis=0).astype(np.float64)
 
-    def lines(self, sense: SenseOfWord, number: int) -> list[Line]:
+    def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
         """Give the most typical lines of a sense that differ: none has most of its words in common with one before."""
-        kept: list[tuple[Line, set[str]]] = []
+        kept: list[tuple[ConcordanceLine, set[str]]] = []
         for at in sense.positions[: LOOKED_AT * number]:
             line = self.corpus.line(at)
             words = {*line.text.lower().split()}

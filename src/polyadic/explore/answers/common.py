@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from polyadic.core.settings import Within
-from polyadic.text.occurrences import REACH
+from polyadic.text.occurrences import MAX_WIDTH
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from polyadic.explore.workspace import Shelf
-    from polyadic.text.lines import Line
+    from polyadic.text.lines import ConcordanceLine
 
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]
-Width = Annotated[int, Within(1, REACH)]
+Width = Annotated[int, Within(1, MAX_WIDTH)]
 OCCURRENCES = 100_000
 """Of a word that are looked at for what stands around it; of more, so many from all of the text."""
 
@@ -37,7 +37,7 @@ def known_word(shelf: Shelf, word: str) -> tuple[int, str]:
     return shelf.corpus.vocabulary[spelt], spelt
 
 
-def line_of(line: Line) -> Answer:
+def line_of(line: ConcordanceLine) -> Answer:
     """Give a line, the places of the words in it, and its document."""
     return {
         "document": line.document,

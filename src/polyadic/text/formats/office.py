@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File, Piece
 
 SHOWN_HEADERS = ("subject", "from", "to", "date")
-LONGEST_HEADER = 1 << 12
+MAX_HEADER_LENGTH = 1 << 12
 """Characters of a header that is taken apart, for which the standard library needs their number squared."""
 _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
@@ -122,6 +122,6 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
 
 
 def _header(name: str, value: str) -> Any:
-    if len(value) > LONGEST_HEADER:
+    if len(value) > MAX_HEADER_LENGTH:
         return "".join(value.splitlines())
     return (_AS_IT_STANDS if name.lower() in SHOWN_HEADERS else _APART)(name, value)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
-FULL = 0.5
+MIN_FULL = 0.5
 """The share of full lines from which on a text is wrapped."""
-WIDEST = 0.95
+WIDTH_QUANTILE = 0.95
 """Lines are as wide as this quantile; some stick out."""
-FEWEST = 3
+MIN_CONTINUED = 3
 """Lines that go on; with fewer nothing can be told."""
-WORDS = 4
+MIN_WORDS = 4
 """Of a line, at the median; fewer are a list."""
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line may be broken behind each
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
@@ -59,12 +59,15 @@ def is_wrapped(text: str) -> bool:
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
         return False
-    if len(written) <= FEWEST or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < WORDS:
+    if (
+        len(written) <= MIN_CONTINUED
+        or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < MIN_WORDS
+    ):
         return False
-    width = sorted(map(_columns, written))[int(WIDEST * (len(written) - 1))]
+    width = sorted(map(_columns, written))[int(WIDTH_QUANTILE * (len(written) - 1))]
     going = [(a, _WORD.match(b)) for a, b in pairwise(rows) if a and b and a[-1].isalnum()]
     full = sum(_columns(a) + 1 + _columns(word[0]) > width for a, word in going if word)
-    return len(going) >= FEWEST and full >= FULL * len(going)
+    return len(going) >= MIN_CONTINUED and full >= MIN_FULL * len(going)
 
 
 def unwrapped(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, said
 from polyadic.text.pieces import Piece, checked
-from polyadic.text.streams import LONGEST, lines
+from polyadic.text.streams import MAX_LINE_LENGTH, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Row = tuple[int, "Sequence[Any]"]
 """The number of a row in its file, and its cells."""
 
-SAMPLED = 50
+SAMPLE_SIZE = 50
 """Rows that are looked at to say which column might hold the text."""
 SEPARATORS = ",;\t|"
 LAST_ROW = 1 << 20
 """Of a sheet of Excel; missing rows before another are made, so that one far away would be waited for."""
-LISTED = 100
+MAX_LISTED = 100
 """Names in a message."""
 ARROW = b"ARROW1"
 """How Arrow files begin, Feather's with them."""
@@ -75,7 +75,7 @@ def csv_rows(file: File) -> Iterator[Row]:
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
     separator = max(SEPARATORS, key=heading.count)  # the first of them where there is none
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(MAX_LINE_LENGTH)
     rows = csv.reader((line + "\n" for line in lines(chain([first], texts))), delimiter=separator, strict=True)
     try:
         for row in rows:
@@ -155,7 +155,7 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
 def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
     """Make documents of rows below one of names."""
     names = names_of(file, rows)
-    sample = list(islice(rows, SAMPLED))
+    sample = list(islice(rows, SAMPLE_SIZE))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
     if field not in names:
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
@@ -165,16 +165,16 @@ def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Say which column holds the text; where that was not said and there are several, name the one with the longest."""
+    """Say which column holds the text; where that was not said and there are several, name the one with the fullest."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
     for record in records:
         for name, value in record.items():
             sizes[name] += len(str(value or ""))
-    longest = max(sizes, key=sizes.__getitem__, default="NAME")
+    fullest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
-        f"field must name the column of the table {file.name} that holds the text, such as {longest!r};"
+        f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
         f" its columns are {named(names)}"
     )
 
@@ -201,5 +201,5 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 def named(names: Iterable[str]) -> str:
     """List names for a message."""
     names = list(names)
-    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
-    return (", ".join(f"{name!r:.80}" for name in names[:LISTED]) or "none") + more
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
