@@ -337,7 +337,7 @@ def test_files_are_called_by_their_places(tmp_path, monkeypatch):
 
 def test_what_was_handed_on_is_not_skipped(tmp_path, monkeypatch):
     """A file that is too long to be held back stops the work where it is bad."""
-    monkeypatch.setattr(readers, "HELD", 1 << 20)
+    monkeypatch.setattr(readers, "MAX_HELD", 1 << 20)
     (tmp_path / "a.txt").write_text("fine\n")
     (tmp_path / "b.txt").write_bytes(b"fine words\n" * 400_000 + b"\xff")
     with pytest.raises(InputError, match=r"b.txt is not utf-8"):
@@ -513,7 +513,7 @@ def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
 
 def test_tokens_are_held_back_by_their_size(tmp_path, monkeypatch):
     """A long file of sentences is passed on, not held until its end."""
-    monkeypatch.setattr(readers, "HELD", 100)
+    monkeypatch.setattr(readers, "MAX_HELD", 100)
     monkeypatch.setattr(treebanks, "PIECE", 50)
     for name in "ab":
         (tmp_path / f"{name}.conllu").write_text(row("word") * 50, encoding="utf-8")

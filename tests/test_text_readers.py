@@ -325,7 +325,7 @@ def test_missing_extra(tmp_path, monkeypatch):
 
 def test_lines_have_an_end(monkeypatch):
     """A line without end is refused before it fills the memory; as many short ones as there are do not count."""
-    monkeypatch.setattr(streams, "LONGEST", 3 * streams.BLOCK)
+    monkeypatch.setattr(streams, "MAX_LINE_LENGTH", 3 * streams.BLOCK)
     block = "a" * streams.BLOCK
     with pytest.raises(InputError, match="line 2 is longer than 3,145,728 characters; it may be no file of lines"):
         list(streams.lines(["a\n", *[block] * 9]))
@@ -388,7 +388,7 @@ def test_what_is_not_cut(tmp_path, monkeypatch):
     bad = 20 * line.encode() + b"\xff"
     assert cut("bad.txt", bad), "told where it is read, as the only file is never skipped"
     assert not cut("bad.txt", bad, "a.txt")
-    monkeypatch.setattr(readers, "HELD", 10)
+    monkeypatch.setattr(readers, "MAX_HELD", 10)
     assert cut("bad.txt", bad, "a.txt"), "so much was read before that it is no longer skipped"
     (*_, last) = Files.of([str(tmp_path / "bad.txt")], Reading()).ranges()
     with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 520 \(0xff\) is in error"):

@@ -1,4 +1,4 @@
-"""The words a corpus is written in, with their numbers and counts."""
+"""Vocabulary of a corpus: words with their numbers and counts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words by falling count, those of equal count in alphabetical order (of Unicode code points).
+    """Words by falling count; words of equal count are in order of Unicode code points.
 
     Parameters
     ----------
     words : tuple of str, length V
-        The word of each number.
+        The words, in order of their numbers.
     counts : (V,) int64 array
-        How often each occurs.
+        Number of occurrences of each word.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Vocabulary:
         max_size: int | None = None,
         stop_words: Collection[str] = (),
     ) -> Vocabulary:
-        """Keep the words that occur ``min_count`` times or more, at most ``max_size`` of them, without stop words.
+        """Keep the at most ``max_size`` most frequent words with ``min_count`` or more occurrences, without stop words.
 
         Raises
         ------
         InputError
-            If nothing is left; the message says what would keep some.
+            If no word is left; the message says which ``min_count`` keeps some.
         """
         min_count = check_int("min_count", min_count, low=1)
         if max_size is not None:
@@ -103,7 +103,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            If a word holds a tab or line break, or cannot be written as UTF-8.
+            If a word contains a tab or line break, or cannot be encoded as UTF-8.
         """
         _check_spelling(self.words)
         with whole_file(path) as draft:
@@ -112,12 +112,12 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises
         ------
         InputError
-            If the file is absent or damaged; the message names the line.
+            If the file is missing or damaged; the message names the line.
         """
         try:
             lines = Path(path).read_bytes().decode().split("\n")
@@ -143,7 +143,7 @@ def _parse(line: str, where: str) -> tuple[str, int]:
 
 
 def _check_spelling(words: tuple[str, ...]) -> None:
-    """Refuse words that a text file with one word a line cannot hold."""
+    """Raise InputError if a word cannot be stored in a text file with one word per line."""
     everything = "".join(words)
     if not any(space in everything for space in "\t\n\r") and _is_utf8(everything):
         return

@@ -1,4 +1,4 @@
-"""Documents of offices: Word's, PDF, and mail."""
+"""Office documents: Word, PDF, and mail."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 SHOWN_HEADERS = ("subject", "from", "to", "date")
 MAX_HEADER_LENGTH = 1 << 12
-"""Characters of a header that is taken apart, for which the standard library needs their number squared."""
+"""Maximum number of characters of a parsed mail header; the standard library takes quadratic time."""
 _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
 def read_docx(file: File) -> Iterator[Piece]:
-    """Read a Word document: its paragraphs, and its tables a cell a paragraph; title and author are fields."""
+    """Read a Word document: paragraphs, and one paragraph per table cell; title and author become fields."""
     try:
         from docx import Document
         from docx.table import Table, _Cell
@@ -53,7 +53,7 @@ def read_docx(file: File) -> Iterator[Piece]:
 
 
 def read_pdf(file: File) -> Iterator[Piece]:
-    """Read a PDF with a layer of text; its lines are those of the page, so paragraphs are made of them again."""
+    """Read the text layer of a PDF; hard-wrapped lines are joined to paragraphs."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
@@ -77,7 +77,7 @@ def read_pdf(file: File) -> Iterator[Piece]:
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Keep what a library logs from standard error, where it goes if nobody takes it."""
+    """Keep log messages of a library off standard error."""
     log, taker = logging.getLogger(name), logging.NullHandler()
     log.addHandler(taker)
     try:
@@ -87,12 +87,12 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def read_mail(file: File) -> Iterator[Piece]:
-    """Read a message as a document, without what it quotes; subject (as title), sender, receiver, date are fields."""
+    """Read a message as a document, without quoted text; its headers become fields, the subject as title."""
     return _message(file.stream.read(), file)
 
 
 def read_mbox(file: File) -> Iterator[Piece]:
-    """Read a mailbox, a message a document."""
+    """Read a mailbox, one document per message."""
     message: list[bytes] = []
     for line in file.stream:
         if line.startswith(b"From ") and message:

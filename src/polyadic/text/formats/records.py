@@ -1,7 +1,7 @@
-"""Tables of documents: JSON lines, CSV, spreadsheets and Parquet, a document a row, one column its text.
+"""Tables of documents (JSON lines, CSV, Excel, Parquet): one document per row, one column with its text.
 
-The other columns stay with the document, as strings. Rows are read one after another, by the csv module of the standard
-library, openpyxl and pyarrow, which pandas calls too; pandas itself would load the table whole.
+The other columns become metadata, as strings. Rows are streamed with the csv module, openpyxl and pyarrow; pandas would
+load the whole table.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File
 
 Row = tuple[int, "Sequence[Any]"]
-"""The number of a row in its file, and its cells."""
+"""Row number in its file, and its cells."""
 
 SAMPLE_SIZE = 50
-"""Rows that are looked at to say which column might hold the text."""
+"""Number of rows examined to suggest the text column."""
 SEPARATORS = ",;\t|"
 LAST_ROW = 1 << 20
-"""Of a sheet of Excel; missing rows before another are made, so that one far away would be waited for."""
+"""Number of rows of an Excel sheet; openpyxl generates missing rows, so a row far beyond would take very long."""
 MAX_LISTED = 100
-"""Names in a message."""
+"""Maximum number of names in a message."""
 ARROW = b"ARROW1"
-"""How Arrow files begin, Feather's with them."""
+"""Magic bytes of Arrow and Feather files."""
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
-    """Read a JSON object a line, with the document in a field: a string, or tokens."""
+    """Read one JSON object per line, whose text field is a string or a list of tokens."""
     for number, line in enumerate(lines(file.texts()), start=1):
         where = f"{file.name}, line {number}"
         if not line.strip():
@@ -55,22 +55,22 @@ def read_jsonl(file: File) -> Iterator[Piece]:
 
 
 def read_csv(file: File) -> Iterator[Piece]:
-    """Read a table of text, its columns between commas, semicolons, tabs or bars, named in its first line."""
+    """Read a delimited text table (comma, semicolon, tab or bar) with column names in its first line."""
     return _documents(file, csv_rows(file))
 
 
 def read_xlsx(file: File) -> Iterator[Piece]:
-    """Read the first sheet of an Excel file, its columns named in its first row."""
+    """Read the first sheet of an Excel file, with column names in its first row."""
     return _documents(file, xlsx_rows(file))
 
 
 def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet or Arrow file, some rows at a time."""
+    """Read a Parquet or Arrow file in batches."""
     return _documents(file, parquet_rows(file))
 
 
 def csv_rows(file: File) -> Iterator[Row]:
-    """Give the rows of a table of text that are not empty."""
+    """Yield the non-empty rows of a delimited text table."""
     texts = file.texts()
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
@@ -86,7 +86,7 @@ def csv_rows(file: File) -> Iterator[Row]:
 
 
 def xlsx_rows(file: File) -> Iterator[Row]:
-    """Give the rows of the first sheet of an Excel file that are not empty."""
+    """Yield the non-empty rows of the first sheet of an Excel file."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -102,7 +102,7 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Give the names of the columns of a Parquet or Arrow file, then its rows; an index of pandas comes first."""
+    """Yield the column names of a Parquet or Arrow file, then its rows; a pandas index comes first."""
     try:
         from pyarrow import ipc, parquet
     except ImportError:
@@ -127,11 +127,11 @@ def parquet_rows(file: File) -> Iterator[Row]:
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
-"""The rows of tables by format, the first of which names the columns; each with its number."""
+"""Row readers by format; the first row names the columns."""
 
 
 def names_of(file: File, rows: Iterator[Row]) -> list[str]:
-    """Take the first row of a table, which names its columns; no name stands there twice."""
+    """Return the column names in the first row of a table; they must be unique."""
     _, heading = next(rows, (0, ()))
     names = ["" if name is None else str(name).strip().lstrip("\ufeff") for name in heading]
     seen: set[str] = set()
@@ -145,7 +145,7 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
 
 
 def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Give rows, none of which may have more cells than there are names of columns."""
+    """Yield rows, and raise InputError if one has more cells than there are columns."""
     for number, row in rows:
         if len(row) > len(names):
             raise InputError(f"{file.name}, row {number}, has {len(row)} cells below {len(names)} names of columns")
@@ -153,7 +153,7 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
 
 
 def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
-    """Make documents of rows below one of names."""
+    """Yield one document per row of a table whose first row names the columns."""
     names = names_of(file, rows)
     sample = list(islice(rows, SAMPLE_SIZE))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
@@ -165,7 +165,7 @@ def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Say which column holds the text; where that was not said and there are several, name the one with the fullest."""
+    """Return the text column; if it was not given, raise InputError that suggests the one with most text."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
@@ -180,7 +180,7 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
 
 
 def _with_whole_characters(value: Any) -> Any:
-    r"""Put U+FFFD for halves of characters beyond U+FFFF, as programs leave them that cut text at a length.
+    r"""Replace unpaired surrogates, which programs leave when they truncate text, by U+FFFD.
 
     >>> _with_whole_characters(json.loads(r'{"text": "smile \ud83d\ude00 \ud83d"}'))
     {'text': 'smile 😀 \ufffd'}
@@ -199,7 +199,7 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def named(names: Iterable[str]) -> str:
-    """List names for a message."""
+    """Join names for a message."""
     names = list(names)
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
