@@ -1,4 +1,4 @@
-"""Tables of what was found and what there is, with a row for each kind."""
+"""Counts of gold, predicted and matching items by kind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 class KindCounts(NamedTuple):
-    """Things of one kind: arcs, chunks, roles.
+    """Counts of the items of one kind, such as arcs of a relation.
 
     Attributes
     ----------
     name : str
+        The kind.
     gold, found, matched : int
-        How many there are, how many were predicted, and how many of those are right.
+        Number of gold items, of predicted items, and of predicted items that are correct.
     """
 
     name: str
@@ -28,29 +29,29 @@ class KindCounts(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Share of what was predicted that is right; 0 if there is nothing."""
+        """Share of predicted items that are correct; 0 if nothing was predicted."""
         return self.matched / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of what there is that was predicted; 0 if there is nothing."""
+        """Share of gold items that were predicted; 0 if there are none."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of both."""
+        """Harmonic mean of precision and recall."""
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
 def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
-    """Give a row for each kind of thing, the most frequent of what there is first, then by name.
+    """Count gold, predicted and matching items by kind, sorted by falling number of gold items, then by name.
 
     Parameters
     ----------
     pairs : iterable of (set, set)
-        What a sentence has, and what was found in it.
+        Gold and predicted items of each sentence.
     kind : callable
-        Tells the kind of a thing.
+        Returns the kind of an item.
 
     Examples
     --------
