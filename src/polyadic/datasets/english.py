@@ -1,7 +1,7 @@
-"""English sentences, made up, with their phrases: subjects agree with verbs, and people are seen with dogs in gardens.
+"""Synthetic English sentences with phrase structure.
 
-Words are put together at random, so that a grammar has something to learn in seconds. It is a toy: nobody wrote these
-sentences.
+Words are combined at random, with agreement of subject and verb, so that a grammar can be learned in seconds. For
+demonstration only.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ALONE = ("sleep", "sing", "wait", "laugh")
 SAID = ("say", "think", "know")
 BESIDE, AFTER = ("with", "near", "behind"), ("in", "near", "behind")
 MAX_DEPTH = 2
-"""Sentences within sentences, and phrases with prepositions within such phrases."""
+"""Maximum nesting of clauses and of prepositional phrases."""
 
 
 def tree(rng: np.random.Generator) -> Phrase:
-    """Draw a sentence, with its full stop, as a tree of the Penn Treebank.
+    """Generate a sentence, with its full stop, as a Penn Treebank tree.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def tree(rng: np.random.Generator) -> Phrase:
 
 
 def _capital(phrase: Phrase, first: Phrase) -> Phrase:
-    """Give the first tag of a phrase a capital."""
+    """Capitalize the first word of a phrase."""
     if phrase is first:
         return Phrase(phrase.label, (str(phrase.word)[0].upper() + str(phrase.word)[1:],))
     head, *rest = phrase.below

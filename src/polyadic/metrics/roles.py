@@ -1,12 +1,11 @@
-r"""Semantic roles: how many triples of predicate, argument and role are those of the annotation.
+r"""Semantic role labelling: precision, recall and F1 of (predicate, argument, role) triples.
 
 .. math:: P = \frac{\#\text{matched}}{\#\text{found}}, \qquad R = \frac{\#\text{matched}}{\#\text{gold}}, \qquad
           F_1 = \frac{2 \, \#\text{matched}}{\#\text{gold} + \#\text{found}}
 
-over all sentences (micro-averaged), once with roles and once without (arguments found, whatever their role). An
-argument is one word, the head of its phrase, as in the shared tasks of 2008 and 2009; unlike there, senses of
-predicates do not count. Arguments of a predicate that was not found are missed; all those of a word that is no
-predicate are wrong.
+over all sentences (micro-averaged), with and without roles. An argument is one word, the head of its phrase, as in the
+shared tasks of 2008 and 2009; unlike there, predicate senses are not evaluated. Arguments of a missed predicate count
+as missed; arguments of a word that is not a predicate count as wrong.
 
 References
 ----------
@@ -31,40 +30,40 @@ if TYPE_CHECKING:
 
 
 class Framed(Protocol):
-    """A predicate, and the places and roles of its arguments."""
+    """Predicate, with the positions and roles of its arguments."""
 
     @property
     def place(self) -> int:
-        """Number of the word, from 1."""
+        """Position of the word, from 1."""
 
     @property
     def arguments(self) -> Sequence[tuple[int, str]]:
-        """Numbers of words, and their roles."""
+        """Positions and roles of the arguments."""
 
 
 class Labelled(Protocol):
-    """A sentence with its predicates."""
+    """Sentence with its predicates."""
 
     @property
     def propositions(self) -> Sequence[Framed]:
-        """One per predicate."""
+        """One proposition per predicate."""
 
     def __len__(self) -> int: ...
 
 
 class MatchedRoles(NamedTuple):
-    """What a sentence has, and what was found in it.
+    """Argument and predicate counts of a sentence.
 
     Attributes
     ----------
     gold, found : int
-        Arguments, once for each predicate.
+        Number of annotated and of predicted arguments, once for each predicate.
     labelled, places : int
-        Arguments found that are right, with their roles and without.
+        Number of predicted arguments that are correct with roles, and without.
     gold_predicates, found_predicates, predicates : int
-        Predicates of the annotation, those found, and those of these that are right.
+        Number of annotated, predicted, and correctly predicted predicates.
     complete : int
-        Predicates all of whose arguments, and no others, were found with their roles.
+        Number of predicates whose predicted arguments and roles equal the annotation.
 
     Examples
     --------
@@ -83,26 +82,26 @@ class MatchedRoles(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall with roles; 1 where there is nothing and nothing was found."""
+        """F1 of arguments with roles; 1 if there are neither annotated nor predicted arguments."""
         total = self.gold + self.found
         return 2 * self.labelled / total if total else 1.0
 
 
 class RoleScore(NamedTuple):
-    """Figures of a corpus.
+    """Role labelling scores of a corpus.
 
     Attributes
     ----------
     precision, recall, f1 : float
-        Of arguments with their roles.
+        Scores of arguments with roles.
     plain_precision, plain_recall, plain_f1 : float
-        Of arguments, whatever their roles.
+        Scores of arguments without roles.
     predicate_precision, predicate_recall, predicate_f1 : float
-        Of predicates; 1 where they were given.
+        Scores of predicates; 1 if gold predicates were given.
     complete : float
-        Share of predicates of the annotation all of whose arguments are right.
+        Share of annotated predicates whose arguments are all correct.
     arguments, predicates, sentences : int
-        Of the annotation.
+        Number of annotated arguments and predicates, and of sentences.
     """
 
     precision: float
@@ -120,22 +119,26 @@ class RoleScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON."""
+        """Return the scores for JSON."""
         return dict(self._asdict())
 
 
 def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
-    """Compare a sentence with its annotation.
+    """Compare a predicted sentence with its annotation.
 
     Parameters
     ----------
     gold, predicted : sentences with ``propositions``
-        Such as a :class:`~polyadic.syntax.propositions.Sentence`.
+        Sentences such as :class:`~polyadic.syntax.propositions.Sentence`.
+
+    Returns
+    -------
+    MatchedRoles
 
     Raises
     ------
     InputError
-        If they are not of as many words.
+        If the numbers of words differ.
 
     Examples
     --------
@@ -159,16 +162,21 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
 
 
 def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
-    """Give the figures of a corpus from the counts of its sentences.
+    """Compute the scores of a corpus from the counts of its sentences.
 
     Parameters
     ----------
     sentences : iterable of MatchedRoles
+        Counts of each sentence.
+
+    Returns
+    -------
+    RoleScore
 
     Raises
     ------
     InputError
-        If there are no arguments in the annotation.
+        If the annotation has no arguments.
 
     Examples
     --------
@@ -184,13 +192,16 @@ def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
 
 
 def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
-    """Give precision, recall and F1 as figures whose units are sentences.
-
-    So they have intervals and can be compared with those of another model.
+    """Return precision, recall and F1 as figures with sentences as resampling units.
 
     Parameters
     ----------
     sentences : iterable of MatchedRoles
+        Counts of each sentence.
+
+    Returns
+    -------
+    list of Figure
 
     Raises
     ------
@@ -217,17 +228,21 @@ def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
 
 
 def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[KindCounts]:
-    """Give a row for each role, the most frequent first; an argument matches if predicate, word and role are right.
+    """Count arguments by role, the most frequent first; an argument matches if predicate, word and role are correct.
 
     Parameters
     ----------
     gold, predicted : sequences of sentences
-        As :func:`match_roles` takes them.
+        Sentences as in :func:`match_roles`.
+
+    Returns
+    -------
+    list of KindCounts
 
     Raises
     ------
     InputError
-        If they are not as many.
+        If the numbers of sentences differ.
     """
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(predicted)} sentences")

@@ -1,4 +1,4 @@
-"""Pictures of filters of word sequences, and of what a sentence has of them."""
+"""Plots of the filters of convolutional sentence models, and of their activations."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 def templates(
     model: ConvolutionalSentences, coordinates: Sequence[int] | None = None, *, ends: int = 3, ax: Any = None
 ) -> Any:
-    """Show filters as rows of squares, their values in colour, with words at both ends of their coordinate.
+    """Plot filters as heat maps, labelled with the words at both ends of their coordinate.
 
     Parameters
     ----------
     model : ConvolutionalSentences
-        Fitted.
+        Fitted model.
     coordinates : sequence of int, optional
-        Which to show; by default the first ten.
+        Coordinates to plot; by default the first ten.
     ends : int
-        Words with the largest and with the smallest values of a coordinate to name.
+        Number of words with the largest, and with the smallest, values of a coordinate in its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each filter, a column for each of its places.
+        A row for each filter, a column for each of its positions.
 
     Raises
     ------
@@ -70,18 +70,18 @@ def templates(
 
 
 def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
-    """Show how much of each filter is where in a sentence.
+    """Plot the activations of filters along a sentence.
 
     Parameters
     ----------
-    model : ConvolutionalSentences or another model of sentences
-        Fitted.
+    model : ConvolutionalSentences or another sentence model
+        Fitted model.
     sentence : str or list of str
-        Its known words are the columns.
+        Sentence whose known words are the columns.
     n_filters : int
-        Filters to show: those with the largest activations.
+        Number of filters, those with the largest activations.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Pictures of topics: their words, and which documents have them."""
+"""Plots of topics: their words, and their distribution over labelled documents."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
-    """Show the words of topics as bars, as long as their weight is large beside that of the first.
+    """Plot the top words of topics as bars of their weights relative to the first word.
 
     Parameters
     ----------
     model : TextTopics
-        Fitted.
+        Fitted model.
     topics : sequence of int, optional
-        Which to show; by default the first ten.
+        Topics to plot; by default the first ten.
     top : int
-        Words of each.
+        Number of words per topic.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row of bars for each topic, each bar with its word.
+        A row of labelled bars for each topic.
 
     Raises
     ------
@@ -64,25 +64,26 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
 
 
 def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -> Any:
-    """Show how much of each topic is in documents of each label.
+    """Plot the mean share of each topic in the documents of each label.
 
     Parameters
     ----------
     weights : array of shape (documents, rank)
-        Of topics in documents; what is negative counts as zero, and each document as one.
-    labels : sequence, one for each document
+        Weights of topics in documents; negative values count as zero, and each document is normalized to sum to one.
+    labels : sequence
+        Label of each document.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each label, a column for each topic; topics are in order of the label that has most of them.
+        A row for each label and a column for each topic; topics are ordered by the label with their largest share.
 
     Raises
     ------
     InputError
-        If there are not as many labels as documents.
+        If the number of labels does not match.
     """
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
