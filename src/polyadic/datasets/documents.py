@@ -58,10 +58,6 @@ def bbc(root: Root = None) -> list[Article]:
     root : path, optional
         Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
 
-    Returns
-    -------
-    list of Article
-
     Raises
     ------
     InputError
@@ -138,10 +134,6 @@ def polarity(root: Root = None) -> list[Review]:
     ----------
     root : path, optional
         Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
-
-    Returns
-    -------
-    list of Review
 
     Raises
     ------

@@ -59,7 +59,7 @@ def check_count(where: Path, count: int, published: int, what: str) -> None:
 
 @contextlib.contextmanager
 def matlab(path: Path, what: str) -> Iterator[dict[str, Any]]:
-    """Yield the arrays of a MATLAB file; errors in its block become InputError, with ``what`` as the expected content."""
+    """Yield the arrays of a MATLAB file; errors in the block become InputError with ``what`` as expected content."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 

@@ -51,10 +51,6 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
     root : path, optional
         Folder of test sets; see :func:`folder`.
 
-    Returns
-    -------
-    SenseSet
-
     Raises
     ------
     InputError
@@ -80,10 +76,6 @@ def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
     ----------
     root : path, optional
         Folder of test sets; see :func:`folder`.
-
-    Returns
-    -------
-    dict of str to SenseSet
 
     Raises
     ------
@@ -114,10 +106,6 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     ----------
     path : path
         XML file.
-
-    Returns
-    -------
-    list of Instance
 
     Raises
     ------
@@ -198,10 +186,6 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
     ----------
     path : path
         XML file.
-
-    Returns
-    -------
-    SenseSet
 
     Raises
     ------

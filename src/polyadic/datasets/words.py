@@ -75,10 +75,6 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
     root : path, optional
         Folder of test sets; see :func:`folder`.
 
-    Returns
-    -------
-    list of OutlierGroup
-
     Raises
     ------
     InputError
@@ -102,10 +98,6 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
         Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
     root : path, optional
         Folder of test sets; see :func:`folder`.
-
-    Returns
-    -------
-    dict of str to list of (str, str, str, str)
 
     Raises
     ------
@@ -158,10 +150,6 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     score : int or str, optional
         Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
         the third. (The original SimVerb file has no header and needs ``score=3``.)
-
-    Returns
-    -------
-    list of (str, str, float)
 
     Raises
     ------

@@ -102,10 +102,6 @@ def analogies(
     limit : int, optional
         Size of the vocabulary: only the first words are used, in questions and as answers.
 
-    Returns
-    -------
-    Analogies
-
     Raises
     ------
     InputError

@@ -149,10 +149,6 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     gold, predicted : Bracketing
         Trees of the same sentence.
 
-    Returns
-    -------
-    MatchedBrackets
-
     Raises
     ------
     InputError
@@ -192,10 +188,6 @@ def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> B
     ----------
     sentences : iterable of MatchedBrackets, or array of shape (sentences, 5)
         Counts of each sentence.
-
-    Returns
-    -------
-    BracketScore
 
     Raises
     ------

@@ -69,10 +69,6 @@ def spans(tags: Tags) -> list[Span]:
     tags : sequence of str
         Tags of a sentence: ``O``, or ``B-`` or ``I-`` with a kind.
 
-    Returns
-    -------
-    list of Span
-
     Raises
     ------
     InputError
@@ -103,10 +99,6 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
     gold, predicted : sequences of sequences of str
         Tags of each sentence.
 
-    Returns
-    -------
-    list of Figure
-
     Raises
     ------
     InputError
@@ -134,10 +126,6 @@ def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]
     gold, predicted : sequences of sequences of str
         Tags of each sentence.
 
-    Returns
-    -------
-    list of KindCounts
-
     Raises
     ------
     InputError
@@ -161,10 +149,6 @@ def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str =
         Tags of each sentence.
     name : str
         Name of the figure.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

@@ -109,10 +109,6 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     gaps : iterable of Gap
         Test cases, all with the same number of given words, at least one.
 
-    Returns
-    -------
-    Completion
-
     Raises
     ------
     InputError

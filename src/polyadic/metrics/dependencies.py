@@ -136,10 +136,6 @@ def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) ->
     subtypes : bool
         Whether subtypes of relations (after the colon) must match.
 
-    Returns
-    -------
-    Attached
-
     Raises
     ------
     InputError
@@ -181,10 +177,6 @@ def match_files(
     name : str
         Name of the second file in error messages.
 
-    Returns
-    -------
-    list of Attached
-
     Raises
     ------
     InputError
@@ -205,10 +197,6 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     ----------
     sentences : iterable of Attached
         Counts of each sentence.
-
-    Returns
-    -------
-    DependencyScore
 
     Raises
     ------
@@ -234,10 +222,6 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     ----------
     sentences : iterable of Attached
         Counts of each sentence.
-
-    Returns
-    -------
-    list of Figure
 
     Raises
     ------
@@ -268,10 +252,6 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
     subtypes : bool
         Whether subtypes of relations must match.
 
-    Returns
-    -------
-    list of KindCounts
-
     Raises
     ------
     InputError
@@ -295,10 +275,6 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
     ----------
     gold, predicted : sequences of sentences
         Sentences as in :func:`match_trees`.
-
-    Returns
-    -------
-    list of KindCounts
 
     Raises
     ------

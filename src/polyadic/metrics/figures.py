@@ -215,10 +215,6 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
     seed : int
         Seed of the samples.
 
-    Returns
-    -------
-    Difference
-
     Raises
     ------
     InputError

@@ -109,10 +109,6 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
     truth, scores : ndarray of shape (texts, labels)
         True labels (zeros and ones), and scores.
 
-    Returns
-    -------
-    Figure
-
     Examples
     --------
     >>> truth, scores = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]])

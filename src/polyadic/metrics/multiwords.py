@@ -91,10 +91,6 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     candidates : iterable of Candidate
         Runs of words, all of the same length of at least 2.
 
-    Returns
-    -------
-    Multiwords
-
     Raises
     ------
     InputError

@@ -141,10 +141,6 @@ def outliers(
     seed : int
         Seed of the bootstrap samples.
 
-    Returns
-    -------
-    Outliers
-
     Raises
     ------
     InputError

@@ -104,10 +104,6 @@ def phrases(
         Custom rule: returns the vectors of a list of titles, shape (n, R). Replaces the other rules under the name
         ``"made"``.
 
-    Returns
-    -------
-    Phrases
-
     Raises
     ------
     InputError

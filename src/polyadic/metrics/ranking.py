@@ -130,10 +130,6 @@ def ranking(
         Memory budget in bytes for a block of scores and their comparison; a block has at least one fact. The memory of
         the score functions and a copy of ``known`` are not included.
 
-    Returns
-    -------
-    Ranking
-
     Raises
     ------
     InputError
@@ -179,10 +175,6 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
         Whether each item is true; at least one must be.
     scores : array of float, of shape (n,)
         Score of each item, higher for more probable items.
-
-    Returns
-    -------
-    PrecisionRecall
 
     Raises
     ------

@@ -50,10 +50,6 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     rows, columns : array of int, of shape (held out,)
         Row and column of each held-out cell, without repetition.
 
-    Returns
-    -------
-    RecommendationScores
-
     Raises
     ------
     InputError
@@ -116,10 +112,6 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
         Number of known cells of each column.
     rows : int
         Number of rows of the table.
-
-    Returns
-    -------
-    Catalogue
 
     References
     ----------

@@ -210,10 +210,6 @@ def recovery(
     seed : int
         Seed of the splits, which depend only on it and on the covered questions.
 
-    Returns
-    -------
-    Recovery
-
     Raises
     ------
     InputError

@@ -60,10 +60,6 @@ def reranking(scored: Iterable[tuple[Groups, ArrayLike]]) -> Reranked:
     scored : iterable of (Groups, array of float)
         Blocks of lists, each with a score for every candidate.
 
-    Returns
-    -------
-    Reranked
-
     Raises
     ------
     InputError

@@ -131,10 +131,6 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
     gold, predicted : sentences with ``propositions``
         Sentences such as :class:`~polyadic.syntax.propositions.Sentence`.
 
-    Returns
-    -------
-    MatchedRoles
-
     Raises
     ------
     InputError
@@ -169,10 +165,6 @@ def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
     sentences : iterable of MatchedRoles
         Counts of each sentence.
 
-    Returns
-    -------
-    RoleScore
-
     Raises
     ------
     InputError
@@ -198,10 +190,6 @@ def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
     ----------
     sentences : iterable of MatchedRoles
         Counts of each sentence.
-
-    Returns
-    -------
-    list of Figure
 
     Raises
     ------
@@ -234,10 +222,6 @@ def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Kin
     ----------
     gold, predicted : sequences of sentences
         Sentences as in :func:`match_roles`.
-
-    Returns
-    -------
-    list of KindCounts
 
     Raises
     ------

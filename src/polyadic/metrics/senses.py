@@ -138,10 +138,6 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     seed : int
         Seed of the folds.
 
-    Returns
-    -------
-    Senses
-
     Raises
     ------
     InputError

@@ -150,10 +150,6 @@ def sentiment(
     seed : int
         Seed of the splits.
 
-    Returns
-    -------
-    Sentiment
-
     Raises
     ------
     InputError

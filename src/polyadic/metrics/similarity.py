@@ -81,10 +81,6 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
         Treatment of pairs with an unknown word. ``"skip"`` leaves them out: such results are comparable only at equal
         coverage. ``"zero"`` assigns them a similarity of 0, as hyperwords does.
 
-    Returns
-    -------
-    Similarity
-
     Raises
     ------
     InputError

@@ -75,10 +75,6 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
     window : int
         Window size in words.
 
-    Returns
-    -------
-    Cooccurrences
-
     Raises
     ------
     InputError
@@ -121,10 +117,6 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
         Document-term counts.
     columns : sequence of int
         Columns of the words to count; they are identified by these numbers.
-
-    Returns
-    -------
-    Cooccurrences
     """
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)
@@ -132,7 +124,7 @@ def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
 
 
 def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
-    """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1.
+    """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1; shape (topics,).
 
     Parameters
     ----------
@@ -140,10 +132,6 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArr
         Top words of each topic, at least two, all of them counted.
     occurrences : Cooccurrences
         Counts in windows of ten words, as published, or in documents if there are no texts.
-
-    Returns
-    -------
-    ndarray of shape (topics,)
 
     Raises
     ------

@@ -42,11 +42,6 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
     csr_array of shape (V, V) or (V, places * V)
         Rows are words, columns their contexts.
 
-    Raises
-    ------
-    InputError
-        If an option is out of range.
-
     Examples
     --------
     >>> from polyadic import Corpus

@@ -58,12 +58,6 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     features : int, optional
         Minimum number of columns.
 
-    Raises
-    ------
-    InputError
-        If a line is malformed (the message names it), a value is not finite, a feature occurs twice in a line, or the
-        file cannot be read or is empty.
-
     Examples
     --------
     >>> import tempfile
@@ -229,11 +223,6 @@ class RankLines:
         lines of a list must be consecutive.
     size : int
         Approximate number of bytes of a block.
-
-    Raises
-    ------
-    InputError
-        If lines have no ``qid:``, the lines of a list are not consecutive, or as for ``read_feature_lines``.
 
     Examples
     --------

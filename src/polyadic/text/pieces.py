@@ -66,11 +66,6 @@ class Reading:
         Treatment of unreadable files: ``"skip"`` leaves them out and names them in a warning (but never the only file
         of a source), the other values raise an error. For bytes in another encoding, ``"replace"`` inserts U+FFFD and
         ``"ignore"`` drops them.
-
-    Raises
-    ------
-    InputError
-        If the format, encoding or error policy does not exist.
     """
 
     format: str = "auto"

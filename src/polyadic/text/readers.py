@@ -117,14 +117,6 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
 
-    Raises
-    ------
-    InputError
-        If there are no files, or one is missing, unreadable, damaged, binary, or in another encoding or format, and may
-        not be skipped.
-    MissingExtraError
-        If a format needs a package that is not installed.
-
     Examples
     --------
     >>> list(read(["A rose.", ["is", "a", "rose"]]))

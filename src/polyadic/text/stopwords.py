@@ -52,11 +52,6 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     language : str
         Language code of the text.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or an item of the iterable is not a string.
-
     Examples
     --------
     >>> "the" in stop_words("english"), "und" in stop_words("language", "de"), stop_words(None)
