@@ -179,7 +179,7 @@ def test_words_of_test_sets_are_folded_if_the_vocabulary_is():
         (["a", "b"], [[1, 2], [3, np.nan]], r"row 1 \('b'\) is not"),
         (["a", "b"], [[np.inf, 2], [3, 4]], r"row 0 \('a'\) is not"),
         (["a", "b"], [[1, 2]], r"2 words and shape \(1, 2\)"),
-        (["a", "b"], [[1, 2], [3]], "rows of one length"),
+        (["a", "b"], [[1, 2], [3]], "rows of equal length"),
         (["a"], [1], r"shape \(1,\)"),
         ([], np.ones((0, 2)), "0 words"),
         (["a"], np.ones((1, 0)), r"shape \(1, 0\)"),
@@ -210,7 +210,7 @@ def test_what_is_no_embedding_is_refused(words, vectors, fault):
         (lambda e: Embedding(e.words, e.vectors, counts=[1, 2]), "counts must be 5 whole numbers"),
         (lambda e: e.product(), "at least one word"),
         (lambda e: e.phrase(e.words[0], blend=-1), "blend"),
-        (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "too large"),
+        (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "exceeds the range"),
     ],
 )
 def test_questions_without_an_answer_are_refused(ask, fault):
@@ -300,9 +300,9 @@ def test_no_bit_is_another(tmp_path_factory, data):
 @pytest.mark.parametrize(
     ("embedding", "fault"),
     [
-        (Embedding(["a\tb"], [[1.0]]), "holds a tab or a line break"),
+        (Embedding(["a\tb"], [[1.0]]), "contains a tab or a line break"),
         (Embedding(["\ud800"], [[1.0]]), "UTF-8"),
-        (Embedding(["a"], [[1.0]], meta={"x": {1}}), "meta must hold only what JSON can"),
+        (Embedding(["a"], [[1.0]], meta={"x": {1}}), "meta must be JSON-serializable"),
     ],
 )
 def test_what_cannot_be_saved_leaves_nothing(tmp_path, embedding, fault):

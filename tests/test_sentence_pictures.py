@@ -110,12 +110,12 @@ def test_occurrences_are_written_as_lines(model):
     [
         (lambda model: strongest(model, [], top=0), "top must be"),
         (lambda model: strongest(model, "one two"), "not one text"),
-        (lambda model: plots.templates(model, [2]), "coordinates are numbers from 0 to 1"),
-        (lambda model: plots.templates(model, [-1]), "coordinates are numbers from 0 to 1"),
-        (lambda model: plots.templates(model, []), "coordinates are numbers from 0 to 1"),
+        (lambda model: plots.templates(model, [2]), "coordinates must be numbers from 0 to 1"),
+        (lambda model: plots.templates(model, [-1]), "coordinates must be numbers from 0 to 1"),
+        (lambda model: plots.templates(model, []), "coordinates must be numbers from 0 to 1"),
         (lambda model: plots.templates(model, ends=0), "ends must be"),
-        (lambda model: plots.activation_map(model, "unheard"), "no word of the sentence has a vector"),
-        (lambda model: plots.activation_map(model, []), "no word of the sentence has a vector"),
+        (lambda model: plots.activation_map(model, "unheard"), "no word of the sentence is in the vocabulary"),
+        (lambda model: plots.activation_map(model, []), "no word of the sentence is in the vocabulary"),
         (lambda model: plots.activation_map(model, "one", n_filters=0), "n_filters must be"),
     ],
 )

@@ -109,7 +109,7 @@ def test_halves_of_characters_are_refused(tmp_path):
     """A text that is no text, from a file in an odd encoding or from a program, is refused where it is wrong."""
     (tmp_path / "a.txt").write_text("The cat +2AA- sat.")
     for source in (tmp_path / "a.txt", ["The cat \ud800 sat."]):
-        with pytest.raises(InputError, match=r"half of a surrogate pair, .*: 'The cat .ud800 sat.'"):
+        with pytest.raises(InputError, match=r"unpaired surrogate, .*: 'The cat .ud800 sat.'"):
             Corpus.build(source, min_count=1, encoding="utf-7")
 
 

@@ -29,7 +29,7 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
     """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
-        raise InputError("no folder of test sets is known; set the environment variable POLYADIC_DATA to its path")
+        raise InputError("the folder of test sets is not set; set the environment variable POLYADIC_DATA to its path")
     if not Path(named).is_dir():
         whose = "POLYADIC_DATA" if path is None else "the path given"
         raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")
@@ -54,7 +54,7 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
 def check_count(where: Path, count: int, published: int, what: str) -> None:
     """Raise InputError if a set does not have its published size."""
     if count != published:
-        raise InputError(f"{where} holds {count:,} {what}; the published set has {published:,}")
+        raise InputError(f"{where} contains {count:,} {what}; the published set has {published:,}")
 
 
 @contextlib.contextmanager

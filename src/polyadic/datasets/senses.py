@@ -125,7 +125,7 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     file = Path(path)
     instances = [_context(file, element) for element in _xml(file).iter("instance")]
     if not instances:
-        raise InputError(f"{file} holds no instances")
+        raise InputError(f"{file} contains no instances")
     return instances
 
 
@@ -164,14 +164,14 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         if len(fields) < 3:
             raise InputError(f"{where}: expected a lemma, an instance and its senses; found {len(fields)} fields")
         if fields[1] in key:
-            raise InputError(f"{where}: the instance {fields[1]!r} is there a second time")
+            raise InputError(f"{where}: the instance {fields[1]!r} occurs a second time")
         weighted = [_weighted(where, field) for field in fields[2:]]
         default = max((weight for _, weight in weighted if weight), default=1.0)
         senses = key[fields[1]] = {}
         for sense, weight in weighted:
             senses[sense] = max(weight or default, senses.get(sense, 0.0))
     if not key:
-        raise InputError(f"{path} holds no senses")
+        raise InputError(f"{path} contains no senses")
     return key
 
 
@@ -201,13 +201,13 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
             name = _attribute(file, element, "id")
             where = f"{file}, instance {name}"
             if name in gold:
-                raise InputError(f"{where}: an instance of that name came before")
+                raise InputError(f"{where}: the identifier occurs a second time")
             gold[name] = {_attribute(file, answer, "senseid"): 1.0 for answer in element.iter("answer")}
             if not gold[name]:
                 raise InputError(f"{where}: expected an answer that names a sense")
             instances.append(Instance(name, _attribute(file, group, "item"), *_around_head(where, element)))
     if not instances:
-        raise InputError(f"{file} holds no instances")
+        raise InputError(f"{file} contains no instances")
     return SenseSet(instances, gold)
 
 

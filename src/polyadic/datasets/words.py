@@ -133,7 +133,7 @@ def gensim_file(name: str) -> Path:
         raise MissingExtraError("gensim", "gensim", f"the test file {name}") from None
     path = Path(datapath(name))
     if not path.is_file():
-        raise InputError(f"gensim brings no file {name!r}; looked in {path.parent}")
+        raise InputError(f"gensim has no test file {name!r} in {path.parent}")
     return path
 
 
@@ -166,7 +166,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
-        raise InputError(f"score must be the number of a column of at least 2; got {column}")
+        raise InputError(f"score must be a column number of at least 2; got {column}")
     for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
@@ -175,7 +175,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
             continue
         pairs.append(_pair(where, fields, column))
     if not pairs:
-        raise InputError(f"{path} holds no word pairs")
+        raise InputError(f"{path} contains no word pairs")
     return pairs
 
 
@@ -205,7 +205,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
         parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
-                f"{file}, line {number}: a group has cluster words, one empty line, outliers; here is more"
+                f"{file}, line {number}: expected cluster words, an empty line, outliers; found a third part"
             )
     if len(parts) < 2:
         raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
@@ -227,7 +227,7 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
     """
     files = sorted(Path(path).glob("*.txt"))
     if not files:
-        raise InputError(f"{path} holds no .txt files, of which each would be an outlier group")
+        raise InputError(f"{path} contains no .txt files; each outlier group is one .txt file")
     return [read_outlier_group(file) for file in files]
 
 
@@ -261,7 +261,7 @@ def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
         a, b, c, answer = fields
         sections.setdefault(name, []).append((a, b, c, answer))
     if not sections:
-        raise InputError(f"{path} holds no questions")
+        raise InputError(f"{path} contains no questions")
     return sections
 
 
@@ -274,7 +274,7 @@ def _score_column(where: str, first: list[str], score: int | str | None) -> int:
     headings = [field.lower() for field in first]
     if isinstance(score, str):
         if score.lower() not in headings:
-            raise InputError(f"{where}: no column is headed {score!r}; found {', '.join(map(repr, first))}")
+            raise InputError(f"{where}: no column has the header {score!r}; found {', '.join(map(repr, first))}")
         return headings.index(score.lower())
     named = [n for n, heading in enumerate(headings) if n >= 2 and heading in SCORES and _is_heading(first)]
     return named[0] if named else 2

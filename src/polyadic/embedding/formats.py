@@ -80,7 +80,7 @@ class _Rows:
             if self.duplicates == "first":
                 return
             raise InputError(
-                f"{where}: {word!r:.80} comes a second time; duplicates='first' keeps the first of each word"
+                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word"
             )
         if row == len(self.vectors):
             self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
@@ -163,7 +163,7 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
         If a word contains a tab or line break, or something else exists at that path.
     """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
-        raise InputError(f"{bad[0]!r} holds a tab or ends a line, which the table of words cannot hold")
+        raise InputError(f"{bad[0]!r} contains a tab or line break, which the table of words does not support")
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
     headings = [] if embedding.counts is None else ["word\tcount"]  # a table of one column has none
     words = [*headings, *("\t".join(map(str, row)) for row in zip(*columns, strict=True))]
@@ -197,8 +197,8 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
             raise InputError(
-                f"word {row} ({word!r}) is empty or holds a blank, which the {format} format cannot hold;"
-                f" Embedding.save can"
+                f"word {row} ({word!r}) is empty or contains white space, which the {format} format does not support;"
+                f" use Embedding.save"
             )
     with whole_file(path) as draft, _created(draft) as stream:
         if format != "glove":
@@ -228,7 +228,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
                 if read == limit:
                     break
                 raise InputError(
-                    f"{source.path}, line {line}: the first line promises {promised:,} words; here is more"
+                    f"{source.path}, line {line}: the first line announces {promised:,} words, but there are more"
                 )
             if rows is None:
                 rows = _Rows(_numbers_at_the_end(source.path, text), duplicates)
@@ -239,9 +239,9 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
             if read % 1024 == 0:
                 next(ticks)
     if rows is None or read == 0:
-        raise InputError(f"{source.path} holds no vectors")
+        raise InputError(f"{source.path} contains no vectors")
     if wanted is not None and promised == wanted and read < wanted:
-        raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+        raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
     return rows
 
 
@@ -249,7 +249,7 @@ def _lines(source: _Source, first: int) -> Iterator[bytes]:
     """Yield lines of bounded length, because a small gzipped file may contain an endless one."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
-            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at max_words")
+            raise InputError(f"{source.path}, line {line}: a word and its numbers must not exceed {CHUNK:,} bytes")
         yield text
 
 
@@ -264,13 +264,13 @@ def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str)
             space = chunk.find(b" ")
             next(ticks)
         if space < 0 or space + 1 + width > len(chunk):
-            raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+            raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
         where = f"{source.path}, word {read + 1}"
         word = _decoded(where, source, chunk[start:space].removeprefix(b"\n"))
         rows.add(where, word, np.frombuffer(chunk, "<f4", rank, space + 1))
         start = space + 1 + width
     if limit is None and (chunk[start:] + source.stream.read(1)).strip():
-        raise InputError(f"{source.path} goes on after the {promised:,} words its first line promises")
+        raise InputError(f"{source.path} continues after the {promised:,} words announced in its first line")
     return rows
 
 
@@ -387,7 +387,7 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
         return source.decode(word)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{where}: the word {word!r:.80} cannot be decoded ({error}); give encoding or errors"
+            f"{where}: the word {word!r:.80} cannot be decoded ({error}); set encoding or errors"
         ) from None
 
 

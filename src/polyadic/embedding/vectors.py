@@ -160,7 +160,7 @@ class Embedding:
         """
         keyed = getattr(keyed, "wv", keyed)
         if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
-            raise InputError(f"from_gensim takes KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
+            raise InputError(f"from_gensim needs KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
         words = list(keyed.index_to_key)
         counted = "count" in getattr(keyed, "expandos", {})
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
@@ -255,7 +255,7 @@ class Embedding:
     def lookup(self, words: Iterable[str]) -> np.ndarray:
         """Return the vectors of several words, shape (n, R); the ``unknown`` policy applies to unknown words."""
         if isinstance(words, str):
-            raise InputError(f"lookup takes a list of words; for one word write embedding[{words!r}]")
+            raise InputError(f"lookup needs a list of words; for one word use embedding[{words!r}]")
         asked = list(words)
         kept = [word for word in asked if word in self.index or self.unknown != "skip"]
         if asked and not kept:
@@ -300,7 +300,9 @@ class Embedding:
         with np.errstate(over="ignore", invalid="ignore"):
             product = np.prod(self.components.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
-            raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
+            raise InputError(
+                f"the product of the vectors of {', '.join(map(repr, words))} exceeds the range of float64"
+            )
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
@@ -369,7 +371,7 @@ class Embedding:
         else:
             words = [word for word in query if isinstance(word, str)]
             if not words or len(words) < len(query):
-                raise InputError("neighbours takes one word, several words, or one vector")
+                raise InputError("the query must be one word, several words, or one vector")
             vector = self[words[0]] if len(words) == 1 else self.phrase(*words)
             left_out = {*words, *exclude}
         return self._nearest(vector, top, left_out)
@@ -400,7 +402,7 @@ class Embedding:
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
-            raise InputError("most_similar takes one word at least")
+            raise InputError("most_similar needs at least one word")
         directions = unit_rows(np.stack([self[word] for word in more + less]).astype(float))
         signs = np.repeat([1.0, -1.0], [len(more), len(less)])
         return self._nearest(signs @ directions, topn, {*more, *less})
@@ -458,9 +460,11 @@ class Embedding:
         try:
             json.dumps(about, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise InputError(f"meta must hold only what JSON can: {error}") from None
+            raise InputError(f"meta must be JSON-serializable: {error}") from None
         if self.vectors.dtype.newbyteorder("<").str not in DTYPES.values():
-            raise InputError(f"vectors of type {self.vectors.dtype} cannot be saved; turn them into float32 or float64")
+            raise InputError(
+                f"vectors of type {self.vectors.dtype} cannot be saved; convert them to float32 or float64"
+            )
         with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
             # through bytes: what safetensors writes itself fails with an error of its own when the disk is full
             (draft / "vectors.safetensors").write_bytes(save({"vectors": np.ascontiguousarray(self.vectors)}))
@@ -629,14 +633,14 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
     """Return the words as a tuple, and their rows; InputError unless they are distinct strings."""
     if isinstance(words, str):
-        raise InputError(f"words must be a list of words; got the one string {words[:40]!r}")
+        raise InputError(f"words must be a list of words; got the string {words[:40]!r}")
     kept = tuple(words)
     index: dict[str, int] = {}
     for row, word in enumerate(kept):
         if not isinstance(word, str):
             raise InputError(f"word {row} must be a string; got {word!r}")
         if index.setdefault(word, row) != row:
-            raise InputError(f"words must differ; {word!r} is word {index[word]} and word {row}")
+            raise InputError(f"words must be unique; {word!r} is word {index[word]} and word {row}")
     return kept, index
 
 
@@ -645,7 +649,7 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
     try:
         rows = np.asarray(vectors)
     except ValueError:
-        raise InputError("vectors must have rows of one length") from None
+        raise InputError("vectors must have rows of equal length") from None
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
             f"vectors must be a matrix with a row for each word, at least one of each;"
@@ -686,7 +690,9 @@ def _close_spellings(
 def _vocabulary_text(words: Sequence[str], counts: np.ndarray | None) -> bytes:
     for row, word in enumerate(words):
         if "\t" in word or "\n" in word:
-            raise InputError(f"word {row} ({word!r}) holds a tab or a line break, which vocabulary.txt cannot hold")
+            raise InputError(
+                f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
+            )
     lines = words if counts is None else [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
     try:
         return ("\n".join(lines) + "\n").encode("utf-8")
@@ -710,7 +716,7 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 def _map_vectors(path: Path) -> np.ndarray:
     """Memory-map the tensor of a safetensors file: 8 bytes of header length, a JSON header, the data."""
-    damaged = InputError(f"{path} is damaged: it is not one whole safetensors tensor named 'vectors'")
+    damaged = InputError(f"{path} is damaged: it is not one complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:
             length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size

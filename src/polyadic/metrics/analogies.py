@@ -245,7 +245,7 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
     if n > MAX_PAIRS:
-        raise InputError(f"questions that combine {n:,} pairs are too many for one figure; ask at most {MAX_PAIRS:,}")
+        raise InputError(f"the questions combine {n:,} pairs, too many for one figure; use at most {MAX_PAIRS:,}")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)

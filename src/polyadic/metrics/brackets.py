@@ -162,10 +162,10 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
     MatchedBrackets(matched=2, gold=3, found=3, tags=1, words=2)
     """
     if len(gold.words) != len(predicted.words):
-        raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(predicted.words)} words")
+        raise InputError(f"both trees must have the same words; got {len(gold.words)} and {len(predicted.words)} words")
     for place, (word, other) in enumerate(zip(gold.words, predicted.words, strict=True), 1):
         if word != other:
-            raise InputError(f"trees of one sentence are compared; word {place} is {word!r} and {other!r}")
+            raise InputError(f"both trees must have the same words; word {place} is {word!r} and {other!r}")
     for label, start, end in (*gold.spans, *predicted.spans):
         if not 0 <= start < end <= len(gold.words):
             raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")

@@ -80,7 +80,7 @@ def spans(tags: Tags) -> list[Span]:
     [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
     """
     if not spell_spans(tags):
-        raise InputError(f"tags of spans are O, or B- or I- and a kind; got {' '.join(tags)!r}")
+        raise InputError(f"span tags must be O, or B- or I- with a kind; got {' '.join(tags)!r}")
     closed, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":
@@ -171,7 +171,9 @@ def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *,
 
 def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(predicted)} sentences")
+        raise InputError(
+            f"gold and predicted tags must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     for at, (tags, guesses) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(tags) != len(guesses):
             raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")

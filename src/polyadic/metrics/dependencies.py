@@ -186,7 +186,7 @@ def match_files(
         raise InputError(f"{name} has {len(predicted):,} sentences, the treebank {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
-            raise InputError(f"{name}: sentence {at} has other words than the treebank's")
+            raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")
     return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, predicted, strict=True)]
 
 
@@ -342,7 +342,9 @@ def _table(
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:
     if len(gold.heads) != len(predicted.heads):
-        raise InputError(f"parses of one sentence are compared; got {len(gold.heads)} and {len(predicted.heads)} words")
+        raise InputError(
+            f"both parses must have the same number of words; got {len(gold.heads)} and {len(predicted.heads)}"
+        )
 
 
 def _rows(sentences: Iterable[Attached]) -> NDArray[np.int64]:

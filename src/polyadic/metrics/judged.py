@@ -126,7 +126,7 @@ def judged(
     for name, rankings in systems.items():
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
-                raise InputError(f"{name} names a pair twice for {relation}")
+                raise InputError(f"{name} ranks a pair twice for {relation}")
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
@@ -200,7 +200,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has {at_least} cells that were not seen")
+        raise InputError(f"no predicate has {at_least} or more unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
@@ -256,7 +256,7 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
     """
     hits = np.flatnonzero(np.asarray(right, bool))
     if check_int("number", number, low=1) < len(hits):
-        raise InputError(f"the ranking holds {len(hits)} of {number} that are true")
+        raise InputError(f"the ranking has {len(hits)} true items, more than number={number}")
     precision = np.arange(1, len(hits) + 1) / (hits + 1)
     needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
     highest = np.maximum.accumulate(precision[::-1])[::-1]

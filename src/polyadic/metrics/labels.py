@@ -50,7 +50,8 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     truth, scores = np.asarray(truth, bool), np.asarray(scores)
     if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
         raise InputError(
-            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)} need a label that occurs"
+            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)}"
+            " must have equal shapes, and at least one true label"
         )
     some = truth.any(axis=0)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -144,7 +145,7 @@ def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """
     flat = np.asarray(scores).ravel()
     if np.shape(truth) != np.shape(scores) or not flat.size:
-        raise InputError(f"truth of shape {np.shape(truth)} does not fit scores of shape {np.shape(scores)}")
+        raise InputError(f"truth of shape {np.shape(truth)} does not match scores of shape {np.shape(scores)}")
     if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
         flat = flat.astype(float)
     order = np.argsort(-flat, kind="stable")

@@ -144,7 +144,7 @@ def ranking(
     ([2.5], 0.0, 1.0)
     """
     if objects is None and subjects is None and relations is None:
-        raise InputError("nothing to rank by; give scores of objects, of subjects, of relations, or of several")
+        raise InputError("no score function is given; set objects, subjects or relations")
     check_int("entities", entities, low=1)
     check_int("memory", memory, low=1)
     facts, true = _checked("test", test, entities), _checked("known", known, entities)
@@ -191,9 +191,9 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 
     y, s = np.asarray(truth), np.asarray(scores, dtype=float)
     if y.ndim != 1 or y.shape != s.shape:
-        raise InputError(f"give one score for each truth; got shapes {y.shape} and {s.shape}")
+        raise InputError(f"truth and scores must be vectors of equal length; got shapes {y.shape} and {s.shape}")
     if not np.isin(y, (0, 1)).all() or not y.any():
-        raise InputError("truth must be True or False, and True somewhere")
+        raise InputError("truth must be True or False, and True at least once")
     if not np.isfinite(s).all():
         raise InputError("scores must be finite numbers")
     y = y.astype(bool)

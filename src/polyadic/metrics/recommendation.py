@@ -63,12 +63,15 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     """
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
-        raise InputError(f"give columns by row, and held-out cells; got shapes {named.shape}, {i.shape}, {j.shape}")
+        raise InputError(
+            f"recommended must be a matrix, rows and columns vectors of equal length; got shapes {named.shape},"
+            f" {i.shape}, {j.shape}"
+        )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
-        raise InputError("rows and columns are whole numbers, those held out of at least 0")
+        raise InputError("rows and columns must be integers, and held-out columns at least 0")
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
-        raise InputError(f"there are recommendations for {len(named):,} rows, from 0; got row {i.max()} held out")
+        raise InputError(f"there are recommendations for {len(named):,} rows, but row {i.max()} has held-out cells")
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
     hits = np.isin(cells, i * width + j)
@@ -125,7 +128,7 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     named, counts = np.asarray(recommended, np.int64), np.asarray(known)
     times = np.bincount(named[named >= 0], minlength=len(counts))
     if len(times) > len(counts):
-        raise InputError(f"recommended are numbers of {len(counts):,} columns, from 0")
+        raise InputError(f"recommended columns must be below {len(counts):,}, the length of known")
     if not times.any():
         return Catalogue(0.0, math.nan, math.nan)
     rising, n = np.sort(times), len(times)

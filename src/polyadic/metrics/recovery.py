@@ -298,8 +298,8 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
         folds = (rng.permutation(len(tested)) % FOLDS)[pairs]
     if not len(training) or not len(testing):
         raise InputError(
-            f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} to"
-            f" train and {len(testing):,} to test; ask more questions, or change test={test:g}"
+            f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} for"
+            f" training and {len(testing):,} for testing; use more questions, or change test={test:g}"
         )
     return training, testing, folds
 

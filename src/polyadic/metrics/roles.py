@@ -148,7 +148,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
     (2, 2, 1, 2)
     """
     if len(gold) != len(predicted):
-        raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(predicted)} words")
+        raise InputError(f"both sentences must have the same number of words; got {len(gold)} and {len(predicted)}")
     right, others = _triples(gold), _triples(predicted)
     want, have = ({p.place for p in sentence.propositions} for sentence in (gold, predicted))
     wrong = {place for place, *_ in right ^ others}
@@ -229,7 +229,9 @@ def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Kin
         If the numbers of sentences differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(predicted)} sentences")
+        raise InputError(
+            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))
     return counts_by_kind(pairs, lambda triple: triple[2])
 

@@ -281,12 +281,14 @@ def _divide(
     size = round(test * len(truth))
     training, testing = order[size:], order[:size]
     if not len(testing) or not len(training):
-        raise InputError(f"{test:g} of {len(truth):,} reviews leaves none to test, or to train on; give more reviews")
+        raise InputError(
+            f"{test:g} of {len(truth):,} reviews leaves none for testing, or none for training; use more reviews"
+        )
     for share in shares:
         part = truth[first(training, share)]
         if part.all() or not part.any():
             raise InputError(
-                f"{share:g} of the training part is {len(part):,} reviews of one class only; give more reviews of the"
+                f"{share:g} of the training part is {len(part):,} reviews of one class only; use more reviews of the"
                 " other, or larger shares"
             )
     return training, testing

@@ -45,7 +45,7 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
     if p.shape != log_q.shape or p.ndim != 1 or not len(p):
         raise InputError(f"each string needs two probabilities; got shapes {p.shape} and {log_q.shape}")
     if not (np.isfinite(p).all() and (p >= 0).all() and p.sum() > 0):
-        raise InputError("true probabilities must not be negative, and some above 0")
+        raise InputError("true probabilities must be finite and non-negative, and at least one must be positive")
     largest = log_q.max()
     if not np.isfinite(largest):
         return float("inf") if largest == -np.inf else float("nan")

@@ -104,7 +104,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
             together += _product(spans, total, len(index))
             spans, size = [], 0
     if not total:
-        raise InputError("coherence needs documents; there are none")
+        raise InputError("coherence needs at least one document")
     return Cooccurrences(index, together + _product(spans, total, len(index)), total)
 
 
@@ -199,7 +199,7 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
     if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
-        raise InputError("completion needs counts, whole numbers from 0 on, and a share between 0 and 1")
+        raise InputError("completion needs non-negative integer counts, and a share between 0 and 1")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -254,7 +254,7 @@ def surprise(
             f" background; got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
-        raise InputError("no word is hidden; there is nothing to foretell")
+        raise InputError("no word is hidden; nothing can be predicted")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
     W, H = np.asarray(mixtures, float), np.asarray(words, float)
     surprises = np.zeros(hidden.shape[0])
@@ -266,7 +266,7 @@ def surprise(
             chances *= background_share
             chances += (1 - background_share) * model[hidden.indices[here]] / model.sum()
         if len(chances) and chances.min() <= 0:
-            raise InputError("a hidden word has no chance at all; add to background, or raise background_share")
+            raise InputError("a hidden word has probability 0; increase background or background_share")
         surprises[d] = -hidden.data[here] @ np.log(chances)
     return surprises
 
@@ -301,7 +301,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     1.0
     """
     if first.shape != second.shape:
-        raise InputError(f"topics to match must be as many, over the same words; got {first.shape} and {second.shape}")
+        raise InputError(f"topics to match must have equal shapes; got {first.shape} and {second.shape}")
     unit = [A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), EPSILON) for A in (first, second)]
     cosines = unit[0] @ unit[1].T
     return float(cosines[linear_sum_assignment(-cosines)].mean())
@@ -310,7 +310,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
 def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
     """Return the matrix of NPMI values of the words of a topic; the diagonal is 1."""
     if len(topic) < 2:
-        raise InputError(f"coherence needs two words of a topic at least; got {len(topic)}")
+        raise InputError(f"coherence needs at least two words per topic; got {len(topic)}")
     if absent := [word for word in topic if word not in occurrences.rows]:
         raise InputError(f"{absent[0]!r} was not counted; count all top words")
     rows = [occurrences.rows[word] for word in topic]

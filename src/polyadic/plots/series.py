@@ -66,9 +66,9 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(f"the errors of {name!r} must be numbers above 0, at least one")
+            raise InputError(f"the errors of {name!r} must be one or more positive numbers")
     if not histories:
-        raise InputError("there is no descent to show")
+        raise InputError("histories must not be empty")
     ax = new_axes() if ax is None else ax
     for name, errors in histories.items():
         above = np.asarray(errors) / optimum - 1
@@ -105,7 +105,7 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():
-        raise InputError("x must be above 0 where its ratios are shown")
+        raise InputError("x must be positive if log is set")
     ax = new_axes() if ax is None else ax
     for k, (name, (value, low, high)) in enumerate(points.items()):
         style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}
@@ -157,5 +157,7 @@ def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():
         if rows.shape != (size, 3):
-            raise InputError(f"{name!r} must have value, low and high at {size} places; got shape {rows.shape}")
+            raise InputError(
+                f"{name!r} must have value, low and high at each of {size} positions; got shape {rows.shape}"
+            )
     return {name: rows.T for name, rows in points.items()}

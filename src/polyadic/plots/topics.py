@@ -47,7 +47,7 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
     H = model.model_.components_
     chosen = list(range(min(len(H), 10))) if topics is None else list(topics)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < len(H) for k in chosen):
-        raise InputError(f"topics are numbers from 0 to {len(H) - 1}; got {chosen}")
+        raise InputError(f"topics must be numbers from 0 to {len(H) - 1}; got {chosen}")
     ax = new_axes(width=1.2 + 1.05 * top, height=0.8 + 0.42 * len(chosen)) if ax is None else ax
     for row, k in enumerate(chosen):
         best = [at for at in np.argsort(-H[k], kind="stable")[:top] if H[k, at] > 0]
@@ -87,7 +87,7 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
     """
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
-        raise InputError(f"weights of shape {W.shape} need a label for each document; got {len(labels)}")
+        raise InputError(f"weights of shape {W.shape} need one label for each document; got {len(labels)}")
     W = W / np.maximum(W.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     names, group = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
     shares = np.stack([W[group == g].mean(axis=0) for g in range(len(names))])

@@ -43,7 +43,7 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
         If a word is unknown or no context is given.
     """
     if not contexts:
-        raise InputError("a picture of senses needs a context")
+        raise InputError("a plot of senses needs at least one context")
     embedding = embedding.components
     nearest = {c: [neighbour for neighbour, _ in embedding.neighbours(word, c, top=top)] for c in contexts}
     words = [neighbour for group in nearest.values() for neighbour in group]
@@ -87,7 +87,7 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
     color = {word: f"C{k % 10}" for k, words in reversed([*enumerate(groups.values())]) for word in words}
     words = list(dict.fromkeys(word for some in groups.values() for word in some))
     if len(words) < 3:
-        raise InputError(f"a map takes three words or more; got {len(words)}")
+        raise InputError(f"a map needs at least three words; got {len(words)}")
     directions = unit_rows(np.stack([embedding[word] for word in words]).astype(np.float64))
     U, s, _ = np.linalg.svd(directions - directions.mean(axis=0), full_matrices=False)
     at = np.pad(U[:, :2] * s[:2], ((0, 0), (0, max(2 - len(s), 0))))

@@ -292,7 +292,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas that its files tell; of other text they are not known"
+                f"the words of {self.path} are lemmas given in its files, so other text cannot be"
+                " tokenized in the same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -303,7 +304,9 @@ class Corpus:
         if name == _name(whitespace):
             return whitespace
         if not name.startswith("Tokenizer("):
-            raise InputError(f"{self.path} was cut into words by {name}, which is not known here")
+            raise InputError(
+                f"{self.path} was tokenized by {name}, which is not part of polyadic; tokenize the text with it first"
+            )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
         settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
@@ -430,7 +433,7 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas are for words that are cut here, and this text is tokenised already; CoNLL-U has its own"
+                    "lemmas cannot be used with text that is already tokenised; CoNLL-U files have their own lemmas"
                     " (--field lemma, field='lemma')"
                 )
         if several:
@@ -440,9 +443,9 @@ def _fill(
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
     if not draft.documents:
-        raise InputError("the corpus is empty: the source holds no documents")
+        raise InputError("the corpus is empty: the source contains no documents")
     if not draft.tokens:
-        raise InputError("the corpus is empty: its documents hold no words")
+        raise InputError("the corpus is empty: its documents contain no words")
     return language, tokenizer
 
 
@@ -470,7 +473,7 @@ def _digest(folder: Path) -> str:
 
 def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
     if len(offsets) < 2 or offsets[0] != 0:
-        raise InputError(f"{path} is damaged: its offsets do not begin with 0 and one more")
+        raise InputError(f"{path} is damaged: its offsets must begin with 0 and have at least one more")
     if offsets[-1] != end:
         raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
     for start in range(0, len(offsets) - 1, _BLOCK):
@@ -486,11 +489,13 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
     for start in range(0, len(ids), _BLOCK):
         block = ids[start : start + _BLOCK]
         if block.max() >= len(vocabulary):
-            raise InputError(f"{path} is damaged: it holds the id {block.max()}, but there are {len(vocabulary)} words")
+            raise InputError(
+                f"{path} is damaged: it contains the id {block.max()}, but there are {len(vocabulary)} words"
+            )
         counts += np.bincount(block, minlength=len(vocabulary))
     if not np.array_equal(counts, vocabulary.counts):
         number = int((counts != vocabulary.counts).argmax())
         raise InputError(
-            f"{path} does not fit vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
+            f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
             f"but its count is {vocabulary.counts[number]}"
         )

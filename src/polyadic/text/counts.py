@@ -125,7 +125,7 @@ class Counts:
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unlisted == "zero" and whole):
                 raise InputError(
-                    f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero"
+                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where not listed"
                 )
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
@@ -150,7 +150,7 @@ def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64
     """Raise InputError if the marginals do not match the tuples, because probabilities would be wrong."""
     listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
     if marginals.sum() != entries.order * events or (marginals < listed).any():
-        raise InputError(f"{folder} is damaged: marginals.npy does not fit the tuples and the number of events")
+        raise InputError(f"{folder} is damaged: marginals.npy does not match the tuples and the number of events")
 
 
 class Chunks(NamedTuple):
@@ -251,7 +251,7 @@ def count(
     if planned is None:
         planned = _planned(corpus, window_of, threads, memory)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError("the plan is of another corpus or window")
+        raise InputError("the plan was made for another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = Spool(draft / "parts")

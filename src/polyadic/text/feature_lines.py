@@ -69,7 +69,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     """
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} has no line but comments and empty ones")
+        raise InputError(f"{path} has only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))
@@ -166,7 +166,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
-            raise InputError(f"{path}, line {number}: some lines have qid:, others have none")
+            raise InputError(f"{path}, line {number}: some lines have qid:, others do not")
         labels.append(label)
         groups.append(group)
         columns += sorted(features)
@@ -191,7 +191,7 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if not mark:
             raise ValueError(f"expected number:value, got {word!r:.40}")
         if (at := _whole(name)) in features:
-            raise ValueError(f"feature {at} stands twice")
+            raise ValueError(f"feature {at} occurs twice")
         features[at] = _number(value)
     return label, group, features
 
@@ -202,12 +202,12 @@ def _number(word: str) -> float:
             return number
     except ValueError:
         pass
-    raise ValueError(f"{word!r:.40} is no finite number")
+    raise ValueError(f"{word!r:.40} is not a finite number")
 
 
 def _whole(word: str) -> int:
     if not word.isdecimal() or int(word) >= MAX_FEATURES:
-        raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
+        raise ValueError(f"{word!r:.40} is not an integer from 0 to 2**31 - 1")
     return int(word)
 
 
@@ -244,11 +244,11 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: lines must say qid:, the list to which they belong")
+                raise InputError(f"{self.path}: every line needs qid:, the number of its list")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):
-                raise InputError(f"{self.path}: the lines of a list must stand together; sort them by qid")
+                raise InputError(f"{self.path}: the lines of a list must be consecutive; sort them by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
             yield Groups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

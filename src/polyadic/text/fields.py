@@ -56,7 +56,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}, line 1 is empty; begin with a line of fields")
+                raise InputError(f"{path}, line 1 is empty; the first line must have the fields")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
@@ -69,4 +69,4 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     except csv.Error as error:
-        raise InputError(f"{path} is no table of that kind: {error}") from None
+        raise InputError(f"{path} is not a valid table: {error}") from None

@@ -113,7 +113,7 @@ def _parts(text: str, language: str) -> Iterator[str]:
                 yield from segment(part, _QUOTES)
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
-        raise InputError(f"a text has half of a surrogate pair, which is no character: {near!r}") from None
+        raise InputError(f"a text contains an unpaired surrogate, which is not a valid character: {near!r}") from None
 
 
 def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
@@ -182,7 +182,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     try:
         lemmatize("a", lang=language)
     except ValueError:
-        raise InputError(f"lemmas are not known of the language {language!r}; leave them out") from None
+        raise InputError(f"lemmas are not available for the language {language!r}; leave out lemmas") from None
     return functools.lru_cache(1 << 18)(functools.partial(lemmatize, lang=language))
 
 
@@ -192,7 +192,7 @@ def warn_of_unspaced(language: str) -> None:
         extra = UNSPACED[language]
         instead = f'pip install "polyadic[{extra}]", or cut' if extra else "cut"
         warnings.warn(
-            f"the text is in a language without spaces between words ({language}), and whole clauses become words:"
+            f"the text is in a language without spaces between words ({language}), so whole clauses become words:"
             f" {instead} it into words and read it as tokenised",
             stacklevel=3,
         )

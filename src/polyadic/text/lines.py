@@ -152,9 +152,7 @@ class Lines:
         settings = read_meta(path, "corpus").get("settings", {})
         self.path = Path(path) / FILE
         if not self.path.is_file():
-            raise InputError(
-                f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
-            )
+            raise InputError(f"{path} does not contain the text: build the corpus with --keep-text (keep_text=True)")
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
         self._bare = "punctuation='drop'" in tokenizer
@@ -273,7 +271,7 @@ class Lines:
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number}, counted from 0")
+                raise InputError(f"{self.path} has no document {number} (numbers start at 0)")
             first, last = self._first(number), self._first(number + 1)
             end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
@@ -297,7 +295,7 @@ class Lines:
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
-                raise InputError(f"lines are of Unicode; {asked!r} has bytes that are none")
+                raise InputError(f"a search must be valid Unicode; got {asked!r}")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
@@ -350,9 +348,9 @@ class Lines:
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Return an FTS5 query."""
     if not words or not all(words):
-        raise InputError("lines need at least one word to look for")
+        raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width is between words that stand together; leave it out where either is enough")
+        raise InputError("width cannot be combined with either; leave out one of them")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

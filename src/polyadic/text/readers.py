@@ -63,8 +63,8 @@ OTHERS = {
     **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
-    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and name that"),
-    ".json": "write an object a line and call it .jsonl",
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),
+    ".json": "write one object per line and name the file .jsonl",
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of unsupported formats, with advice."""
@@ -179,7 +179,7 @@ def find_files(source: Source) -> list[str] | None:
         below = sorted(file for file in Path(path).rglob("*") if file.is_file())
         files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
         if not files:
-            raise InputError(f"the folder {path} holds no files")
+            raise InputError(f"the folder {path} contains no files")
         return files
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
@@ -215,7 +215,9 @@ def pieces(
             if text and isinstance(item, str):
                 text = False  # so the first is looked at
                 if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
-                    raise InputError(f"the first document is the name of a file, {item!r}; pass files as pathlib.Path")
+                    raise InputError(
+                        f"the first document is the name of an existing file, {item!r}; pass files as pathlib.Path"
+                    )
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
             advance(1)
@@ -351,7 +353,9 @@ class Files(NamedTuple):
         """Warn about skipped files; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
-            raise InputError(f"none of the {len(skipped):,} files can be read; of the first: {skipped[self.paths[0]]}")
+            raise InputError(
+                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}"
+            )
         if skipped:
             more = len(skipped) - MAX_NAMED
             named_ones = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
@@ -431,7 +435,7 @@ def format_of(file: File, *, table: bool = False) -> str:
     inner = name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
-        raise InputError(f"{file.name} cannot be read as it is: {OTHERS[suffix]}")
+        raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
     start = file.head().lstrip()[:2000].lower()
     if start.startswith("<doc "):
         return "wiki"

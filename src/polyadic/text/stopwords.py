@@ -64,8 +64,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     if source == "language":
         if not stop_list(language):
             warnings.warn(
-                f"there is no stop list for the language {language}: give stop_words a file, or auto, which makes"
-                " one from the text",
+                f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
+                " derives one from the text",
                 stacklevel=2,
             )
         return stop_list(language)
@@ -130,4 +130,4 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"the stop words in {path} are not UTF-8: byte {error.start} is in error") from None
+        raise InputError(f"the stop words in {path} are not UTF-8: byte {error.start} is invalid") from None

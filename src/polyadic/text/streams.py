@@ -74,7 +74,7 @@ def blocks(
 
     ``start`` is the position of the stream in its file, for error messages.
     """
-    given = "convert it" if encoding is None else "give its encoding"
+    given = "convert it to UTF-8" if encoding is None else "set the encoding"
     fix = given if encoding is None else f"{given}, or errors='replace' or errors='ignore'"
     if encoding is None or codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8" if start else "utf-8-sig"
@@ -91,7 +91,7 @@ def blocks(
             at = offset - len(error.object) + error.start
             raise InputError(
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
-                f"is in error; {fix}"
+                f"is invalid; {fix}"
             ) from None
         except UnicodeError as error:  # such as UTF-16 without a byte order mark
             raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
@@ -115,7 +115,9 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
         first, *rest = text.split("\n")
         unfinished.append(first)
         if len(unfinished) * BLOCK > MAX_LINE_LENGTH and sum(map(len, unfinished)) > MAX_LINE_LENGTH:
-            raise InputError(f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; it may be no file of lines")
+            raise InputError(
+                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file may not consist of lines"
+            )
         number += len(rest)
         if rest:
             yield "".join(unfinished)
@@ -127,12 +129,12 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _broken(path: str, suffix: str, error: Exception) -> str:
-    what = "is cut short" if isinstance(error, EOFError) else f"is no valid {suffix} file"
+    what = "is truncated" if isinstance(error, EOFError) else f"is not a valid {suffix} file"
     return f"cannot decompress {name_of(path)}: it {what} ({str(error).rstrip('.')})"
 
 
 def _binary(path: str, fix: str) -> str:
-    return f"{name_of(path)} is not text: it holds NUL bytes (if it is UTF-16 or UTF-32, {fix})"
+    return f"{name_of(path)} is not text: it contains NUL bytes (if it is UTF-16 or UTF-32, {fix})"
 
 
 @contextlib.contextmanager

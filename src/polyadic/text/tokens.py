@@ -127,7 +127,7 @@ def tokenizer_of(
 ) -> Callable[[str], list[list[str]]]:
     """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError("lemmas are for words that are cut here; leave out tokenised")
+        raise InputError("lemmas cannot be used with tokenised text; leave out one of the two")
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 

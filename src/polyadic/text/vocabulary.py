@@ -42,7 +42,9 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
-            raise InputError(f"a vocabulary of {len(self.words)} words needs as many counts; got {len(self.counts)}")
+            raise InputError(
+                f"a vocabulary of {len(self.words)} words needs one count for each word; got {len(self.counts)}"
+            )
 
     @classmethod
     def choose(
@@ -124,9 +126,9 @@ class Vocabulary:
         except OSError as error:
             raise InputError(f"cannot read the vocabulary {path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise InputError(f"the vocabulary {path} is not UTF-8: byte {error.start} is in error") from None
+            raise InputError(f"the vocabulary {path} is not UTF-8: byte {error.start} is invalid") from None
         if lines.pop():
-            raise InputError(f"the vocabulary {path} is cut short: its last line does not end")
+            raise InputError(f"the vocabulary {path} is truncated: its last line has no line break")
         pairs = [_parse(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
         vocabulary = cls(tuple(word for word, _ in pairs), np.array([n for _, n in pairs], dtype=np.int64))
         if len(vocabulary.index) < len(pairs):
@@ -138,7 +140,7 @@ class Vocabulary:
 def _parse(line: str, where: str) -> tuple[str, int]:
     word, tab, n = line.partition("\t")
     if not word or not tab or not (n.isascii() and n.isdigit()) or len(n) > 18:
-        raise InputError(f"{where}: a word, a tab and a count are needed; got {line[:80]!r}")
+        raise InputError(f"{where}: expected a word, a tab and a count; got {line[:80]!r}")
     return word, int(n)
 
 
@@ -149,9 +151,9 @@ def _check_spelling(words: tuple[str, ...]) -> None:
         return
     for word in words:
         if any(space in word for space in "\t\n\r"):
-            raise InputError(f"a word may not hold a tab or line break; got {word!r}")
+            raise InputError(f"a word must not contain a tab or line break; got {word!r}")
         if not _is_utf8(word):
-            raise InputError(f"a word must be valid Unicode; got {word!r} with half a surrogate pair")
+            raise InputError(f"a word must be valid Unicode; got {word!r} with an unpaired surrogate")
 
 
 def _is_utf8(text: str) -> bool:

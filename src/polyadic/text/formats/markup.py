@@ -65,7 +65,7 @@ def read_html(file: File) -> Iterator[Piece]:
     try:
         text, fields = html_text(file.stream.read(), encoding)
     except ValueError as error:
-        raise InputError(f"{file.name} is no HTML that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as HTML: {said(error)}") from None
     return text_pieces([text], wrapped=False, fields=fields)
 
 
@@ -156,7 +156,7 @@ def read_epub(file: File) -> Iterator[Piece]:
             inside = posixpath.dirname(place)
             chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
     except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
-        raise InputError(f"{file.name} is no EPUB that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as an EPUB: {said(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     fields = {
         wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
@@ -173,7 +173,7 @@ def read_xml(file: File) -> Iterator[Piece]:
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
     except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} is no XML that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as XML: {said(error)}") from None
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):
@@ -221,9 +221,9 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
             if text and not text.lstrip()[:9].lower().startswith("#redirect"):
                 yield Piece(text, markup=True, fields={"id": str(number), "title": name or ""})
     except ET.ParseError as error:
-        raise InputError(f"{file.name} is not a whole MediaWiki dump: {error}") from None
+        raise InputError(f"{file.name} is not a complete MediaWiki dump: {error}") from None
     except (AttributeError, LookupError, ValueError):
-        raise InputError(f"{file.name} is not a MediaWiki dump in a version that gensim knows") from None
+        raise InputError(f"{file.name} is not a MediaWiki dump of a version supported by gensim") from None
 
 
 def clean_markup(text: str) -> str:

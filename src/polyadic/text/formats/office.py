@@ -48,7 +48,7 @@ def read_docx(file: File) -> Iterator[Piece]:
         fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
         texts = list(paragraphs(document))
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Word document that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a Word document: {said(error)}") from None
     return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
 
 
@@ -68,9 +68,9 @@ def read_pdf(file: File) -> Iterator[Piece]:
     except DependencyError as error:
         raise InputError(f"{file.name} is encrypted: {said(error)}") from None
     except Exception as error:  # noqa: BLE001 # its own, and whatever broken objects lead to
-        raise InputError(f"{file.name} is no PDF that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a PDF: {said(error)}") from None
     if not text.strip():
-        raise InputError(f"{file.name} holds no text, only pictures of pages; a program for OCR makes text of them")
+        raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
     yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
 
@@ -115,7 +115,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     except MissingExtraError:
         raise
     except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
-        raise InputError(f"{file.name} holds a message that cannot be read: {said(error)}") from None
+        raise InputError(f"{file.name} contains a message that cannot be read: {said(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
     return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)

@@ -82,7 +82,7 @@ def csv_rows(file: File) -> Iterator[Row]:
             if row:
                 yield rows.line_num, row
     except csv.Error as error:
-        raise InputError(f"{file.name}, line {rows.line_num}, is no row of a table: {error}") from None
+        raise InputError(f"{file.name}, line {rows.line_num}, is not a valid table row: {error}") from None
 
 
 def xlsx_rows(file: File) -> Iterator[Row]:
@@ -98,7 +98,7 @@ def xlsx_rows(file: File) -> Iterator[Row]:
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Excel file that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as an Excel file: {said(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
@@ -123,7 +123,7 @@ def parquet_rows(file: File) -> Iterator[Row]:
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
     except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} is no Parquet or Arrow file that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a Parquet or Arrow file: {said(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
@@ -137,9 +137,7 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
     seen: set[str] = set()
     for name in filter(None, names):
         if name in seen:
-            raise InputError(
-                f"{file.name} must have other names for its columns: {name!r:.80} stands twice in the first row"
-            )
+            raise InputError(f"{file.name} has two columns named {name!r:.80}; rename one in the first row")
         seen.add(name)
     return names
 
@@ -148,7 +146,9 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
     """Yield rows, and raise InputError if one has more cells than there are columns."""
     for number, row in rows:
         if len(row) > len(names):
-            raise InputError(f"{file.name}, row {number}, has {len(row)} cells below {len(names)} names of columns")
+            raise InputError(
+                f"{file.name}, row {number}, has {len(row)} cells, but there are {len(names)} column names"
+            )
         yield number, row
 
 
