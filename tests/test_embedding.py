@@ -355,7 +355,7 @@ def test_themes_alone_make_phrases(tmp_path):
     assert Embedding.load(tmp_path / "saved").components.rank == 2
     assert Embedding(["a"], [[1.0, 2.0]], components=2).components.rank == 2
     for wrong in (0, 4):
-        with pytest.raises(InputError, match="themes"):
+        with pytest.raises(InputError, match="components"):
             Embedding(["a"], [[1.0, 2.0, 3.0]], components=wrong)
 
 

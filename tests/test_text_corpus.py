@@ -321,12 +321,12 @@ def cut(name, size):
         (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),
         (change("ids.npy", put(3, 0)), "ids.npy does not match vocabulary.txt"),
         (change("ids.npy", lambda a: a[:-1]), "sentences.npy is damaged: its last offset"),
-        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: its offsets do not begin"),
+        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: its offsets must begin"),
         (change("sentences.npy", put(2, 1)), "sentences.npy is damaged: offset 2 is smaller"),
         (change("sentences.npy", lambda a: a[:0]), "sentences.npy is damaged"),
         (change("documents.npy", put(-1, 99)), "documents.npy is damaged: its last offset is 99"),
         (change("documents.npy", put(1, -1)), "documents.npy is damaged: offset 1 is smaller"),
-        (cut("vocabulary.txt", 1), "vocabulary.txt is cut short"),
+        (cut("vocabulary.txt", 1), "vocabulary.txt is truncated"),
     ],
 )
 def test_damage_is_named(damage, fault, tmp_path):

@@ -55,9 +55,9 @@ def test_stop_words_are_left_out():
 @pytest.mark.parametrize("word", ["a\tb", "a\nb", "a\r", "\ud800"])
 def test_words_that_no_file_holds(word, tmp_path):
     """A word with a tab, a line break or half a surrogate pair is refused before anything is written."""
-    with pytest.raises(InputError, match=r"a word (may not|must be)"):
+    with pytest.raises(InputError, match=r"a word must (not|be)"):
         Vocabulary.choose({word: 1})
-    with pytest.raises(InputError, match=r"a word (may not|must be)"):
+    with pytest.raises(InputError, match=r"a word must (not|be)"):
         Vocabulary((word,), np.array([1])).save(tmp_path / "v.txt")
     assert list(tmp_path.iterdir()) == []
 
