@@ -54,7 +54,7 @@ def test_column_of_the_score(file):
     assert read_pairs(headed) == [("a", "b", 5)]
     with pytest.raises(InputError, match=r"line 1: no column has the header 'median'; found 'w1', 'w2', 'mean', 'sd'"):
         read_pairs(headed, score="median")
-    with pytest.raises(InputError, match="a column of at least 2; got 1"):
+    with pytest.raises(InputError, match="a column number of at least 2; got 1"):
         read_pairs(headed, score=1)
 
 
@@ -141,7 +141,7 @@ def test_incomplete_sets_are_refused(tmp_path):
     group = tmp_path / "words" / "outlier-8-8-8" / "one.txt"
     group.parent.mkdir(parents=True)
     group.write_text("a\n\nb\n")
-    with pytest.raises(InputError, match="outlier-8-8-8 holds 1 groups; the published set has 8"):
+    with pytest.raises(InputError, match="outlier-8-8-8: expected 8 groups, as published; found 1"):
         datasets.outlier_groups("8-8-8", root=tmp_path)
     with pytest.raises(InputError, match=r"ws353\.txt cannot be read"):
         datasets.similarity_sets(tmp_path)

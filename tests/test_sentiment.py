@@ -185,7 +185,7 @@ def test_small_shares_are_parts_of_large_ones(training, a, b):
 
 def test_incomplete_reviews_are_refused(tmp_path):
     """A folder that is absent, too small, or holds an empty file is named."""
-    with pytest.raises(InputError, match="pos holds 0 reviews; the published set has 1,000"):
+    with pytest.raises(InputError, match="pos: expected 1,000 reviews, as published; found 0"):
         datasets.polarity(tmp_path)
     for label in ("pos", "neg"):
         (tmp_path / "sentences" / "polarity-v2" / label).mkdir(parents=True)

@@ -54,7 +54,7 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
 def check_count(where: Path, count: int, published: int, what: str) -> None:
     """Raise InputError if a set does not have its published size."""
     if count != published:
-        raise InputError(f"{where} contains {count:,} {what}; the published set has {published:,}")
+        raise InputError(f"{where}: expected {published:,} {what}, as published; found {count:,}")
 
 
 @contextlib.contextmanager
