@@ -445,8 +445,6 @@ def test_incomplete_sets_are_refused(tmp_path):
     (where / "gold" / "all.key").write_text("add.v add.v.1 s/4\n")
     (where / "contexts" / "add.v.xml").write_text(context("He adds salt."))
     with pytest.raises(InputError, match=r"semeval2013-wsi: expected [0-9,]+ instances with gold labels, as published"):
-        InputError, match="semeval2013-wsi: expected [0-9,]+ instances with gold labels, as published; found 1"
-    ):
         datasets.semeval2013(tmp_path)
     with pytest.raises(InputError, match=r"line\.pos cannot be read"):
         datasets.senseval(tmp_path)
