@@ -151,7 +151,7 @@ def test_biplot(kind):
     np.testing.assert_allclose(columns, expected[:, :2])
     assert {text.get_text() for text in ax.texts} - {""} == {*EYES, *HAIR}
     assert "86.6 %" in ax.get_xlabel()
-    with pytest.raises(InputError, match="4 rows and 5 labels"):
+    with pytest.raises(InputError, match="each of the 4 rows; got 5"):
         plots.biplot(model, rows=HAIR, columns=HAIR)
     with pytest.raises(InputError, match="axes must be"):
         plots.biplot(model, rows=EYES, columns=HAIR, axes=(0, 3))
@@ -180,6 +180,6 @@ def test_scree_and_contributions():
     widths = [bar.get_width() for bar in ax.patches]
     assert np.abs(widths) == pytest.approx([60.5, 28.6], abs=0.06)
     assert widths[0] * widths[1] < 0
-    for options, fault in (({"axis": 3}, "axis must be"), ({"side": "columns"}, "5 columns and 4 labels")):
+    for options, fault in (({"axis": 3}, "axis must be"), ({"side": "columns"}, "each of the 5 columns; got 4")):
         with pytest.raises(InputError, match=fault):
             plots.contributions(model, EYES, **options)

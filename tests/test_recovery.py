@@ -283,7 +283,7 @@ def test_results_are_written_and_said():
         ({"seed": -1}, "seed must be"),
         ({"limit": 0}, "limit must be"),
         ({"test": 0.001}, "split='questions' of 380 questions over 20 pairs leaves 380 for training and 0 for testing"),
-        ({"test": 0.999}, "leaves 0 to train"),
+        ({"test": 0.999}, "leaves 0 for training"),
         (
             {"split": "pairs", "test": 0.001},
             "split='pairs' of 380 questions over 20 pairs leaves 342 for training and 0",

@@ -149,7 +149,7 @@ def test_unknown_words_are_counted():
         ({"shares": []}, "shares must hold at least one share of the training part; got none"),
         ({"shares": [0.001, 1]}, "0.001 of the training part is 1 reviews of one class only"),
         ({"test": 1}, "test must lie between 0 and 1; got 1"),
-        ({"test": 0.001}, "0.001 of 200 reviews leaves none to test"),
+        ({"test": 0.001}, "0.001 of 200 reviews leaves none for testing"),
         ({"runs": 0}, "runs must be a whole number of at least 1; got 0"),
         ({"seed": -1}, "seed must be"),
     ],

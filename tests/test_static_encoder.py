@@ -92,7 +92,7 @@ def test_folders_are_replaced_only_by_their_kind(folder, tmp_path):
 
 def test_the_word_of_unknown_words_is_taken(tmp_path):
     """Vectors with a word of that name are refused, and nothing is written."""
-    with pytest.raises(InputError, match=r"'\[UNK\]' stands for all unknown words"):
+    with pytest.raises(InputError, match=r"'\[UNK\]' is reserved for unknown words"):
         Embedding(["[UNK]"], [[1.0]]).save_pretrained(tmp_path / "encoder")
     assert not any(tmp_path.iterdir())
 

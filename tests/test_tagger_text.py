@@ -209,7 +209,7 @@ def test_figures_of_spans_by_hand():
         ([["X"]], "span tags must be O"),
         ([["B-"]], "span tags must be O"),
         ([[]], "sentence 1: each of its 1 tokens"),
-        ([], "two rows"),
+        ([], "same number of sentences"),
     ):
         with pytest.raises(InputError, match=message):
             span_figures([["O"]], bad)
