@@ -477,7 +477,7 @@ def test_treebanks(size, tmp_path, monkeypatch):
     [
         ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1 must have ten columns between tabs, as CoNLL-U has; got 3"),
         (BANK, {"field": "lema"}, "field must be 'form' or 'lemma' for CoNLL-U such as .*; got 'lema'"),
-        (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas cannot be used with text that is already tokenised"),
+        (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas are not available for text that is tokenised already"),
         ("# newdoc\n", {}, "the source contains no documents"),
     ],
 )

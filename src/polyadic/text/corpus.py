@@ -433,7 +433,7 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas cannot be used with text that is already tokenised; CoNLL-U files have their own lemmas"
+                    "lemmas are not available for text that is tokenised already; CoNLL-U files have their own"
                     " (--field lemma, field='lemma')"
                 )
         if several:

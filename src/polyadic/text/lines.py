@@ -152,7 +152,9 @@ class Lines:
         settings = read_meta(path, "corpus").get("settings", {})
         self.path = Path(path) / FILE
         if not self.path.is_file():
-            raise InputError(f"{path} does not contain the text: build the corpus with --keep-text (keep_text=True)")
+            raise InputError(
+                f"{path} does not contain the text: build the corpus again to keep it (--keep-text, keep_text=True)"
+            )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
         self._bare = "punctuation='drop'" in tokenizer
@@ -350,7 +352,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width cannot be combined with either; leave out one of them")
+        raise InputError("width is not available with either; leave out one of them")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

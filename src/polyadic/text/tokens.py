@@ -127,7 +127,7 @@ def tokenizer_of(
 ) -> Callable[[str], list[list[str]]]:
     """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError("lemmas cannot be used with tokenised text; leave out one of the two")
+        raise InputError("lemmas are not available for text that is tokenised already; leave out tokenised")
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 
