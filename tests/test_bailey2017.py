@@ -545,7 +545,7 @@ def test_equal_ratios_are_equally_far_apart():
     assert at[1] - at[0] == pytest.approx(at[2] - at[1])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.0625", "0.25", "1", "1,000,000"]
     assert not ax.xaxis.get_minorticklocs().size
-    with pytest.raises(InputError, match="x must be above 0"):
+    with pytest.raises(InputError, match="x must be positive"):
         plots.curves({"a": np.ones((2, 3))}, [0, 1], log=True)
 
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from experiments.data.annotated import penn_sample
 from polyadic import InputError
-from polyadic.metrics.brackets import Bracketing, Matched, bracket_figure, bracket_score, counted, match_brackets
+from polyadic.metrics.brackets import (
+    Bracketing,
+    MatchedBrackets,
+    bracket_figure,
+    bracket_score,
+    counted,
+    match_brackets,
+)
 from polyadic.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
 from polyadic.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases, shared
 from polyadic.syntax.candidates import bracketing
@@ -224,7 +231,7 @@ def test_f_is_symmetric_and_one_for_itself(one, other):
 
 def test_figures_of_a_corpus():
     """Sums of sentences, not means; the figure with an interval has the same value."""
-    rows = [Matched(3, 4, 5, 9, 10), Matched(2, 2, 2, 5, 5), Matched(0, 2, 1, 1, 2)]
+    rows = [MatchedBrackets(3, 4, 5, 9, 10), MatchedBrackets(2, 2, 2, 5, 5), MatchedBrackets(0, 2, 1, 1, 2)]
     score = bracket_score(rows)
     assert (score.precision, score.recall) == (5 / 8, 5 / 8)
     assert score.f1 == pytest.approx(2 * score.precision * score.recall / (score.precision + score.recall))
@@ -236,7 +243,7 @@ def test_figures_of_a_corpus():
     assert score.as_dict()["f1"] == score.f1
     with pytest.raises(InputError, match="no sentences"):
         bracket_score([])
-    assert Matched(0, 0, 0).f1 == 1.0
+    assert MatchedBrackets(0, 0, 0).f1 == 1.0
 
 
 @pytest.mark.realdata

@@ -466,9 +466,9 @@ def test_products_without_themes_are_warned_of(vectors, tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_themes_that_a_file_cannot_hold(tmp_path):
     """Written for another tool, vectors lose which columns are themes; that is said."""
-    Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], themes=1).save(tmp_path / "a")
+    Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], components=1).save(tmp_path / "a")
     done = polyadic("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
-    assert "only the last 1 of 2 columns are themes" in done.stderr
+    assert "only the last 1 of 2 columns are non-negative components" in done.stderr
     succeed("convert", tmp_path / "a", tmp_path / "b", "--to", "native")
 
 
@@ -487,7 +487,7 @@ def test_warnings_name_options(text, tmp_path):
     done = polyadic("corpus", text, tmp_path / "bad.txt", "--out", tmp_path / "corpus", "--min-count", "1")
     assert done.exit_code == 0
     assert "skipped 1 of 2 files" in done.stderr
-    assert "give its encoding, or --errors replace or --errors ignore" in done.stderr
+    assert "set the encoding, or --errors replace or --errors ignore" in done.stderr
 
 
 def test_components_of_words(vectors):
@@ -534,7 +534,7 @@ def test_lemmas_are_words_of_a_corpus(text, tmp_path):
     succeed("corpus", text, "--out", tmp_path / "c", "--lemmas", "--stop-words", "none")
     assert set(Corpus.open(tmp_path / "c").vocabulary.words) == {"two", "mouse", "run", "one"}
     done = polyadic("train", text, "--out", tmp_path / "v", "--lemmas", "--tokenised")
-    assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are for words that"), done.stderr
+    assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are not available "), done.stderr
 
 
 def test_what_was_written_can_be_checked(text, tmp_path):
@@ -647,11 +647,11 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
     done = in_json("train", text, "--out", tmp_path / "out", *SMALL, "--width", "4/5")
     assert len(done["steps"]["factors"]["explained"]) == 2
     vectors = Embedding.load(tmp_path / "out")
-    assert (vectors.rank, vectors.themes.rank) == (4, 2)
-    assert (vectors.themes.vectors >= 0).all()
+    assert (vectors.rank, vectors.components.rank) == (4, 2)
+    assert (vectors.components.vectors >= 0).all()
     assert vectors.meta["trained"]["method"] == "jcp"
     three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--pair-scale", "0.3")
-    assert Embedding.load(tmp_path / "three").themes.rank == 3
+    assert Embedding.load(tmp_path / "three").components.rank == 3
     assert three["rank"] == 4
     succeed("train", text, "--out", tmp_path / "usual", "--min-count", "1", "--rank", "4")
     usual = Embedding.load(tmp_path / "usual").meta["trained"]

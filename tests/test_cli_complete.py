@@ -112,7 +112,7 @@ def test_parts_are_told(tmp_path, file):
         ("a,x,1\nb,x,nan\n", "line 2: a value is a finite number; got 'nan'"),
         ("a,x,1\nb\n", "line 2: expected 3 fields or more; got 1"),
         ("a,x,1\nb,x,1\na,x,2\n", "line 3: 'a' and 'x' have the value 2, but 1 in line 1"),
-        ('a,x,1\n"b,x,1\n', "no table of that kind"),
+        ('a,x,1\n"b,x,1\n', "not a valid table"),
     ],
 )
 def test_faults_of_tables(tmp_path, file, content, fault):

@@ -17,7 +17,7 @@ from polyadic.metrics import phrases as phrases_module
 from polyadic.metrics.completion import RULES, Gap, completion
 from polyadic.metrics.multiwords import Candidate, multiwords
 from polyadic.metrics.phrases import RULES as PHRASE_RULES
-from polyadic.metrics.phrases import Phrase, phrases
+from polyadic.metrics.phrases import PhraseCase, phrases
 
 LETTERS = list("abcdefgh")
 words = st.sampled_from([*LETTERS, "z"])  # the last is unknown
@@ -82,7 +82,7 @@ def random_runs(n, length=3, **options):
 
 
 def random_phrases(n, **options):
-    return [Phrase(drawn[:2], drawn[2:8], drawn[8:]) for drawn in random_words(n, 15, **options)]
+    return [PhraseCase(drawn[:2], drawn[2:8], drawn[8:]) for drawn in random_words(n, 15, **options)]
 
 
 SETS = [(completion, random_gaps), (phrases, random_phrases), (multiwords, random_runs)]
@@ -227,7 +227,7 @@ def test_the_best_rule_is_chosen_on_even_cases():
         assert found.best == best
         assert found.figures()[0].value == value
     senses = Embedding(LETTERS[:4], [[4, 1], [1, 2], [4, 2], [5, 4]])  # product (4, 2), unit sum near the second
-    cases = [Phrase(("a", "b"), *lists) for lists in ((("c",), ("d",)), (("d",), ("c",)))]
+    cases = [PhraseCase(("a", "b"), *lists) for lists in ((("c",), ("d",)), (("d",), ("c",)))]
     for turn, best in ((1, "product"), (-1, "cosines")):
         found = phrases(senses, cases[::turn])
         assert found.best == best
@@ -379,15 +379,15 @@ def test_phrases_by_hand():
     the second wins one; 2.5 of 4. All other words are these two and (0, 1), which both win: 4.5 of 6.
     """
     embedding = Embedding(LETTERS[:7], [[2, 1], [1, 2], [1, 1], [3, 1], [1, 0], [1, 1], [0, 1]])
-    found = phrases(embedding, [Phrase(("a", "b"), ("c", "d"), ("e", "f"))] * 2)
+    found = phrases(embedding, [PhraseCase(("a", "b"), ("c", "d"), ("e", "f"))] * 2)
     assert found.selection == for_all_four(2.5 / 4)  # the sum (3, 3) has the same direction
     assert found.retrieval == for_all_four(pytest.approx(4.5 / 6))
     skewed = Embedding(LETTERS[:4], [[4, 1], [1, 2], [4, 1], [5, 3]])
-    found = phrases(skewed, [Phrase(("a", "b"), ("c",), ("d",))] * 2)
+    found = phrases(skewed, [PhraseCase(("a", "b"), ("c",), ("d",))] * 2)
     # the product (4, 2) and the sum (5, 3); of unit vectors the sum is (1.417, 1.137): slopes 0.5, 0.6, 0.802
     # of the intersection, the cosines with both: .800 of (4, 1), .972 * .844 = .821 of (5, 3)
     assert found.selection == {"product": 0, "sum": 0, "cosines": 0, "intersection": 0}
-    found = phrases(skewed, [Phrase(("a", "b"), ("d",), ("c",))] * 2)
+    found = phrases(skewed, [PhraseCase(("a", "b"), ("d",), ("c",))] * 2)
     assert found.selection == for_all_four(1)
 
 
@@ -398,7 +398,7 @@ def test_perfect_vectors_select_every_sense():
         [[1, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]],
     )
     music, war = ("band", "song"), ("ship", "navy")
-    cases = [Phrase(("pearl", "jam"), music, war), Phrase(("pearl", "harbor"), war, music)]
+    cases = [PhraseCase(("pearl", "jam"), music, war), PhraseCase(("pearl", "harbor"), war, music)]
     found = phrases(embedding, cases)
     assert (found.selection, found.retrieval) == (for_all_four(1), for_all_four(1))
     turned = phrases(embedding, [c._replace(own=c.others, others=c.own) for c in cases])
@@ -406,7 +406,7 @@ def test_perfect_vectors_select_every_sense():
     assert turned.retrieval["product"] < 0.5
     # A partner without meaning does not select: product and sum tie, or follow the usual sense.
     vague = Embedding([*embedding.words, "the"], np.vstack([embedding.vectors, [1, 1, 1]]))
-    both = [Phrase(("pearl", "the"), music, war), Phrase(("pearl", "the"), war, music)]
+    both = [PhraseCase(("pearl", "the"), music, war), PhraseCase(("pearl", "the"), war, music)]
     assert phrases(vague, both).selection == for_all_four(0.5)
 
 
@@ -426,7 +426,7 @@ def test_phrases_may_have_vectors_of_their_own():
 def test_phrases_agree_with_their_definition(embedding, data):
     """Comparing pair by pair gives the same, where no two cosines are so close that rounding decides."""
     lists = st.lists(words, min_size=1, max_size=4, unique=True).map(tuple)
-    case = st.builds(Phrase, st.tuples(words, words), lists, lists)
+    case = st.builds(PhraseCase, st.tuples(words, words), lists, lists)
     cases = data.draw(st.lists(case, min_size=2, max_size=6))
     known = [tuple([w for w in part if w != "z"] for part in c) for c in cases]
     usable = [c for c in known if len(c[0]) == 2 and c[1] and c[2]]

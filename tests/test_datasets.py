@@ -52,9 +52,9 @@ def test_column_of_the_score(file):
     headed = file("w1\tw2\tmean\tsd\na\tb\t5\t2\n")
     assert read_pairs(headed, score="SD") == [("a", "b", 2)]
     assert read_pairs(headed) == [("a", "b", 5)]
-    with pytest.raises(InputError, match=r"line 1: no column is headed 'median'; found 'w1', 'w2', 'mean', 'sd'"):
+    with pytest.raises(InputError, match=r"line 1: no column has the header 'median'; found 'w1', 'w2', 'mean', 'sd'"):
         read_pairs(headed, score="median")
-    with pytest.raises(InputError, match="a column of at least 2; got 1"):
+    with pytest.raises(InputError, match="a column number of at least 2; got 1"):
         read_pairs(headed, score=1)
 
 
@@ -65,8 +65,8 @@ def test_column_of_the_score(file):
         ("a b 1\n\nc d x\n", "line 3: expected a number in field 3; found 'x'"),
         ("a b 1\nc d nan\n", "line 2: expected a number in field 3; found 'nan'"),
         ("a b\n", "line 1: expected two words and a score"),
-        ("# nothing\n", "holds no word pairs"),
-        ("w1 w2 score\n", "holds no word pairs"),
+        ("# nothing\n", "contains no word pairs"),
+        ("w1 w2 score\n", "contains no word pairs"),
         ("cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
     ],
 )
@@ -87,7 +87,11 @@ def test_outlier_group_round_trip(tmp_path_factory, cluster, others, end):
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("a\nb\n", "found no empty line"), ("\na\n", "found no empty line"), ("a\n\nb\n\nc\n", "line 5: .* here is more")],
+    [
+        ("a\nb\n", "found no empty line"),
+        ("\na\n", "found no empty line"),
+        ("a\n\nb\n\nc\n", "line 5: .* found a third part"),
+    ],
 )
 def test_malformed_outlier_groups_are_refused(file, text, fault):
     """A group without its two parts is named."""
@@ -104,7 +108,7 @@ def test_questions(file):
     assert list(read_questions(file("a b c d\n"))) == [""]
     with pytest.raises(InputError, match=r"file\.txt, line 3: expected four words; found 3"):
         read_questions(file(": s\na b c d\na b c\n"))
-    with pytest.raises(InputError, match="holds no questions"):
+    with pytest.raises(InputError, match="contains no questions"):
         read_questions(file(": s\n"))
 
 
@@ -137,7 +141,7 @@ def test_incomplete_sets_are_refused(tmp_path):
     group = tmp_path / "words" / "outlier-8-8-8" / "one.txt"
     group.parent.mkdir(parents=True)
     group.write_text("a\n\nb\n")
-    with pytest.raises(InputError, match="outlier-8-8-8 holds 1 groups; the published set has 8"):
+    with pytest.raises(InputError, match="outlier-8-8-8: expected 8 groups, as published; found 1"):
         datasets.outlier_groups("8-8-8", root=tmp_path)
     with pytest.raises(InputError, match=r"ws353\.txt cannot be read"):
         datasets.similarity_sets(tmp_path)
@@ -153,7 +157,7 @@ def test_gensim_files():
     assert len(read_pairs(datasets.gensim_file("simlex999.txt"))) == 999
     questions = read_questions(datasets.gensim_file("questions-words.txt"))
     assert (len(questions), sum(map(len, questions.values()))) == (14, 19544)
-    with pytest.raises(InputError, match=r"gensim brings no file 'men\.txt'"):
+    with pytest.raises(InputError, match=r"gensim has no test file 'men\.txt'"):
         datasets.gensim_file("men.txt")
 
 

@@ -131,9 +131,9 @@ def test_only_punctuation():
 def test_faults_are_named():
     """Sentences of other lengths, and none at all."""
     one, two = sentence([0], ["root"]), sentence([0, 1], ["root", "x"])
-    with pytest.raises(InputError, match="1 and 2 words"):
+    with pytest.raises(InputError, match="got 1 and 2"):
         match_trees(one, two)
-    with pytest.raises(InputError, match="1 and 2 words"):
+    with pytest.raises(InputError, match="got 1 and 2"):
         by_distance([one], [two])
     with pytest.raises(InputError, match="1 sentences and 0 parses"):
         by_relation([one], [])

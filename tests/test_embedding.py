@@ -179,7 +179,7 @@ def test_words_of_test_sets_are_folded_if_the_vocabulary_is():
         (["a", "b"], [[1, 2], [3, np.nan]], r"row 1 \('b'\) is not"),
         (["a", "b"], [[np.inf, 2], [3, 4]], r"row 0 \('a'\) is not"),
         (["a", "b"], [[1, 2]], r"2 words and shape \(1, 2\)"),
-        (["a", "b"], [[1, 2], [3]], "rows of one length"),
+        (["a", "b"], [[1, 2], [3]], "rows of equal length"),
         (["a"], [1], r"shape \(1,\)"),
         ([], np.ones((0, 2)), "0 words"),
         (["a"], np.ones((1, 0)), r"shape \(1, 0\)"),
@@ -210,7 +210,7 @@ def test_what_is_no_embedding_is_refused(words, vectors, fault):
         (lambda e: Embedding(e.words, e.vectors, counts=[1, 2]), "counts must be 5 whole numbers"),
         (lambda e: e.product(), "at least one word"),
         (lambda e: e.phrase(e.words[0], blend=-1), "blend"),
-        (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "too large"),
+        (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "exceeds the range"),
     ],
 )
 def test_questions_without_an_answer_are_refused(ask, fault):
@@ -300,9 +300,9 @@ def test_no_bit_is_another(tmp_path_factory, data):
 @pytest.mark.parametrize(
     ("embedding", "fault"),
     [
-        (Embedding(["a\tb"], [[1.0]]), "holds a tab or a line break"),
+        (Embedding(["a\tb"], [[1.0]]), "contains a tab or a line break"),
         (Embedding(["\ud800"], [[1.0]]), "UTF-8"),
-        (Embedding(["a"], [[1.0]], meta={"x": {1}}), "meta must hold only what JSON can"),
+        (Embedding(["a"], [[1.0]], meta={"x": {1}}), "meta must be JSON-serializable"),
     ],
 )
 def test_what_cannot_be_saved_leaves_nothing(tmp_path, embedding, fault):
@@ -327,7 +327,7 @@ def test_components():
     assert [(c.column, c.words) for c in found] == [(1, [("b", -3.0), ("a", 2.0)]), (2, [("b", 1.0)])]
     assert [c.share for c in found] == [1.0, pytest.approx(1 / 3)]
     assert [c.column for c in components_of(embedding, "b", "a")] == [1]
-    assert [c.column for c in components_of(embedding, "b", most=1)] == [2]  # all of column 2 is b
+    assert [c.column for c in components_of(embedding, "b", n_components=1)] == [2]  # all of column 2 is b
     with pytest.raises(InputError, match="zebra"):
         components_of(embedding, "zebra")
 
@@ -343,20 +343,20 @@ def test_common_words_tell_more_of_components():
 
 def test_themes_alone_make_phrases(tmp_path):
     """Phrases, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
-    words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], themes=2)
-    assert words.themes.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
+    words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], components=2)
+    assert words.components.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
     assert words.product("a", "b").tolist() == [1, 0]
-    assert words.neighbours("a", "b") == words.themes.neighbours("a", "b")
+    assert words.neighbours("a", "b") == words.components.neighbours("a", "b")
     assert [word for word, _ in words.neighbours("a", "b")] == ["c"]
     assert words.neighbours(words.product("a", "b"), top=1) == [("a", 1.0)]
     assert words.neighbours("a", top=1)[0][0] == "c"
     assert {c.column for c in components(words)} == {0, 1}
     words.save(tmp_path / "saved")
-    assert Embedding.load(tmp_path / "saved").themes.rank == 2
-    assert Embedding(["a"], [[1.0, 2.0]], themes=2).themes.rank == 2
+    assert Embedding.load(tmp_path / "saved").components.rank == 2
+    assert Embedding(["a"], [[1.0, 2.0]], components=2).components.rank == 2
     for wrong in (0, 4):
-        with pytest.raises(InputError, match="themes"):
-            Embedding(["a"], [[1.0, 2.0, 3.0]], themes=wrong)
+        with pytest.raises(InputError, match="components"):
+            Embedding(["a"], [[1.0, 2.0, 3.0]], components=wrong)
 
 
 def keyed():
@@ -405,7 +405,7 @@ def test_what_is_no_gensim_model_is_refused():
 
 def test_themes_are_told_before_they_are_lost():
     with pytest.warns(UserWarning, match="last 1 of 2 columns"):
-        Embedding(["a"], [[1.0, 2.0]], themes=1).to_gensim()
+        Embedding(["a"], [[1.0, 2.0]], components=1).to_gensim()
 
 
 def test_a_notebook_shows_words_and_their_nearest():

@@ -120,7 +120,7 @@ def test_encodings(tmp_path):
 def test_repeated_words(tmp_path):
     """A word that comes twice is refused, or its first vector is kept."""
     (tmp_path / "v").write_text("3 1\na 1\na 2\nb 3\n")
-    with pytest.raises(InputError, match="line 3: 'a' comes a second time"):
+    with pytest.raises(InputError, match="line 3: 'a' occurs a second time"):
         read_vectors(tmp_path / "v")
     assert same(read_vectors(tmp_path / "v", duplicates="first"), Embedding(["a", "b"], [[1], [3]]))
 
@@ -137,12 +137,12 @@ def test_repeated_words(tmp_path):
         ("a 1 2\nb 3 nan\n", "line 2: the vector of 'b' is not finite"),
         ("a 1 2\nb 3 1e99\n", "line 2: the vector of 'b' is not finite"),
         ("a 1 2\nhot dog 3 1e99\n", "line 2: the vector of 'hot dog' is not finite"),
-        ("3 2\na 1 2\nb 3 4\n", "ends after 2 words; its first line promises 3"),
-        ("1 2\na 1 2\nb 3 4\n", "line 3: the first line promises 1 words; here is more"),
+        ("3 2\na 1 2\nb 3 4\n", "ends after 2 words; its first line announces 3"),
+        ("1 2\na 1 2\nb 3 4\n", "line 3: the first line announces 1 words, but there are more"),
         ("9999999999 2\na 1 2\n", "ends after 1 words"),
         ("a\n", "line 1: expected a word and its numbers; found 'a'"),
-        ("", "holds no vectors"),
-        ("\n\n", "holds no vectors"),
+        ("", "contains no vectors"),
+        ("\n\n", "contains no vectors"),
     ],
 )
 def test_malformed_text_is_refused(tmp_path, text, fault):
@@ -156,10 +156,10 @@ def test_malformed_text_is_refused(tmp_path, text, fault):
 @pytest.mark.parametrize(
     ("spoil", "fault"),
     [
-        (lambda b: b[:-2], "ends after 2 words; its first line promises 3"),
-        (lambda b: b + b"x", "goes on after the 3 words"),
+        (lambda b: b[:-2], "ends after 2 words; its first line announces 3"),
+        (lambda b: b + b"x", "continues after the 3 words"),
         (lambda b: b.replace(b"3 3\n", b"3 x\n"), "line 1: word2vec-binary files begin with the number of words"),
-        (lambda b: b.replace(b"dog", b"cat"), "word 2: 'cat' comes a second time"),
+        (lambda b: b.replace(b"dog", b"cat"), "word 2: 'cat' occurs a second time"),
         (lambda b: b.replace(b"3 3\n", b"3 9999999\n"), "ends after 0 words"),
         (lambda _: b"", "line 1"),
     ],
@@ -221,7 +221,7 @@ def test_malformed_numbers_are_refused_with_older_numpy(tmp_path, monkeypatch):
 def test_lines_without_end_are_told(tmp_path):
     """A small gzipped file that holds one endless line is not read to its end."""
     (tmp_path / "v.gz").write_bytes(gzip.compress(b"a " * (1 << 24)))
-    with pytest.raises(InputError, match="line 1: a word and its numbers take 16,777,216 bytes at most"):
+    with pytest.raises(InputError, match="line 1: a word and its numbers must not exceed 16,777,216 bytes"):
         read_vectors(tmp_path / "v.gz")
 
 

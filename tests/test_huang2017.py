@@ -305,7 +305,7 @@ def test_readers_refuse(tmp_path, monkeypatch):
     folder = tmp_path / "sentences"
     (folder / "mr").mkdir(parents=True)
     (folder / "mr" / "rt-polarity.neg").write_text("one line\n", encoding="utf-8")
-    with pytest.raises(InputError, match="holds 1 sentences; the published set has 5,331"):
+    with pytest.raises(InputError, match="expected 5,331 sentences, as published; found 1"):
         data.labelled_sentences("mr", root=tmp_path)
     with pytest.raises(InputError, match="name must be"):
         data.labelled_sentences("sst", root=tmp_path)

@@ -42,8 +42,8 @@ def test_numbers_follow_names(small):
         ("train.txt", "usa\tallies\tuk\n\nusa\tuk\n", r"train.txt, line 3: expected subject, relation and object"),
         ("train.txt", "usa\t\tuk\n", r"line 1: expected subject, relation and object separated by tabs"),
         ("valid.txt", "", r"valid.txt, line 1 is empty"),
-        ("valid.txt", "usa\tallies\tuk\n" * 2, "holds 2 validation triples; the published set has 1"),
-        ("test.txt", "peru\tallies\tegypt\nbrazil\tallies\tuk\n", "holds 5 entities; the published set has 4"),
+        ("valid.txt", "usa\tallies\tuk\n" * 2, "expected 1 validation triples, as published; found 2"),
+        ("test.txt", "peru\tallies\tegypt\nbrazil\tallies\tuk\n", "expected 4 entities, as published; found 5"),
     ],
 )
 def test_faults_are_named(small, file, content, fault):

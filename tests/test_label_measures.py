@@ -60,8 +60,8 @@ def test_worked_example():
 def test_faults():
     """No label, or shapes that do not fit."""
     for truth in (np.zeros((2, 2)), np.ones((2, 3))):
-        with pytest.raises(InputError, match="a label that occurs"):
+        with pytest.raises(InputError, match="at least one true label"):
             label_measures(truth, np.zeros((2, 2)))
     for truth in (np.ones((2, 3)), np.ones(0)):
-        with pytest.raises(InputError, match="does not fit"):
+        with pytest.raises(InputError, match="does not match"):
             best_threshold(truth, np.zeros((2, 2)) if truth.size else np.zeros(0))

@@ -240,7 +240,7 @@ def test_themes_keep_groups_apart():
     across = (group[rows] != group[rows[:, :1]]).any(axis=1)
     assert np.mean(model.predict(rows[across])) < 0.01 * np.mean(model.predict(rows[within]))
     words = model.embedding([str(k) for k in range(30)])
-    assert (words.rank, words.themes.rank) == (12, 6)
+    assert (words.rank, words.components.rank) == (12, 6)
     for found in (words.neighbours("0", "3", top=5), words.neighbours("0", top=5)):
         assert all(group[int(word)] == 0 for word, _ in found)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyadic import Corpus
 from polyadic.text import encoder
-from polyadic.text.multiwords import THRESHOLD, chosen, joined, pairs, together
+from polyadic.text.multiwords import THRESHOLD, join_pairs, join_words, pairs, select_pairs
 from polyadic.text.tokens import Tokenizer
 
 SENTENCES = st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=8)
@@ -32,7 +32,7 @@ def test_pairs_are_counted_within_sentences(chunks, usable, fewest):
         for a, b in itertools.pairwise(sentence):
             if usable[a] and usable[b]:
                 expected[key(a, b)] = expected.get(key(a, b), 0) + 1
-    keys, n = pairs(lambda: map(packed, chunks), np.array(usable), fewest=fewest)
+    keys, n = pairs(lambda: map(packed, chunks), np.array(usable), min_count=fewest)
     expected = {pair: often for pair, often in expected.items() if often >= fewest}
     assert dict(zip(keys.tolist(), n.tolist(), strict=True)) == expected
     assert keys.tolist() == sorted(expected)
@@ -52,10 +52,10 @@ def test_pairs_are_joined_from_the_left(sentences, taken):
             i += 2 if pair in names else 1
         expected.append(row)
     keys = np.array([key(*pair) for pair in names], np.uint64)
-    assert [together([f"{n}" for n in sentence], {f"{a}_{b}" for a, b in names}) for sentence in sentences] == [
+    assert [join_words([f"{n}" for n in sentence], {f"{a}_{b}" for a, b in names}) for sentence in sentences] == [
         ["_".join(map(str, pairs_of[n])) if n in pairs_of else str(n) for n in row] for row in expected
     ]
-    numbers, lengths = joined(*packed(sentences), keys, np.array(list(names.values()), np.uint32))
+    numbers, lengths = join_pairs(*packed(sentences), keys, np.array(list(names.values()), np.uint32))
     assert numbers.tolist() == packed(expected)[0].tolist()
     assert lengths.tolist() == packed(expected)[1].tolist()
 
@@ -65,10 +65,10 @@ def test_the_measure_is_normalised():
     keys, n = np.array([key(0, 1), key(2, 3)], np.uint64), np.array([50, 10])
     occurrences = np.array([50, 50, 100, 100, 711])
     assert occurrences.sum() == 1011
-    assert chosen((keys, n), occurrences, threshold=1.0).tolist() == [key(0, 1)]
+    assert select_pairs((keys, n), occurrences, threshold=1.0).tolist() == [key(0, 1)]
     npmi = np.log(10 * 1011 / 100**2) / np.log(1011 / 10)
-    assert chosen((keys, n), occurrences, threshold=npmi - 1e-9).tolist() == [key(0, 1), key(2, 3)]
-    assert chosen((keys, n), occurrences, threshold=npmi + 1e-9).tolist() == [key(0, 1)]
+    assert select_pairs((keys, n), occurrences, threshold=npmi - 1e-9).tolist() == [key(0, 1), key(2, 3)]
+    assert select_pairs((keys, n), occurrences, threshold=npmi + 1e-9).tolist() == [key(0, 1)]
     assert npmi < THRESHOLD
 
 

@@ -46,7 +46,7 @@ def test_pictures_go_where_they_are_told():
 def test_senses_of_themes():
     """Of vectors with themes the picture shows what phrases select, which are made of these alone."""
     noise = np.random.default_rng(0).normal(size=(len(VECTORS), 4))
-    themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), themes=VECTORS.rank)
+    themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), components=VECTORS.rank)
     both = [plots.senses(each, "apollo", ["god", "moon"], top=2) for each in (themed, VECTORS)]
     assert [label.get_text() for label in both[0].get_yticklabels()] == [
         label.get_text() for label in both[1].get_yticklabels()
@@ -55,7 +55,7 @@ def test_senses_of_themes():
 
 def test_senses_needs_a_context_and_known_words():
     """A missing context and an unknown word are refused in one sentence."""
-    with pytest.raises(InputError, match="needs a context"):
+    with pytest.raises(InputError, match="needs at least one context"):
         plots.senses(VECTORS, "apollo", [])
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.senses(VECTORS, "artemis", ["god"])
@@ -151,7 +151,7 @@ def test_biplot(kind):
     np.testing.assert_allclose(columns, expected[:, :2])
     assert {text.get_text() for text in ax.texts} - {""} == {*EYES, *HAIR}
     assert "86.6 %" in ax.get_xlabel()
-    with pytest.raises(InputError, match="4 rows and 5 labels"):
+    with pytest.raises(InputError, match="each of the 4 rows; got 5"):
         plots.biplot(model, rows=HAIR, columns=HAIR)
     with pytest.raises(InputError, match="axes must be"):
         plots.biplot(model, rows=EYES, columns=HAIR, axes=(0, 3))
@@ -180,6 +180,6 @@ def test_scree_and_contributions():
     widths = [bar.get_width() for bar in ax.patches]
     assert np.abs(widths) == pytest.approx([60.5, 28.6], abs=0.06)
     assert widths[0] * widths[1] < 0
-    for options, fault in (({"axis": 3}, "axis must be"), ({"side": "columns"}, "5 columns and 4 labels")):
+    for options, fault in (({"axis": 3}, "axis must be"), ({"side": "columns"}, "each of the 5 columns; got 4")):
         with pytest.raises(InputError, match=fault):
             plots.contributions(model, EYES, **options)

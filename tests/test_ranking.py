@@ -103,7 +103,7 @@ def test_measures_by_hand():
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"objects": None}, "nothing to rank by"),
+        ({"objects": None}, "no score function is given"),
         ({"objects": lambda s, _: np.zeros((len(s), 2))}, r"shape \(1, 3\); got float64 of shape \(1, 2\)"),
         ({"objects": lambda s, _: np.full((len(s), 3), [0, 1, np.nan])}, "must not be NaN"),
         ({"test": [[0, 0, 3]]}, "test must hold relations of at least 0 and entities from 0 to 2"),
@@ -152,8 +152,8 @@ def test_areas_of_extremes():
 @pytest.mark.parametrize(
     ("truth", "scores", "fault"),
     [
-        ([True], [1, 2], "one score for each truth"),
-        ([False, False], [1, 2], "True somewhere"),
+        ([True], [1, 2], "vectors of equal length"),
+        ([False, False], [1, 2], "True at least once"),
         ([2, 1], [1, 2], "must be True or False"),
         ([True, False], [1, np.inf], "finite"),
     ],

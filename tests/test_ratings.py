@@ -46,9 +46,9 @@ def test_numbers_are_places(small):
     [
         ("user_artists.dat", "head\n2\t9\n", r"user_artists.dat, line 2: expected 3 fields; got '2\\t9'"),
         ("user_artists.dat", "head\n2\tx\t1\n", r"line 2: expected a whole number; got 'x'"),
-        ("user_artists.dat", "head\n2\t9\t1\n", r"holds 1 listens; the published set has 3"),
+        ("user_artists.dat", "head\n2\t9\t1\n", r"expected 3 listens, as published; found 1"),
         ("user_friends.dat", "head\n2\t8\n8\t2\n", "number 8 is used, but in no list"),
-        ("tags.dat", "head\n4\trock\n4\tpop\n", "holds 1 tags; the published set has 2"),
+        ("tags.dat", "head\n4\trock\n4\tpop\n", "expected 2 tags, as published; found 1"),
         ("user_taggedartists.dat", "head\n", "holds 1 tags given to artists"),
     ],
 )

@@ -30,7 +30,7 @@ def test_verb_and_function_agree(method, tmp_path):
     made = polyadic.train(text, method=method, **settings)
     np.testing.assert_array_equal(written.vectors, made.vectors)
     np.testing.assert_array_equal(written.counts, made.counts)
-    assert (written.words, written.themes.rank, written.meta) == (made.words, made.themes.rank, made.meta)
+    assert (written.words, written.components.rank, written.meta) == (made.words, made.components.rank, made.meta)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_text_says_how_many_columns_are_themes(options, rank, themes, monkeypatc
     monkeypatch.setattr(words, "supported_rank", lambda *_, **__: (8, 2))
     how = {name: value for name, value in SETTINGS.items() if name != "rank"}
     made = polyadic.train(TEXTS, **how, **options)
-    assert (made.rank, made.themes.rank) == (rank, themes)
+    assert (made.rank, made.components.rank) == (rank, themes)
 
 
 def test_text_corpus_and_counts_agree():

@@ -282,9 +282,12 @@ def test_results_are_written_and_said():
         ({"runs": 0}, "runs must be"),
         ({"seed": -1}, "seed must be"),
         ({"limit": 0}, "limit must be"),
-        ({"test": 0.001}, "split='questions' of 380 questions over 20 pairs leaves 380 to train and 0 to test"),
-        ({"test": 0.999}, "leaves 0 to train"),
-        ({"split": "pairs", "test": 0.001}, "split='pairs' of 380 questions over 20 pairs leaves 342 to train and 0"),
+        ({"test": 0.001}, "split='questions' of 380 questions over 20 pairs leaves 380 for training and 0 for testing"),
+        ({"test": 0.999}, "leaves 0 for training"),
+        (
+            {"split": "pairs", "test": 0.001},
+            "split='pairs' of 380 questions over 20 pairs leaves 342 for training and 0",
+        ),
     ],
 )
 def test_bad_options_are_refused(options, fault):
@@ -351,8 +354,8 @@ def test_pair_figure_by_hand():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
-    monkeypatch.setattr("polyadic.metrics.analogies.MOST_PAIRS", 3)
-    with pytest.raises(InputError, match="combine 4 pairs are too many for one figure; ask at most 3"):
+    monkeypatch.setattr("polyadic.metrics.analogies.MAX_PAIRS", 3)
+    with pytest.raises(InputError, match="combine 4 pairs, too many for one figure; use at most 3"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 
 

@@ -253,11 +253,11 @@ def test_figures_are_those_of_the_score():
 
 def test_what_cannot_be_scored():
     """Sentences of other lengths or numbers, and no arguments at all."""
-    with pytest.raises(InputError, match="4 and 5 words"):
+    with pytest.raises(InputError, match="got 4 and 5"):
         match_roles(labelled(), labelled(n=5))
     with pytest.raises(InputError, match="no arguments"):
         role_score([match_roles(labelled(), labelled())])
-    with pytest.raises(InputError, match="1 and 0 sentences"):
+    with pytest.raises(InputError, match="got 1 and 0"):
         by_role([labelled()], [])
 
 

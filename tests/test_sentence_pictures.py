@@ -114,9 +114,9 @@ def test_occurrences_are_written_as_lines(model):
         (lambda model: plots.templates(model, [-1]), "coordinates are numbers from 0 to 1"),
         (lambda model: plots.templates(model, []), "coordinates are numbers from 0 to 1"),
         (lambda model: plots.templates(model, ends=0), "ends must be"),
-        (lambda model: plots.activation_map(model, "unheard"), "no word of the sentence has a vector"),
-        (lambda model: plots.activation_map(model, []), "no word of the sentence has a vector"),
-        (lambda model: plots.activation_map(model, "one", most=0), "most must be"),
+        (lambda model: plots.activation_map(model, "unheard"), "no word of the sentence is in the vocabulary"),
+        (lambda model: plots.activation_map(model, []), "no word of the sentence is in the vocabulary"),
+        (lambda model: plots.activation_map(model, "one", n_filters=0), "n_filters must be"),
     ],
 )
 def test_refusals(model, call, fault):
@@ -169,7 +169,7 @@ def test_activation_maps_show_what_is_decoded(any_model):
     heights = np.abs(ax.images[0].get_array()).max(axis=1)
     assert all(high >= low for high, low in itertools.pairwise(heights))
     assert labels(ax.xaxis) == ["w1", "w2", "w5"]
-    assert labels(plots.activation_map(any_model, "w1 w2 w5", most=2).yaxis) == names[:2]
+    assert labels(plots.activation_map(any_model, "w1 w2 w5", n_filters=2).yaxis) == names[:2]
     own = plots.new_axes()
     assert plots.activation_map(any_model, ["w1", "w2"], ax=own) is own
     own.figure.draw_without_rendering()

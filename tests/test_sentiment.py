@@ -149,7 +149,7 @@ def test_unknown_words_are_counted():
         ({"shares": []}, "shares must hold at least one share of the training part; got none"),
         ({"shares": [0.001, 1]}, "0.001 of the training part is 1 reviews of one class only"),
         ({"test": 1}, "test must lie between 0 and 1; got 1"),
-        ({"test": 0.001}, "0.001 of 200 reviews leaves none to test"),
+        ({"test": 0.001}, "0.001 of 200 reviews leaves none for testing"),
         ({"runs": 0}, "runs must be a whole number of at least 1; got 0"),
         ({"seed": -1}, "seed must be"),
     ],
@@ -185,7 +185,7 @@ def test_small_shares_are_parts_of_large_ones(training, a, b):
 
 def test_incomplete_reviews_are_refused(tmp_path):
     """A folder that is absent, too small, or holds an empty file is named."""
-    with pytest.raises(InputError, match="pos holds 0 reviews; the published set has 1,000"):
+    with pytest.raises(InputError, match="pos: expected 1,000 reviews, as published; found 0"):
         datasets.polarity(tmp_path)
     for label in ("pos", "neg"):
         (tmp_path / "sentences" / "polarity-v2" / label).mkdir(parents=True)

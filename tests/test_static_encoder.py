@@ -92,7 +92,7 @@ def test_folders_are_replaced_only_by_their_kind(folder, tmp_path):
 
 def test_the_word_of_unknown_words_is_taken(tmp_path):
     """Vectors with a word of that name are refused, and nothing is written."""
-    with pytest.raises(InputError, match=r"'\[UNK\]' stands for all unknown words"):
+    with pytest.raises(InputError, match=r"'\[UNK\]' is reserved for unknown words"):
         Embedding(["[UNK]"], [[1.0]]).save_pretrained(tmp_path / "encoder")
     assert not any(tmp_path.iterdir())
 
@@ -176,7 +176,7 @@ def test_vectors_come_back(tmp_path, order):
 
 def test_what_cannot_be_kept_is_told(tmp_path):
     with pytest.warns(UserWarning, match="last 1 of 2 columns"):
-        Embedding(["a"], [[1.0, 2.0]], themes=1).save_pretrained(tmp_path / "encoder")
+        Embedding(["a"], [[1.0, 2.0]], components=1).save_pretrained(tmp_path / "encoder")
 
 
 @pytest.mark.parametrize("name", ["nowhere", "owner/name"])

@@ -52,12 +52,12 @@ def themed(n=40, rank=6, seed=0):
     rng = np.random.default_rng(seed)
     themes = np.repeat(np.eye(rank // 2), -(-n // (rank // 2)), axis=0)[:n] + 0.01 * rng.random((n, rank // 2))
     noise = 5 * rng.standard_normal((n, rank // 2))
-    return Embedding([f"w{k}" for k in range(n)], np.hstack([noise, themes]), themes=rank // 2)
+    return Embedding([f"w{k}" for k in range(n)], np.hstack([noise, themes]), components=rank // 2)
 
 
 def gaps_of(vectors, rng):
     """Pairs of words of one theme: another of it is right, one of another theme is wrong."""
-    kind = vectors.themes.vectors.argmax(axis=1)
+    kind = vectors.components.vectors.argmax(axis=1)
     cases = []
     for _ in range(60):
         theme = rng.integers(kind.max() + 1)

@@ -206,10 +206,10 @@ def test_figures_of_spans_by_hand():
     assert low <= f1.value <= high
     assert np.isnan(span_figures([["O"]], [["O"]])[0].value)
     for bad, message in (
-        ([["X"]], "tags of spans are O"),
-        ([["B-"]], "tags of spans are O"),
+        ([["X"]], "span tags must be O"),
+        ([["B-"]], "span tags must be O"),
         ([[]], "sentence 1: each of its 1 tokens"),
-        ([], "two rows"),
+        ([], "same number of sentences"),
     ):
         with pytest.raises(InputError, match=message):
             span_figures([["O"]], bad)

@@ -66,7 +66,7 @@ def test_strings_are_tokenised(texts):
     if any(expected):
         assert documents_of(Corpus.build(texts, min_count=1)) == expected
     else:
-        with pytest.raises(InputError, match="hold no words"):
+        with pytest.raises(InputError, match="contain no words"):
             Corpus.build(texts, min_count=1)
 
 
@@ -131,7 +131,9 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
 def test_names_of_files_are_no_texts(tmp_path):
     """A list of strings is one of texts, so names of files in it are told; short texts are not."""
     (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
-    with pytest.raises(InputError, match=r"the first document is the name of a file, '.*a\.txt'; pass files as"):
+    with pytest.raises(
+        InputError, match=r"the first document is the name of an existing file, '.*a\.txt'; pass files as"
+    ):
         Corpus.build([str(tmp_path / "a.txt")], min_count=1)
     assert len(Corpus.build([tmp_path / "a.txt"], min_count=1)) == 3
     assert len(Corpus.build(["a.txt", str(tmp_path)], min_count=1)) > 1
@@ -179,9 +181,9 @@ def test_stop_words_by_name():
 def test_what_is_left_of_an_empty_corpus(tmp_path):
     """An empty corpus is refused, and a too high min_count says what would keep some words."""
     (tmp_path / "empty.txt").write_text("")
-    with pytest.raises(InputError, match="holds no documents"):
+    with pytest.raises(InputError, match="contains no documents"):
         Corpus.build([], tmp_path / "c")
-    with pytest.raises(InputError, match="its documents hold no words"):
+    with pytest.raises(InputError, match="its documents contain no words"):
         Corpus.build(tmp_path / "empty.txt", tmp_path / "c")
     with pytest.raises(InputError, match=r"has 3 types .* most frequent occurs 2 times; min_count=2 or less keeps"):
         Corpus.build(["a b c b"], tmp_path / "c")
@@ -316,15 +318,15 @@ def cut(name, size):
         (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: it goes on"),
         (change("ids.npy", lambda a: a.astype(np.float32)), "ids.npy must hold a vector of uint16 or uint32"),
         (change("ids.npy", lambda a: a[:, None]), "ids.npy must hold a vector"),
-        (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it holds the id 60000"),
-        (change("ids.npy", put(3, 0)), "ids.npy does not fit vocabulary.txt"),
+        (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),
+        (change("ids.npy", put(3, 0)), "ids.npy does not match vocabulary.txt"),
         (change("ids.npy", lambda a: a[:-1]), "sentences.npy is damaged: its last offset"),
-        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: its offsets do not begin"),
+        (change("sentences.npy", put(0, 1)), "sentences.npy is damaged: its offsets must begin"),
         (change("sentences.npy", put(2, 1)), "sentences.npy is damaged: offset 2 is smaller"),
         (change("sentences.npy", lambda a: a[:0]), "sentences.npy is damaged"),
         (change("documents.npy", put(-1, 99)), "documents.npy is damaged: its last offset is 99"),
         (change("documents.npy", put(1, -1)), "documents.npy is damaged: offset 1 is smaller"),
-        (cut("vocabulary.txt", 1), "vocabulary.txt is cut short"),
+        (cut("vocabulary.txt", 1), "vocabulary.txt is truncated"),
     ],
 )
 def test_damage_is_named(damage, fault, tmp_path):

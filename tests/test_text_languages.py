@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polyadic.core.errors import InputError
 from polyadic.text import languages
 from polyadic.text.corpus import Corpus
-from polyadic.text.stopwords import ENGLISH, SPREAD, most_spread, stop_list, stop_words
+from polyadic.text.stopwords import ENGLISH, MAX_STOP_WORDS, most_spread, stop_list, stop_words
 from polyadic.text.tokens import Tokenizer
 
 TEXTS = {
@@ -109,7 +109,7 @@ def test_halves_of_characters_are_refused(tmp_path):
     """A text that is no text, from a file in an odd encoding or from a program, is refused where it is wrong."""
     (tmp_path / "a.txt").write_text("The cat +2AA- sat.")
     for source in (tmp_path / "a.txt", ["The cat \ud800 sat."]):
-        with pytest.raises(InputError, match=r"half of a surrogate pair, .*: 'The cat .ud800 sat.'"):
+        with pytest.raises(InputError, match=r"unpaired surrogate, .*: 'The cat .ud800 sat.'"):
             Corpus.build(source, min_count=1, encoding="utf-7")
 
 
@@ -156,7 +156,7 @@ def test_stop_words_by_name():
 def test_stop_words_from_the_text():
     """Words in most parts of a text are taken to be grammatical, whatever the language; numbers are not."""
     assert most_spread({"a": 9, "b": 9, "7": 9, "c": 1}) == ["a", "b", "c"]
-    assert len(most_spread({f"w{i}": i for i in range(500)})) == SPREAD
+    assert len(most_spread({f"w{i}": i for i in range(500)})) == MAX_STOP_WORDS
     topics = [f"topic{i}" for i in range(200)]
     texts = [" ".join(f"xa xb {topics[i]} xc" for _ in range(700)) for i in range(200)]
     corpus = Corpus.build(texts, min_count=1, stop_words="auto")
@@ -177,7 +177,7 @@ def test_a_quotation_mark_without_a_partner_hides_no_sentences():
     text = 'The 5" pipe broke. ' + 'She said "stop." Then she left. It was late. ' * 200
     parts = list(languages.sentences(text, "en"))
     assert "".join(parts) == text
-    assert max(map(len, parts)) <= languages.LONGEST
+    assert max(map(len, parts)) <= languages.MAX_SENTENCE_LENGTH
     assert len(parts) > 500
     quoted = 'He said "yes. I will. Now." and left.'
     assert list(languages.sentences(quoted, "en")) == [quoted]

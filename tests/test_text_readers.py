@@ -59,7 +59,7 @@ def test_compressions(suffix, tmp_path):
 @pytest.mark.parametrize("suffix", [s for s in COMPRESS if s])
 @pytest.mark.parametrize("fault", ["cut", "plain", "flipped", "empty"])
 def test_broken_compression(suffix, fault, tmp_path):
-    """A compressed file that is cut short, overwritten or not compressed at all is refused in one sentence."""
+    """A compressed file that is truncated, overwritten or not compressed at all is refused in one sentence."""
     if fault == "empty" and suffix in {".gz", ".zst"}:
         pytest.skip("no bytes are a valid file of no members")
     good = COMPRESS[suffix](os.urandom(5000).hex().encode())
@@ -72,7 +72,7 @@ def test_broken_compression(suffix, fault, tmp_path):
         list(read(path))
     assert str(caught.value).startswith(f"cannot decompress {path}: it is")
     if fault == "cut":
-        assert "cut short" in str(caught.value)
+        assert "truncated" in str(caught.value)
 
 
 @given(ANY_TEXT, st.integers(1, 5))
@@ -113,7 +113,7 @@ def test_binary_files_are_refused(tmp_path):
     path = tmp_path / "a.txt"
     for content in (b"ab\0cd", b"\x89PNG\0\0"):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"is not text: it holds NUL bytes"):
+        with pytest.raises(InputError, match=r"is not text: it contains NUL bytes"):
             list(read(path))
 
 
@@ -191,7 +191,7 @@ def test_mediawiki(tmp_path):
     assert [line.strip() for line in first.split("\n")] == ["Bold shown text.", "Head", "item"]
     assert second == "it's"
     path.write_bytes(bz2.compress(dump.encode()[:-100]))
-    with pytest.raises(InputError, match="is not a whole MediaWiki dump"):
+    with pytest.raises(InputError, match="is not a complete MediaWiki dump"):
         list(read(path))
     for wrong in (b"<mediawiki><page></page></mediawiki>", mediawiki().replace("</s", "<page></page></s").encode()):
         path.write_bytes(bz2.compress(wrong))
@@ -209,7 +209,7 @@ def test_folders_and_globs(tmp_path):
     assert list(read([tmp_path / "b.txt", tmp_path / "a"])) == ["b.txt", "a/b/c.md", "a/z.txt"]
     assert list(read(iter([tmp_path / "b.txt", "text"]))) == ["b.txt", "text"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no files"):
+    with pytest.raises(InputError, match="contains no files"):
         list(read(tmp_path / "empty"))
 
 
@@ -325,9 +325,11 @@ def test_missing_extra(tmp_path, monkeypatch):
 
 def test_lines_have_an_end(monkeypatch):
     """A line without end is refused before it fills the memory; as many short ones as there are do not count."""
-    monkeypatch.setattr(streams, "LONGEST", 3 * streams.BLOCK)
+    monkeypatch.setattr(streams, "MAX_LINE_LENGTH", 3 * streams.BLOCK)
     block = "a" * streams.BLOCK
-    with pytest.raises(InputError, match="line 2 is longer than 3,145,728 characters; it may be no file of lines"):
+    with pytest.raises(
+        InputError, match="line 2 is longer than 3,145,728 characters; the file may not consist of lines"
+    ):
         list(streams.lines(["a\n", *[block] * 9]))
     assert len(list(streams.lines([f"{block}\n"] * 9))) == 9
 
@@ -388,10 +390,10 @@ def test_what_is_not_cut(tmp_path, monkeypatch):
     bad = 20 * line.encode() + b"\xff"
     assert cut("bad.txt", bad), "told where it is read, as the only file is never skipped"
     assert not cut("bad.txt", bad, "a.txt")
-    monkeypatch.setattr(readers, "HELD", 10)
+    monkeypatch.setattr(readers, "MAX_HELD", 10)
     assert cut("bad.txt", bad, "a.txt"), "so much was read before that it is no longer skipped"
     (*_, last) = Files.of([str(tmp_path / "bad.txt")], Reading()).ranges()
-    with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 520 \(0xff\) is in error"):
+    with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 520 \(0xff\) is invalid"):
         [*last.pieces(Account())]
     monkeypatch.setattr(readers, "READ", 300)
     assert not cut("long.txt", b"It was. " * 200)

@@ -128,7 +128,7 @@ def test_words_are_taken_to_lemmas():
     assert words("The mice were running.", lemmas=True) == ["the", "mouse", "be", "run"]
     assert words("Häuser, Bücher: er ging", lemmas=True, language="de") == ["haus", "buch", "er", "gehen"]
     assert words("Häuser", lemmas=True, language="de", lowercase=False) == ["Haus"]
-    with pytest.raises(InputError, match="lemmas are not known of the language 'th'"):
+    with pytest.raises(InputError, match="lemmas are not available for the language 'th'"):
         words("a", lemmas=True, language="th")
 
 

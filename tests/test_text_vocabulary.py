@@ -55,9 +55,9 @@ def test_stop_words_are_left_out():
 @pytest.mark.parametrize("word", ["a\tb", "a\nb", "a\r", "\ud800"])
 def test_words_that_no_file_holds(word, tmp_path):
     """A word with a tab, a line break or half a surrogate pair is refused before anything is written."""
-    with pytest.raises(InputError, match=r"a word (may not|must be)"):
+    with pytest.raises(InputError, match=r"a word must (not|be)"):
         Vocabulary.choose({word: 1})
-    with pytest.raises(InputError, match=r"a word (may not|must be)"):
+    with pytest.raises(InputError, match=r"a word must (not|be)"):
         Vocabulary((word,), np.array([1])).save(tmp_path / "v.txt")
     assert list(tmp_path.iterdir()) == []
 
@@ -69,7 +69,7 @@ def test_words_that_no_file_holds(word, tmp_path):
         (b"a\t2\n\t3\n", "line 2"),
         (b"a\tmany\n", "line 1"),
         (b"a\t-1\n", "line 1"),
-        (b"a\t2", "cut short"),
+        (b"a\t2", "truncated"),
         (b"a\t2\na\t1\n", "'a' twice"),
         (b"\xff\t2\n", "byte 0"),
     ],
@@ -87,7 +87,7 @@ def test_misuse():
     """An absent file, counts that do not fit and impossible limits are refused."""
     with pytest.raises(InputError, match="No such file"):
         Vocabulary.load("absent.txt")
-    with pytest.raises(InputError, match="as many counts"):
+    with pytest.raises(InputError, match="one count for each word"):
         Vocabulary(("a",), np.array([1, 2]))
     for limits in ({"min_count": 0}, {"max_size": 0}, {"min_count": 2.5}):
         with pytest.raises(InputError, match="must be a whole number"):

@@ -200,7 +200,7 @@ def test_intervals_cover_as_they_say():
     ]
     expected = beta(90, 10)  # of the 90th of 99 uniform numbers
     assert np.mean(covered) == pytest.approx(expected.mean(), abs=0.004)
-    with pytest.raises(InputError, match="takes 9 held out or more; there are 8"):
+    with pytest.raises(InputError, match="needs at least 9 held-out scores; got 8"):
         conformal_radius(np.ones(8), 0.9)
 
 
@@ -349,7 +349,7 @@ def test_frames_are_tables(tmp_path):
     with pytest.raises(InputError, match=r"got '5,0'; for decimal commas say so: decimal=','"):
         read_cells(tmp_path / "t2.csv")
     (tmp_path / "b.parquet").write_text("no")
-    with pytest.raises(InputError, match="no Parquet or Arrow file"):
+    with pytest.raises(InputError, match="cannot be read as a Parquet or Arrow file"):
         read_cells(tmp_path / "b.parquet")
 
 

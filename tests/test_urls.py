@@ -113,7 +113,7 @@ def test_many_files_are_not_asked_for_one_by_one(store, monkeypatch):
     for name in "abc":
         store.pipe(f"/texts/{name}.txt", b"a rose")
     assert readers.survey("memory://texts", Reading()) == {"files": 3, "formats": ["text"]}
-    monkeypatch.setattr(readers, "SURVEYED", 2)
+    monkeypatch.setattr(readers, "MAX_SURVEYED", 2)
     assert readers.survey("memory://texts", Reading()) == {"files": 3}
 
 

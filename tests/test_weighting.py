@@ -268,7 +268,7 @@ def test_refusals(arguments, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` are of another corpus"),
+        ({"text": replace(some_text(), digest="other")}, "of order 2 in `lower` have another corpus"),
         ({"width": 4}, "another width"),
         ({"window": "chunk"}, "another window"),
         ({"repeats": True}, "another repeats"),

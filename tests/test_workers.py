@@ -286,7 +286,9 @@ def test_faults_of_files_come_back(whole, tmp_path, monkeypatch):
         Corpus.build(source, min_count=1, language="en", errors="strict")
     for file in source.iterdir():
         file.write_bytes(b"\0\1" * 2000)
-    with pytest.raises(InputError, match=r"none of the 13 files can be read; of the first: .*00\.txt is not text"):
+    with pytest.raises(
+        InputError, match=r"none of the 13 files can be read; error of the first: .*00\.txt is not text"
+    ):
         Corpus.build(source, min_count=1, language="en")
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
     from polyadic.datasets import Question
     from polyadic.metrics.outliers import OutlierGroup
-    from polyadic.metrics.phrases import Phrase
+    from polyadic.metrics.phrases import PhraseCase
     from polyadic.text.corpus import Corpus
     from polyadic.words.evaluation import Part, Path_, Test
 
@@ -186,7 +186,7 @@ def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> Iterator[Part
         yield f"outliers {HALF} OD{order}", partial(words.ordered, embedding, groups[1::2], order, HALF)
 
 
-def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> Iterator[Part]:
+def _from_triples(embedding: Embedding, cases: list[PhraseCase], rows: Path) -> Iterator[Part]:
     """Rank words by the vectors of titles that are made of the triples they occur in; the words are the training's."""
     looked_up, place = load_npz(rows), {case.words: row for row, case in enumerate(cases)}
 

@@ -80,9 +80,9 @@ def agreement(vectors: Embedding, names: tuple[str, ...]) -> tuple[float, int]:
 
 
 def coherence(vectors: Embedding, reference: list[list[str]]) -> float:
-    if not vectors.has_themes:
+    if not vectors.has_nonnegative_components:
         return float("nan")
-    tops = [[word for word, _ in theme.words] for theme in components(vectors.themes)]
+    tops = [[word for word, _ in theme.words] for theme in components(vectors.components)]
     tops = [top for top in tops if len(top) > 1]
     counted = in_windows(reference, {word for top in tops for word in top}, window=10)
     return float(np.mean(npmi_coherence(tops, counted)))

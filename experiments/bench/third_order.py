@@ -137,7 +137,7 @@ def main() -> None:
             model.fit(lists if len(lists) > 1 else lists[0])
             seconds = time.perf_counter() - start
             vectors = model.embedding(train.vocabulary.words)
-            numbers = [vectors.themes.sparsity, *figures(vectors, gaps, cases)]
+            numbers = [vectors.components.sparsity, *figures(vectors, gaps, cases)]
             cells = [f"{seconds:.0f}", *(f"{number:.3f}".removeprefix("0") for number in numbers)]
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
             if study == "blends":
@@ -150,7 +150,7 @@ def print_blends(vectors: Embedding, cases: list) -> None:
     """Vectors of phrases by geometric mean and sum, less products, over the cases of odd number."""
 
     def figures(make: Callable[..., np.ndarray]) -> list[Figure]:
-        return phrases(vectors.themes, cases, make=lambda titles: np.stack([make(*t) for t in titles])).figures()
+        return phrases(vectors.components, cases, make=lambda titles: np.stack([make(*t) for t in titles])).figures()
 
     products = figures(vectors.product)
     print("\n| blend | select | less product | retrieve | less product |\n|---|---|---|---|---|")

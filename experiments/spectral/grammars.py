@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polyadic.core.stage_cache import Facts
-    from polyadic.metrics.brackets import Matched
+    from polyadic.metrics.brackets import MatchedBrackets
     from polyadic.syntax.brackets import Phrase
     from polyadic.syntax.derivations import Parse
     from polyadic.syntax.latent_grammar import LatentGrammar
@@ -117,8 +117,8 @@ def judged(models: Sequence[LatentGrammar], dev: Lists, test: Lists) -> Facts:
 
 
 def by_marginals(
-    models: Iterable[LatentGrammar], dev: Lists, test: Lists, *, beside: list[Matched] | None = None
-) -> tuple[Facts, list[Matched]]:
+    models: Iterable[LatentGrammar], dev: Lists, test: Lists, *, beside: list[MatchedBrackets] | None = None
+) -> tuple[Facts, list[MatchedBrackets]]:
     """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists.
 
     Parameters
@@ -126,7 +126,7 @@ def by_marginals(
     models : iterable of LatentGrammar
         Fitted; those that are not chosen are let go.
     dev, test : list of (Phrase, list of Parse)
-    beside : list of Matched, optional
+    beside : list of MatchedBrackets, optional
         Of another parser on the test part, to be compared with too.
     """
     best, highest = None, -1.0
@@ -155,7 +155,7 @@ def _settings(model: LatentGrammar) -> Facts:
     return {name: value for name, value in model.get_params(deep=False).items() if name in names}
 
 
-def parsed(parser: MarginalParser, lists: Lists) -> list[Matched]:
+def parsed(parser: MarginalParser, lists: Lists) -> list[MatchedBrackets]:
     """Parse the sentences of lists anew, and compare."""
     return [match_brackets(bracketing(tree), bracketing(parser.parse(tree.words()))) for tree, _ in lists]
 
@@ -172,10 +172,10 @@ def reranked(model: LatentGrammar, lists: Lists, weights: Sequence[float]) -> di
     return chosen
 
 
-def matched(lists: Lists, places: Sequence[int]) -> list[Matched]:
+def matched(lists: Lists, places: Sequence[int]) -> list[MatchedBrackets]:
     """Compare the tree at a place of each list with that of the treebank."""
     return [_match(tree, parses[place]) for (tree, parses), place in zip(lists, places, strict=True)]
 
 
-def _match(tree: Phrase, parse: Parse) -> Matched:
+def _match(tree: Phrase, parse: Parse) -> MatchedBrackets:
     return match_brackets(bracketing(tree), bracketing(parse.tree))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from polyadic.core.stage_cache import Facts
     from polyadic.metrics.figures import Figure
-    from polyadic.metrics.roles import Matched
+    from polyadic.metrics.roles import MatchedRoles
     from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.role_labels import RoleLabels
 
@@ -152,7 +152,7 @@ def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) 
     predicates = [proposition for sentence in train for proposition in sentence.propositions]
     row: Facts = {"seed": seed, "sentences": len(train), "predicates": len(predicates)}
     row["arguments"] = sum(len(proposition.arguments) for proposition in predicates)
-    judged: dict[str, list[Matched]] = {}
+    judged: dict[str, list[MatchedRoles]] = {}
     for name, learn in models(seed).items():
         start = time.process_time()
         model = whole(learn(train))
@@ -169,9 +169,9 @@ def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) 
     return row
 
 
-def _matched(gold: Sequence[Sentence], predicted: Any) -> list[Matched]:
+def _matched(gold: Sequence[Sentence], predicted: Any) -> list[MatchedRoles]:
     return [match_roles(*pair) for pair in zip(gold, predicted, strict=True)]
 
 
-def _told(counts: list[Matched]) -> Facts:
+def _told(counts: list[MatchedRoles]) -> Facts:
     return {"score": role_score(counts).as_dict(), "figures": [figure.as_dict() for figure in role_figures(counts)]}

@@ -46,7 +46,7 @@ EXAMPLES = [
             model.predict(SOME),
             model.predict([[0, 1]]),
             model.embedding(WORDS).vectors,
-            model.embedding(WORDS).themes.vectors,
+            model.embedding(WORDS).components.vectors,
         ],
     ),
     Example(

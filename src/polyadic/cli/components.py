@@ -35,7 +35,7 @@ def components(
     embedding = read_vectors(vectors)
     text = o.text_of(embedding, corpus).lines if lines else None
     if words:
-        shown = components_of(embedding, *o.given(words), most=most, top=top)
+        shown = components_of(embedding, *o.given(words), n_components=most, top=top)
     else:
         shown = all_components(embedding, top=top)[:most]
     names = [[word for word, _ in component.words] for component in shown]

@@ -60,7 +60,7 @@ def phrase(
         errors.say(said, "note")
         nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
-        if not embedding.has_themes:
+        if not embedding.has_nonnegative_components:
             errors.say(
                 "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
                 " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
@@ -83,7 +83,7 @@ def _by_vectors(embedding: "Embedding", asked: dict[str, list[str]], top: int) -
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
         answers = embedding.neighbours(*words, top=top)
-        if embedding.has_themes and not embedding.product(*words).any():
+        if embedding.has_nonnegative_components and not embedding.product(*words).any():
             errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
         return answers
 

@@ -342,8 +342,8 @@ def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[s
     several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= MIN_OCCURRENCES), None)
     others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
     looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
-    if vectors.has_themes or vectors.sparsity:
-        strongest = np.argsort(-np.linalg.norm(vectors.themes.vectors, axis=0))[:3].tolist()
+    if vectors.has_nonnegative_components or vectors.sparsity:
+        strongest = np.argsort(-np.linalg.norm(vectors.components.vectors, axis=0))[:3].tolist()
         themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
         looks += [
             (("components", out), "; ".join(themes)),

@@ -209,11 +209,11 @@ def _correspondence(model: Any) -> Iterator[Record]:
 
 ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Component": _component,
+    "ConcordanceLine": _line,
     "CorrespondenceAnalysis": _correspondence,
     "Counts": _counts,
     "CrossTable": _table,
     "Explanation": _explanation,
-    "Line": _line,
     "Recommendation": _recommendation,
     "SensesOfWord": _senses,
     "TextTopics": _topics,

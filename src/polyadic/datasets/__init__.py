@@ -1,6 +1,6 @@
-"""Published test sets, as they lie in the folder that ``POLYADIC_DATA`` names, and files of the same kinds.
+"""Published test sets in the folder given by ``POLYADIC_DATA``, and readers for files in the same formats.
 
-What is read from the folder is compared with the published counts; nothing is downloaded.
+The published sets are checked against their published sizes; nothing is downloaded.
 """
 
 from polyadic.datasets.documents import BBC, KOS, Article, bbc, kos, polarity

@@ -1,7 +1,7 @@
-"""Documents with topics or a verdict.
+"""Documents with topics or sentiment.
 
-News of the BBC in five folders, words of posts of the blog KOS, and reviews that praise or blame (the polarity data set
-of Pang and Lee).
+BBC news articles in five categories, bags of words of posts of the KOS blog, and film reviews (the polarity data set of
+Pang and Lee).
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
 
 BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "tech": 401}
-"""Folders and their articles."""
+"""Number of articles by folder."""
 KOS = (3430, 6906, 353160)
-"""Posts, words, and pairs of the two that occur."""
+"""Number of posts, of words, and of nonzero counts."""
 REVIEWS = {"pos": 1000, "neg": 1000}
-"""Folders and their reviews."""
+"""Number of reviews by folder."""
 
 
 class Article(NamedTuple):
-    """A piece of news.
+    """News article.
 
     Attributes
     ----------
     text : str
         A heading, then paragraphs.
     label : str
-        The folder.
+        Name of the folder.
     name : str
-        Of the file, without its ending.
+        Name of the file without its suffix.
     """
 
     text: str
@@ -49,19 +49,19 @@ class Article(NamedTuple):
 
 
 def bbc(root: Root = None) -> list[Article]:
-    """Read 2,225 articles of 2004 and 2005 on five subjects, in order of folder and name.
+    """Load 2,225 BBC articles of 2004 and 2005 in five categories, in order of folder and name.
 
-    All but one file are UTF-8; that one is Latin-1.
+    All files but one are UTF-8; that one is Latin-1.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or a folder does not hold its published number of articles.
+        If a file cannot be read, or a folder does not have its published number of articles.
 
     References
     ----------
@@ -77,12 +77,12 @@ def bbc(root: Root = None) -> list[Article]:
 
 
 def kos(root: Root = None) -> csr_array:
-    """Read how often 6,906 words occur in 3,430 posts; the set does not say which words they are.
+    """Load the counts of 6,906 words in 3,430 blog posts; the set does not include the words.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def kos(root: Root = None) -> csr_array:
     Raises
     ------
     InputError
-        If the file cannot be read, or is not of the published size.
+        If the file cannot be read, or does not have the published size.
 
     References
     ----------
@@ -108,7 +108,7 @@ def kos(root: Root = None) -> csr_array:
         check_count(file, number, published, what)
     rows, columns, counts = numbers[3:].reshape(-1, 3).T
     if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
-        raise InputError(f"{file} is damaged: it names a post or a word that there is not")
+        raise InputError(f"{file} is damaged: a post or word number is out of range")
     return csr_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=KOS[:2])
 
 
@@ -124,21 +124,21 @@ def _text(file: Path) -> str:
 
 
 def polarity(root: Root = None) -> list[Review]:
-    r"""Read the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
+    """Load the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
 
-    A review has a sentence on each line, in lower case, with white space around each token. All is ASCII, but for some
-    control characters that stand where the original had a typographic mark; they are left as they are. A review is
-    named for its file without the ending, such as ``cv000_29590``: its fold is the first of the three digits.
+    A review has one sentence per line, in lower case, with tokens separated by white space. The text is ASCII, except
+    for some control characters in place of typographic marks, which are kept. The name of a review is that of its file
+    without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
 
     Raises
     ------
     InputError
-        If a file cannot be read, is empty, or one of the two folders does not hold 1,000 reviews.
+        If a file cannot be read or is empty, or one of the two folders does not have 1,000 reviews.
 
     References
     ----------

@@ -1,7 +1,7 @@
-"""English sentences, made up, with their phrases: subjects agree with verbs, and people are seen with dogs in gardens.
+"""Synthetic English sentences with phrase structure.
 
-Words are put together at random, so that a grammar has something to learn in seconds. It is a toy: nobody wrote these
-sentences.
+Words are combined at random, with agreement of subject and verb, so that a grammar can be learned in seconds. For
+demonstration only.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ VERBS = ("see", "hear", "like", "find", "follow", "watch")
 ALONE = ("sleep", "sing", "wait", "laugh")
 SAID = ("say", "think", "know")
 BESIDE, AFTER = ("with", "near", "behind"), ("in", "near", "behind")
-DEEPEST = 2
-"""Sentences within sentences, and phrases with prepositions within such phrases."""
+MAX_DEPTH = 2
+"""Maximum nesting of clauses and of prepositional phrases."""
 
 
 def tree(rng: np.random.Generator) -> Phrase:
-    """Draw a sentence, with its full stop, as a tree of the Penn Treebank.
+    """Generate a sentence, with its full stop, as a Penn Treebank tree.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def tree(rng: np.random.Generator) -> Phrase:
 
 
 def _capital(phrase: Phrase, first: Phrase) -> Phrase:
-    """Give the first tag of a phrase a capital."""
+    """Capitalize the first word of a phrase."""
     if phrase is first:
         return Phrase(phrase.label, (str(phrase.word)[0].upper() + str(phrase.word)[1:],))
     head, *rest = phrase.below
@@ -64,7 +64,7 @@ def _noun_phrase(rng: np.random.Generator, plural: bool, nouns: tuple[str, ...],
     if rng.random() < 0.3:
         words.insert(1, Phrase("JJ", (str(rng.choice(ADJECTIVES[article == "a" :])),)))
     whole = Phrase("NP", tuple(words))
-    if depth < DEEPEST and rng.random() < 0.2:
+    if depth < MAX_DEPTH and rng.random() < 0.2:
         return Phrase("NP", (whole, _preposition(rng, BESIDE, NOUNS, depth)))
     return whole
 
@@ -83,7 +83,7 @@ def _verb_phrase(rng: np.random.Generator, plural: bool, depth: int) -> Phrase: 
         word = str(rng.choice(words))
         return Phrase(tag, (word if plural else word + ("es" if word.endswith("ch") else "s"),))
 
-    if chance < 0.15 and depth < DEEPEST:
+    if chance < 0.15 and depth < MAX_DEPTH:
         said = Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))
         return Phrase("VP", (verb(SAID), said))
     parts = [verb(ALONE if chance < 0.4 else VERBS)]

@@ -1,7 +1,7 @@
-"""Small files on which every verb can be tried, written by ``polyadic example``.
+"""Small example files for every command, written by ``polyadic example``.
 
-What the package carries is a book and facts of European countries; tables, strings and lists are made of them, ratings
-and sentences, Latin and English, are drawn. Those are made up, which their names and this page say; the rest is real.
+A book and facts about European countries are included in the package; tables, strings and lists are derived from them.
+Ratings and Latin and English sentences are synthetic, as their descriptions say.
 
 References
 ----------
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "examples", 1
 PARAGRAPH = 25
-"""Words of a paragraph at least, that it is a document of its own."""
+"""Minimum number of words of a paragraph that is used as a document."""
 EYES = """eyes,fair,red,medium,dark,black
 blue,326,38,241,110,3
 light,688,116,584,188,4
@@ -88,16 +88,16 @@ GROUPS = {
     "house": ("door window room lamp chair bed stairs floor", "marriage doctor river"),
     "time": ("day night morning evening week hour month year", "stone horse coat"),
 }
-"""Words of the book that go together, and for each group some that do not; by hand."""
+"""Related words of the book, and words unrelated to each group, chosen by hand."""
 RULES = """borders(x, y) => borders(y, x)
 capital(x, y) => lies_in(y, x)
 """
 SENTENCES, TESTED = 400, 80
-"""Latin sentences to learn from, and others."""
+"""Number of Latin sentences for training and for testing."""
 PHRASED, PHRASED_MORE = 150, 50
-"""English ones."""
+"""Number of English sentences for training and for testing."""
 SPELLED, LISTED = 3_000, 500
-"""Words of the book in ``letters.txt``, and lists of spellings."""
+"""Number of words of the book in ``letters.txt``, and of lists of spellings."""
 FILES = {
     "holmes/": "twelve stories of Sherlock Holmes, a file each",
     "groups/": "words of them that go together, and others that do not",
@@ -114,22 +114,23 @@ FILES = {
     "phrases.mrg": "English sentences, made up, with their phrases; phrases-test.mrg and phrases.txt have others",
     "spellings.jsonl": "words of the book among misspelt ones; test.jsonl has others",
 }
-"""What is written, by name."""
+"""Descriptions of the files."""
 
 
 def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write all files to a folder, which is whole or absent.
+    """Write all example files to a folder atomically.
 
     Parameters
     ----------
     folder : path
+        Folder to create.
     overwrite : bool
-        Whether one that this wrote before is replaced.
+        Whether to replace an existing folder of examples.
 
     Raises
     ------
     InputError
-        If something is there already.
+        If something already exists at that path.
     """
     rng = np.random.default_rng(1892)
     with whole_folder(folder, kind=KIND, overwrite=overwrite) as draft:
@@ -142,7 +143,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         facts = _facts(rng)
         learned, held = _held_out(facts)
         sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
-        lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, least=6)]
+        lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, min_length=6)]
         phrases = [english.tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
@@ -179,7 +180,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def holmes() -> Iterator[tuple[str, str]]:
-    """Give title and text of each story of the book that the package carries.
+    """Yield title and text of each story of the included book.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def _carried(name: str) -> Traversable:
 
 
 def _group(together: str, others: str) -> str:
-    """Give a group of words, one a line, and below an empty line the words that are no part of it."""
+    """Return related words, one per line, an empty line, and unrelated words."""
     return "\n".join([*together.split(), "", *others.split(), ""])
 
 
@@ -208,14 +209,14 @@ def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
                 yield title, " ".join(paragraph.split())
 
 
-def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, least: int = 1) -> list[str]:
-    """Draw different words that have so many letters at least."""
-    kinds = sorted({word for word in words if len(word) >= least})
+def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, min_length: int = 1) -> list[str]:
+    """Sample different words with at least ``min_length`` letters."""
+    kinds = sorted({word for word in words if len(word) >= min_length})
     return rng.choice(kinds, number, replace=False).tolist()
 
 
 def _spellings(word: str, rng: np.random.Generator) -> str:
-    """Give a line of a list of spellings, one of them right; pairs of letters are their features."""
+    """Return a line with a list of spellings, one of them correct, with pairs of letters as features."""
     others = {word}
     for at in rng.permutation(len(word) - 1).tolist():
         others.add(word[:at] + word[at + 1] + word[at] + word[at + 2 :])
@@ -232,7 +233,7 @@ def _titles() -> list[str]:
 
 
 def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
-    """Draw stars: each reader likes some kinds more than others, and gives more or fewer stars to all."""
+    """Generate ratings: each reader prefers some genres and has an individual mean."""
     kinds = [line.split(",")[2] for line in NOVELS.splitlines()]
     names, titles = sorted(set(kinds)), _titles()
     better = rng.normal(0, 0.5, len(titles))
@@ -244,7 +245,7 @@ def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
 
 
 def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
-    """Give a row of features for each: its reader and its novel."""
+    """Return a libFM row for each rating, with its reader and novel as features."""
     titles = _titles()
     return "".join(
         f"{stars} {int(reader.split()[1]) - 1}:1 {READERS + titles.index(novel)}:1\n"
@@ -253,7 +254,7 @@ def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
 
 
 def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
-    """Give what is known of countries as subject, relation and object, in random order."""
+    """Return facts about countries as (subject, relation, object), in random order."""
     facts = []
     for line in _carried("europe.tsv").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
@@ -267,7 +268,7 @@ def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
 
 
 def _held_out(facts: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """Part facts into those to learn from and a fifth whose ends are known by others."""
+    """Split facts into a training part and a fifth whose entities also occur in the training part."""
     known = Counter(end for subject, _, object_ in facts for end in (subject, object_))
     learned: list[tuple[str, str, str]] = []
     held: list[tuple[str, str, str]] = []

@@ -1,7 +1,6 @@
-"""Latin sentences, made up, with trees and roles: endings say who does what, and words come in any order.
+"""Synthetic Latin sentences with dependency trees and semantic roles, in free word order with case endings.
 
-Some nouns and verbs are put together at random, so that a parser has something to learn in seconds. It is a toy: nobody
-wrote these sentences.
+Nouns and verbs are combined at random, so that a parser can be learned in seconds. For demonstration only.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ ENDINGS = {
     ("Masc", "Sing"): {"Nom": "us", "Gen": "i", "Dat": "o", "Acc": "um", "Abl": "o"},
     ("Masc", "Plur"): {"Nom": "i", "Gen": "orum", "Dat": "is", "Acc": "os", "Abl": "is"},
 }
-"""Of the first two declensions, by gender and number, and by case."""
+"""Endings of the first two declensions by gender and number, and by case."""
 PLURALS = {"dat": "dant", "mittit": "mittunt", "ostendit": "ostendunt", "quaerit": "quaerunt", "videt": "vident"}
 
 
 class Word(NamedTuple):
-    """A word, and the word of its sentence (by identity) that it hangs on; none is the root."""
+    """Word with its head, another word of the sentence by identity; None for the root."""
 
     form: str
     lemma: str
@@ -44,7 +43,7 @@ class Word(NamedTuple):
 
 
 def sentence(rng: np.random.Generator) -> list[Word]:
-    """Draw a sentence, as its words in order; the first verb of it is its predicate."""
+    """Generate a sentence as its words in order; its first verb is the predicate."""
     plural = rng.random() < 0.3
     gives = rng.random() < 0.3
     lemma = str(rng.choice(GIVEN if gives else SEEN))
@@ -69,7 +68,7 @@ def sentence(rng: np.random.Generator) -> list[Word]:
 
 
 def _written(words: Sequence[Word]) -> list[str]:
-    """Give the forms as they are written: the first one with a capital."""
+    """Return the forms, with the first one capitalized."""
     return [words[0].form[0].upper() + words[0].form[1:], *(word.form for word in words[1:])]
 
 
@@ -84,7 +83,7 @@ def _phrase(
     *,
     alone: bool = False,
 ) -> list[Word]:
-    """Draw a noun, which may have an adjective or an owner on either side."""
+    """Generate a noun, optionally with an adjective or a genitive on either side."""
     number = number or ("Plur" if rng.random() < 0.3 else "Sing")
     noun = _noun(str(rng.choice(lemmas)), case, number, relation, head, role)
     gender = "Fem" if "Gender=Fem" in noun.features else "Masc"
@@ -111,7 +110,7 @@ def _noun(lemma: str, case: str, number: str, relation: str, head: Word, role: s
 
 
 def conllu(words: Sequence[Word], *, roles: bool) -> str:
-    """Give the lines of a sentence in CoNLL-U; for roles, with a column for its predicate and one for them.
+    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments.
 
     Examples
     --------
@@ -133,5 +132,5 @@ def conllu(words: Sequence[Word], *, roles: bool) -> str:
 
 
 def plain(words: Sequence[Word]) -> str:
-    """Give the sentence as text."""
+    """Return the sentence as text."""
     return " ".join(_written(words)).replace(" .", ".")

@@ -1,8 +1,8 @@
-"""Test sets made of text, as tab-separated files: gaps, phrases and names.
+"""Test sets made from text, as tab-separated files with a header line: gaps, phrases and names.
 
-A first line of headings says what the file holds. ``gaps.tsv``: the words given, separated by spaces, the answer, the
-wrong word, the matched word, the association. ``phrases.tsv``: the words of the title, those characteristic of its
-article, and those of others. ``names.tsv``: the words of a run, and 1 if it is a name, else 0.
+``gaps.tsv``: the given words (separated by spaces), the answer, the wrong word, the matched word, the association.
+``phrases.tsv``: the words of the title, those characteristic of its article, and those of others. ``names.tsv``: the
+words of a run, and 1 if it is a name, else 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polyadic.core.files import whole_file
 from polyadic.datasets.place import text
 from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
-from polyadic.metrics.phrases import Phrase
+from polyadic.metrics.phrases import PhraseCase
 
 if TYPE_CHECKING:
     import os
@@ -30,12 +30,25 @@ NAMES = ("words", "name")
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write cases of held-out completion."""
+    """Write cases of held-out completion.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    gaps : iterable of Gap
+        Test cases.
+    """
     _write(path, GAPS, ((" ".join(g.given), g.answer, g.wrong, g.matched, f"{g.association:.6g}") for g in gaps))
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    r"""Read cases of held-out completion.
+    """Read cases of held-out completion.
+
+    Parameters
+    ----------
+    path : path
+        File written by :func:`write_gaps`.
 
     Raises
     ------
@@ -62,29 +75,55 @@ def read_gaps(path: Where) -> list[Gap]:
     ]
 
 
-def write_phrases(path: Where, phrases: Iterable[Phrase]) -> None:
-    """Write phrases and the words that belong to them."""
+def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
+    """Write test cases of phrases.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    phrases : iterable of PhraseCase
+        Test cases.
+    """
     _write(path, PHRASES, ([" ".join(words) for words in phrase] for phrase in phrases))
 
 
-def read_phrases(path: Where) -> list[Phrase]:
-    """Read phrases and the words that belong to them.
+def read_phrases(path: Where) -> list[PhraseCase]:
+    """Read test cases of phrases.
+
+    Parameters
+    ----------
+    path : path
+        File written by :func:`write_phrases`.
 
     Raises
     ------
     InputError
         If the file is malformed; the message names file and line.
     """
-    return [Phrase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
+    return [PhraseCase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write runs of words, and whether each is a name."""
+    """Write runs of words, and whether each is a name.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    candidates : iterable of Candidate
+        Runs of words.
+    """
     _write(path, NAMES, ((" ".join(c.words), str(int(c.name))) for c in candidates))
 
 
 def read_candidates(path: Where) -> list[Candidate]:
     """Read runs of words, and whether each is a name.
+
+    Parameters
+    ----------
+    path : path
+        File written by :func:`write_candidates`.
 
     Raises
     ------

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Give the folder of test sets: ``path``, else what the environment variable ``POLYADIC_DATA`` names.
+    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder of test sets.
 
     Raises
     ------
     InputError
-        If neither is given, or there is no such folder.
+        If neither is given, or the folder does not exist.
     """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
-        raise InputError("no folder of test sets is known; set the environment variable POLYADIC_DATA to its path")
+        raise InputError("the folder of test sets is not set; set the environment variable POLYADIC_DATA to its path")
     if not Path(named).is_dir():
         whose = "POLYADIC_DATA" if path is None else "the path given"
         raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")
@@ -32,14 +37,14 @@ def folder(path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Give "file, line n" and the line, for lines that say something."""
+    """Yield "file, line n" and the line, skipping empty lines and comments."""
     for number, line in enumerate(text(path).split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             yield f"{path}, line {number}", line.strip()
 
 
 def text(path: Path, encoding: str = "utf-8-sig") -> str:
-    """Read a file, in UTF-8 unless told otherwise, or say that it cannot be read."""
+    """Read a text file; InputError if it cannot be read."""
     try:
         return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
@@ -47,26 +52,14 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
 
 
 def check_count(where: Path, count: int, published: int, what: str) -> None:
-    """Refuse a set that does not have its published size."""
+    """Raise InputError if a set does not have its published size."""
     if count != published:
-        raise InputError(f"{where} holds {count:,} {what}; the published set has {published:,}")
+        raise InputError(f"{where}: expected {published:,} {what}, as published; found {count:,}")
 
 
 @contextlib.contextmanager
 def matlab(path: Path, what: str) -> Iterator[dict[str, Any]]:
-    """Read the arrays of a MATLAB file, and refuse it if what is done with them shows that it holds others.
-
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What it ought to hold.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is damaged, or does not hold that.
-    """
+    """Yield the arrays of a MATLAB file; errors in the block become InputError with ``what`` as expected content."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 

@@ -1,8 +1,8 @@
-"""Test sets of word sense induction: words in context, and the senses that people gave them.
+"""Test sets of word sense induction: words in context with gold senses.
 
-The folder holds the files as published, under ``senses/semeval2013-wsi`` (Jurgens and Klapaftis 2013) and
-``senses/senseval`` (line, hard, serve, interest, as NLTK brings them). User files are parsed by ``read_instances``,
-``read_sense_key`` and ``read_senseval``.
+The folder given by ``POLYADIC_DATA`` has the published files in ``senses/semeval2013-wsi`` (Jurgens and Klapaftis 2013)
+and ``senses/senseval`` (line, hard, serve, interest, in the format of NLTK). Other files are read by
+``read_instances``, ``read_sense_key`` and ``read_senseval``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLASH = "FRASL"  # what became of the entity &frasl;, a slash, between the token
 
 
 class Instance(NamedTuple):
-    """A word in context: the text left of it, its form, the text right of it."""
+    """Word in context: the text to its left, its form, the text to its right."""
 
     id: str
     lemma: str
@@ -35,21 +35,21 @@ class Instance(NamedTuple):
 
 
 class SenseSet(NamedTuple):
-    """Instances, and the senses of each with their weights."""
+    """Instances, and their weighted gold senses."""
 
     instances: list[Instance]
     gold: dict[str, dict[str, float]]
 
 
 def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
-    """Read the test set of SemEval-2013 task 13: 4,664 instances of 50 lemmas, such as ``"add.v"``.
+    """Load the test set of SemEval-2013 task 13: 4,664 instances of 50 lemmas, such as ``"add.v"``.
 
-    An instance has one to three senses of WordNet 3.1, weighted from 1 to 4.
+    An instance has one to three senses of WordNet 3.1 with weights from 1 to 4.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`folder`.
+        Folder of test sets; see :func:`folder`.
 
     Raises
     ------
@@ -70,17 +70,17 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 
 
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
-    """Read the four lemmas line, hard, serve, interest, by name; every instance has one sense.
+    """Load the four Senseval lemmas line, hard, serve and interest by name; every instance has one sense.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`folder`.
+        Folder of test sets; see :func:`folder`.
 
     Raises
     ------
     InputError
-        If a file is malformed, or does not hold the published number of instances.
+        If a file is malformed, or does not have the published number of instances.
 
     References
     ----------
@@ -97,15 +97,20 @@ def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
 
 
 def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
-    """Read the contexts of a lemma in the XML of SemEval-2013 task 13.
+    """Read the contexts of a lemma in the XML format of SemEval-2013 task 13.
 
-    The element ``instance`` holds the text; its attributes ``tokenStart`` and ``tokenEnd`` say where the target begins
-    and where it has ended, in characters, and ``token`` repeats its form. Runs of white space become one space.
+    The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
+    the target in characters, and ``token`` is its form. White space is normalized.
+
+    Parameters
+    ----------
+    path : path
+        XML file.
 
     Raises
     ------
     InputError
-        If the file is no XML, an attribute is missing, or the target is not where the attributes say; the message
+        If the file is not valid XML, an attribute is missing, or the target is not at the given position; the message
         names file and line, or file and instance.
 
     Examples
@@ -120,25 +125,30 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     file = Path(path)
     instances = [_context(file, element) for element in _xml(file).iter("instance")]
     if not instances:
-        raise InputError(f"{file} holds no instances")
+        raise InputError(f"{file} contains no instances")
     return instances
 
 
 def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    r"""Read a key file, one instance per line: lemma, instance, and its senses, ``sense/weight`` or ``sense``.
+    r"""Read a key file, one instance per line: lemma, instance, and its senses as ``sense/weight`` or ``sense``.
 
-    A sense without a weight has the largest of its line, or 1 if none has a weight. Of several weights of one sense,
-    which 17 instances of the published key have, the largest counts. A field that begins with ``!!`` begins a comment.
+    A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
+    (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
+
+    Parameters
+    ----------
+    path : path
+        Key file.
 
     Returns
     -------
     dict of str to dict of str to float
-        By instance, the weights of its senses as they stand in the file.
+        Weights of the senses of each instance, as in the file.
 
     Raises
     ------
     InputError
-        If a line does not fit; the message names file and line.
+        If a line is malformed; the message names file and line.
 
     Examples
     --------
@@ -154,29 +164,34 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         if len(fields) < 3:
             raise InputError(f"{where}: expected a lemma, an instance and its senses; found {len(fields)} fields")
         if fields[1] in key:
-            raise InputError(f"{where}: the instance {fields[1]!r} is there a second time")
+            raise InputError(f"{where}: the instance {fields[1]!r} occurs a second time")
         weighted = [_weighted(where, field) for field in fields[2:]]
         default = max((weight for _, weight in weighted if weight), default=1.0)
         senses = key[fields[1]] = {}
         for sense, weight in weighted:
             senses[sense] = max(weight or default, senses.get(sense, 0.0))
     if not key:
-        raise InputError(f"{path} holds no senses")
+        raise InputError(f"{path} contains no senses")
     return key
 
 
 def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
-    """Read instances and senses in the XML that NLTK has of the Senseval-2 lemmas.
+    """Read instances and senses in NLTK's XML format of the Senseval-2 lemmas.
 
-    Text is joined from tokens by spaces. Besides tokens in ``wf`` there are a few words between elements, which belong
-    to the text, and marks ``FRASL`` where a slash was lost, which do not. An instance with several answers has each of
-    them with weight 1.
+    Tokens are joined by spaces. Besides tokens in ``wf``, a few words stand between elements and belong to the text;
+    marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
+    weight 1.
+
+    Parameters
+    ----------
+    path : path
+        XML file.
 
     Raises
     ------
     InputError
-        If the file is no XML, or an instance has no identifier, no answer, or not exactly one target; the message
-        names file and line, or file and instance.
+        If the file is not valid XML, or an instance has no identifier, no answer, or not exactly one target; the
+        message names file and line, or file and instance.
     """
     file = Path(path)
     instances: list[Instance] = []
@@ -186,13 +201,13 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
             name = _attribute(file, element, "id")
             where = f"{file}, instance {name}"
             if name in gold:
-                raise InputError(f"{where}: an instance of that name came before")
+                raise InputError(f"{where}: the identifier occurs a second time")
             gold[name] = {_attribute(file, answer, "senseid"): 1.0 for answer in element.iter("answer")}
             if not gold[name]:
                 raise InputError(f"{where}: expected an answer that names a sense")
             instances.append(Instance(name, _attribute(file, group, "item"), *_around_head(where, element)))
     if not instances:
-        raise InputError(f"{file} holds no instances")
+        raise InputError(f"{file} contains no instances")
     return SenseSet(instances, gold)
 
 
@@ -241,7 +256,7 @@ def _weighted(where: str, field: str) -> tuple[str, float | None]:
 
 
 def _around_head(where: str, element: ET.Element) -> tuple[str, str, str]:
-    """Give the tokens left of the target, its own, and those right of it, each joined by spaces."""
+    """Return the text left of the target, the target, and the text to its right, as tokens joined by spaces."""
     sides: list[list[str]] = [[]]
     for context in element.iter("context"):
         sides[-1] += (context.text or "").split()

@@ -1,8 +1,8 @@
-"""Test sets of word vectors: parsers for their files, and the folder that ``POLYADIC_DATA`` names.
+"""Test sets of word vectors, and readers for their file formats.
 
-The folder holds the files as published, under ``words/similarity``, ``words/wikisem500-en``, ``words/outlier-8-8-8``
-and ``words/analogy``; nothing is downloaded. What is read from it is compared with the published counts. User files are
-parsed by ``read_pairs``, ``read_outlier_group`` and ``read_questions``.
+The folder given by ``POLYADIC_DATA`` has the published files in ``words/similarity``, ``words/wikisem500-en``,
+``words/outlier-8-8-8`` and ``words/analogy``; their sizes are checked, and nothing is downloaded. Other files are read
+by ``read_pairs``, ``read_outlier_group`` and ``read_questions``.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean") 
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
-    """Read the ten word similarity sets, by name.
+    """Load the ten word similarity sets by name.
 
     Parameters
     ----------
     root : path, optional
-        See :func:`folder`.
+        Folder of test sets; see :func:`folder`.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
     Raises
     ------
     InputError
-        If a file is absent, malformed, or does not hold the published number of pairs.
+        If a file is missing or malformed, or does not have the published number of pairs.
     """
     where = folder(root) / "words" / "similarity"
     sets = {}
@@ -66,19 +66,19 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Read an outlier detection set, in order of its file names.
+    """Load an outlier detection set, in order of its file names.
 
     Parameters
     ----------
     name : {"wikisem500", "8-8-8"}
-        The English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
+        Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
     root : path, optional
-        See :func:`folder`.
+        Folder of test sets; see :func:`folder`.
 
     Raises
     ------
     InputError
-        If a file is malformed, or groups or cases are missing.
+        If a file is malformed, or the number of groups or cases differs from the published one.
     """
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
@@ -90,19 +90,19 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Read an analogy set by section.
+    """Load an analogy set by section.
 
     Parameters
     ----------
     name : {"google", "msr"}
-        Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
+        Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
     root : path, optional
-        See :func:`folder`.
+        Folder of test sets; see :func:`folder`.
 
     Raises
     ------
     InputError
-        If the file is absent, malformed, or does not hold the published number of questions.
+        If the file is missing or malformed, or does not have the published number of questions.
     """
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
@@ -113,7 +113,12 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 
 
 def gensim_file(name: str) -> Path:
-    """Find a file that gensim brings with its tests: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
+    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
 
     Raises
     ------
@@ -128,28 +133,28 @@ def gensim_file(name: str) -> Path:
         raise MissingExtraError("gensim", "gensim", f"the test file {name}") from None
     path = Path(datapath(name))
     if not path.is_file():
-        raise InputError(f"gensim brings no file {name!r}; looked in {path.parent}")
+        raise InputError(f"gensim has no test file {name!r} in {path.parent}")
     return path
 
 
 def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
     r"""Read word pairs with scores, one pair per line: two words and at least one number.
 
-    Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, and lines that begin with
-    ``#``, are skipped; so is a first line of headings.
+    Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
+    ``#``, and a header line are skipped.
 
     Parameters
     ----------
     path : path
-        The file, in UTF-8.
+        UTF-8 text file.
     score : int or str, optional
-        Number of the column of scores, from 0, or its heading. Without it, the column whose heading says that it is
-        the score, else the third. (The original SimVerb file, which has no headings, needs ``score=3``.)
+        Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
+        the third. (The original SimVerb file has no header and needs ``score=3``.)
 
     Raises
     ------
     InputError
-        If a line does not fit; the message names file and line.
+        If a line is malformed; the message names file and line.
 
     Examples
     --------
@@ -161,7 +166,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
-        raise InputError(f"score must be the number of a column of at least 2; got {column}")
+        raise InputError(f"score must be a column number of at least 2; got {column}")
     for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
@@ -170,17 +175,22 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
             continue
         pairs.append(_pair(where, fields, column))
     if not pairs:
-        raise InputError(f"{path} holds no word pairs")
+        raise InputError(f"{path} contains no word pairs")
     return pairs
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
     """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
 
+    Parameters
+    ----------
+    path : path
+        UTF-8 text file.
+
     Raises
     ------
     InputError
-        If one of the two parts is missing, or there is a third.
+        If there are not exactly two parts.
     """
     file = Path(path)
     parts: list[list[str]] = [[]]
@@ -195,7 +205,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
         parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
-                f"{file}, line {number}: a group has cluster words, one empty line, outliers; here is more"
+                f"{file}, line {number}: expected cluster words, an empty line, outliers; found a third part"
             )
     if len(parts) < 2:
         raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
@@ -203,26 +213,36 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, of which each is a ``.txt`` file, in order of their names.
+    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
 
     Raises
     ------
     InputError
-        If there are none, or one is malformed.
+        If there are no files, or one is malformed.
     """
     files = sorted(Path(path).glob("*.txt"))
     if not files:
-        raise InputError(f"{path} holds no .txt files, of which each would be an outlier group")
+        raise InputError(f"{path} contains no .txt files; each outlier group is one .txt file")
     return [read_outlier_group(file) for file in files]
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
     """Read analogy questions, four words per line; a line ``: name`` begins a section.
 
+    Parameters
+    ----------
+    path : path
+        UTF-8 text file.
+
     Returns
     -------
     dict of str to list of (str, str, str, str)
-        By section; questions before the first section are in the section ``""``.
+        Questions by section; those before the first section are in the section ``""``.
 
     Raises
     ------
@@ -241,7 +261,7 @@ def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
         a, b, c, answer = fields
         sections.setdefault(name, []).append((a, b, c, answer))
     if not sections:
-        raise InputError(f"{path} holds no questions")
+        raise InputError(f"{path} contains no questions")
     return sections
 
 
@@ -254,7 +274,7 @@ def _score_column(where: str, first: list[str], score: int | str | None) -> int:
     headings = [field.lower() for field in first]
     if isinstance(score, str):
         if score.lower() not in headings:
-            raise InputError(f"{where}: no column is headed {score!r}; found {', '.join(map(repr, first))}")
+            raise InputError(f"{where}: no column has the header {score!r}; found {', '.join(map(repr, first))}")
         return headings.index(score.lower())
     named = [n for n, heading in enumerate(headings) if n >= 2 and heading in SCORES and _is_heading(first)]
     return named[0] if named else 2

@@ -1,4 +1,4 @@
-"""What the columns of an embedding stand for: the words that have most of each."""
+"""Interpret the columns of an embedding by their most characteristic words."""
 
 from __future__ import annotations
 
@@ -15,40 +15,38 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """A column and the words that have most of it."""
+    """Column and its most characteristic words."""
 
     column: int
     share: float
-    """Share of the words that have any of it."""
+    """Share of words with a nonzero value."""
     words: list[tuple[str, float]]
-    """The most telling words, most telling first, and their values."""
+    """The most characteristic words with their values, in descending order."""
 
 
 COMMON = 0.25
-"""How much being common makes a word telling; with a half, words stand in two themes each: docs/results/sizes.md."""
+"""Exponent of the word count; with 0.5, words appear in two components each: docs/results/sizes.md."""
 
 
 def components(
     embedding: Embedding, columns: Sequence[int] | None = None, *, top: int = 10, common: float = COMMON
 ) -> list[Component]:
-    r"""Give the words that tell what columns stand for: those of the largest :math:`|u_{wr}| n_w^\gamma`.
+    r"""Describe columns by their most characteristic words: those with the largest :math:`|u_{wr}| n_w^\gamma`.
 
-    The largest values alone are those of rare words, whose neighbours are all of one kind. Where frequencies are
-    unknown, values alone decide.
-
-    The columns of non-negative sparse vectors are themes that can be read; those of other models are sums and
-    differences of many. Columns that no word has are left out.
+    The largest values alone belong to rare words, whose neighbours are all of one kind. Without word counts, words are
+    ranked by value. The columns of non-negative sparse vectors can be interpreted; those of other models are mixtures
+    of many topics. Columns of zeros are skipped.
 
     Parameters
     ----------
     embedding : Embedding
-        Of any model.
+        Word vectors of any model.
     columns : sequence of int, optional
-        All themes, by default in the order of the vectors.
+        Columns to describe, numbered within ``embedding.components``; by default all.
     top : int
-        Words per column.
+        Number of words per column.
     common : float
-        :math:`\gamma`; 0 for the largest values.
+        Exponent :math:`\gamma` of the word count; 0 ranks by value alone.
 
     Examples
     --------
@@ -59,7 +57,7 @@ def components(
     """
     check_int("top", top, low=1)
     check_number("common", common)
-    embedding = embedding.themes
+    embedding = embedding.components
     telling = np.ones(len(embedding)) if embedding.counts is None else np.maximum(embedding.counts, 1.0) ** common
     described = []
     for column in range(embedding.rank) if columns is None else columns:
@@ -73,10 +71,21 @@ def components(
     return described
 
 
-def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 10) -> list[Component]:
-    """Give the components that a word, or the product of several, has most of, strongest first.
+def components_of(embedding: Embedding, *words: str, n_components: int = 5, top: int = 10) -> list[Component]:
+    """Return the components in which a word, or the product of several words, is largest, in descending order.
 
-    A column counts relative to its length, so that one which all words have does not come first everywhere.
+    Values are divided by the length of the column, so that a column shared by all words does not always come first.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors of any model.
+    *words : str
+        One or more words.
+    n_components : int
+        Maximum number of components.
+    top : int
+        Number of words per component.
 
     Raises
     ------
@@ -90,9 +99,9 @@ def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 1
     >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]
     ([1, 0], [0])
     """
-    check_int("most", most, low=1)
-    embedding = embedding.themes
+    check_int("n_components", n_components, low=1)
+    embedding = embedding.components
     lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
     values = np.abs(embedding.product(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
     nonzero = np.flatnonzero(values)
-    return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:most]].tolist(), top=top)
+    return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:n_components]].tolist(), top=top)

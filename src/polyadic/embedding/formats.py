@@ -1,15 +1,15 @@
-r"""The vector files of other tools, read and written.
+r"""Read and write the vector files of other tools.
 
 =================== ====================================================================================
 ``word2vec``        text; first line ``V R``, then per line a word and R numbers, separated by spaces
 ``fasttext``        the same (``.vec``)
 ``glove``           the same without the first line
-``word2vec-binary`` first line ``V R``, then V times: word, space, R little-endian float32, ``\n`` or not
-``projector``       a folder for the Embedding Projector of TensorBoard, written only: ``tensors.tsv``, ``metadata.tsv``
+``word2vec-binary`` first line ``V R``, then V times: word, space, R little-endian float32, optional ``\n``
+``projector``       folder for TensorBoard's Embedding Projector, write only: ``tensors.tsv``, ``metadata.tsv``
 =================== ====================================================================================
 
-Numbers are float32; written and read again they are the same bits. A word ends at its first space, unless more than R
-fields follow: then the last R are its numbers (GloVe's files hold words with spaces). Files may be gzipped.
+Numbers are float32 and survive a round trip exactly. A word ends at its first space, unless more than R fields follow:
+then the last R fields are the numbers (GloVe's files contain words with spaces). Files may be gzipped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BLANKS = " \t\n\r\x0b\x0c"  # what separates fields in these files
 
 
 class _Source(NamedTuple):
-    """A vector file while it is read."""
+    """Vector file being read."""
 
     path: Path
     stream: BinaryIO
@@ -54,7 +54,7 @@ class _Source(NamedTuple):
     advance: Advance
 
     def ticks(self) -> Iterator[None]:
-        """Move the progress bar, once per item drawn, by the bytes read since."""
+        """Advance the progress bar by the bytes read since the last item."""
         raw = getattr(self.stream, "fileobj", None) or self.stream
         done = 0
         while True:
@@ -65,7 +65,7 @@ class _Source(NamedTuple):
 
 
 class _Rows:
-    """Words and vectors as they come; the matrix grows in place."""
+    """Collect words and vectors; the matrix grows in place."""
 
     def __init__(self, rank: int, duplicates: str) -> None:
         self.index: dict[str, int] = {}
@@ -80,7 +80,7 @@ class _Rows:
             if self.duplicates == "first":
                 return
             raise InputError(
-                f"{where}: {word!r:.80} comes a second time; duplicates='first' keeps the first of each word"
+                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word"
             )
         if row == len(self.vectors):
             self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
@@ -105,20 +105,20 @@ def read_vectors(
     Parameters
     ----------
     path : path
-        A file, gzipped or not, or a folder written by :meth:`Embedding.save`.
+        File, optionally gzipped, or folder written by :meth:`Embedding.save`.
     format : {"auto", "word2vec", "word2vec-binary", "glove", "fasttext"}
-        ``"auto"`` looks at the first bytes.
+        File format; ``"auto"`` detects it from the first bytes.
     limit : int, optional
-        Read only the first words.
+        Number of words to read, from the first.
     encoding, errors : str
         How words are decoded, see :meth:`bytes.decode`; the encoding must extend ASCII.
     duplicates : {"raise", "first"}
-        Whether a word that comes twice is an error, or only its first vector is kept.
+        Whether a repeated word raises an error, or only its first vector is kept.
 
     Raises
     ------
     InputError
-        If a line does not fit; the message names file and line, what was expected and what was found.
+        If a line is malformed; the message names file and line, and what was expected and found.
 
     Examples
     --------
@@ -132,36 +132,38 @@ def read_vectors(
     check_choice("format", format, ("auto", *FORMATS))
     check_choice("duplicates", duplicates, ("raise", "first"))
     check_choice("errors", errors, ("strict", "replace", "ignore", "surrogateescape", "backslashreplace"))
-    most = None if limit is None else check_int("limit", limit, low=1)
+    max_words = None if limit is None else check_int("limit", limit, low=1)
     if path.is_dir():
-        return _first(Embedding.load(path), most)
+        return _first(Embedding.load(path), max_words)
     _check_encoding(encoding)
     with _opened(path) as stream, bar(f"reading {path.name}", total=path.stat().st_size, unit="B") as advance:
         kind = _sniff(path, stream) if format == "auto" else format
         if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
             stream.seek(0)
         source = _Source(path, stream, lambda word: word.decode(encoding, errors), advance)
-        rows = (_read_binary if kind == "word2vec-binary" else _read_text)(source, kind, most, duplicates)
+        rows = (_read_binary if kind == "word2vec-binary" else _read_text)(source, kind, max_words, duplicates)
     return rows.embedding()
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a folder that TensorBoard's Embedding Projector shows: vectors, words and counts, and where they are.
+    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration.
 
     Parameters
     ----------
     embedding : Embedding
+        Word vectors to write.
     path : path
-        The folder, whole or absent: ``tensorboard --logdir`` of it, or load its tables in the page of the projector.
+        Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
     overwrite : bool
+        Whether to replace an existing projector folder.
 
     Raises
     ------
     InputError
-        If a word holds a tab or ends a line, or something else is at that path.
+        If a word contains a tab or line break, or something else exists at that path.
     """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
-        raise InputError(f"{bad[0]!r} holds a tab or ends a line, which the table of words cannot hold")
+        raise InputError(f"{bad[0]!r} contains a tab or line break, which the table of words does not support")
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
     headings = [] if embedding.counts is None else ["word\tcount"]  # a table of one column has none
     words = [*headings, *("\t".join(map(str, row)) for row in zip(*columns, strict=True))]
@@ -174,29 +176,29 @@ def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overw
 
 
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
-    """Write word vectors for other tools, as float32; a path that ends in ``.gz`` is gzipped.
+    """Write word vectors for other tools as float32; a path that ends in ``.gz`` is gzipped.
 
     Parameters
     ----------
     embedding : Embedding
-        What to write.
+        Word vectors to write.
     path : path
-        The file; written whole or not at all.
+        File to write atomically.
     format : {"word2vec", "word2vec-binary", "glove", "fasttext"}
-        See the module.
+        File format; see the module.
 
     Raises
     ------
     InputError
-        If a word is empty or holds a blank, which none of the formats can hold, or a number is too large for float32.
+        If a word is empty or contains white space, which none of the formats supports, or a number exceeds float32.
     """
     check_choice("format", format, FORMATS)
-    embedding.warn_of_themes()
+    embedding.warn_of_components()
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
             raise InputError(
-                f"word {row} ({word!r}) is empty or holds a blank, which the {format} format cannot hold;"
-                f" Embedding.save can"
+                f"word {row} ({word!r}) is empty or contains white space, which the {format} format does not support;"
+                f" use Embedding.save"
             )
     with whole_file(path) as draft, _created(draft) as stream:
         if format != "glove":
@@ -226,7 +228,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
                 if read == limit:
                     break
                 raise InputError(
-                    f"{source.path}, line {line}: the first line promises {promised:,} words; here is more"
+                    f"{source.path}, line {line}: the first line announces {promised:,} words, but there are more"
                 )
             if rows is None:
                 rows = _Rows(_numbers_at_the_end(source.path, text), duplicates)
@@ -237,17 +239,17 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
             if read % 1024 == 0:
                 next(ticks)
     if rows is None or read == 0:
-        raise InputError(f"{source.path} holds no vectors")
+        raise InputError(f"{source.path} contains no vectors")
     if wanted is not None and promised == wanted and read < wanted:
-        raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+        raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
     return rows
 
 
 def _lines(source: _Source, first: int) -> Iterator[bytes]:
-    """Read lines of bounded length, for a small gzipped file may hold one without end."""
+    """Yield lines of bounded length, because a small gzipped file may contain an endless one."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
-            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at most")
+            raise InputError(f"{source.path}, line {line}: a word and its numbers must not exceed {CHUNK:,} bytes")
         yield text
 
 
@@ -262,13 +264,13 @@ def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str)
             space = chunk.find(b" ")
             next(ticks)
         if space < 0 or space + 1 + width > len(chunk):
-            raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+            raise InputError(f"{source.path} ends after {read:,} words; its first line announces {promised:,}")
         where = f"{source.path}, word {read + 1}"
         word = _decoded(where, source, chunk[start:space].removeprefix(b"\n"))
         rows.add(where, word, np.frombuffer(chunk, "<f4", rank, space + 1))
         start = space + 1 + width
     if limit is None and (chunk[start:] + source.stream.read(1)).strip():
-        raise InputError(f"{source.path} goes on after the {promised:,} words its first line promises")
+        raise InputError(f"{source.path} continues after the {promised:,} words announced in its first line")
     return rows
 
 
@@ -314,7 +316,7 @@ def _two_sizes(text: bytes) -> tuple[int, int] | None:
 
 
 def _numbers_at_the_end(path: Path, text: bytes) -> int:
-    """Find how many dimensions a GloVe file has: its first line gives it, less the word."""
+    """Return the number of dimensions of a GloVe file: the numbers at the end of its first line."""
     fields = text.split()
     rank = next((n for n, field in enumerate(reversed(fields[1:])) if not _is_number(field)), len(fields) - 1)
     if rank == 0:
@@ -333,7 +335,7 @@ def _is_number(field: bytes) -> bool:
 
 
 def _sniff(path: Path, stream: BinaryIO) -> str:
-    """Tell the format from the first bytes."""
+    """Detect the format from the first bytes."""
     start = stream.read(SNIFFED)
     stream.seek(0)
     if start.startswith(FASTTEXT_MODEL):
@@ -349,7 +351,7 @@ def _sniff(path: Path, stream: BinaryIO) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, unpacked if gzipped; whatever goes wrong with the file itself names it."""
+    """Open a file, decompressed if gzipped; errors of the file itself name it."""
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"
@@ -385,7 +387,7 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
         return source.decode(word)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{where}: the word {word!r:.80} cannot be decoded ({error}); give encoding or errors"
+            f"{where}: the word {word!r:.80} cannot be decoded ({error}); set encoding or errors"
         ) from None
 
 

@@ -1,11 +1,11 @@
-r"""Word vectors as a static encoder of sentences: the folder that sentence-transformers loads, written without it.
+"""Export word vectors as a static sentence encoder for sentence-transformers, without depending on it.
 
 A sentence is the mean of the vectors of its words. The folder holds ``model.safetensors`` (the vectors, after a row of
-zeros for unknown words), ``tokenizer.json`` (words as :class:`~polyadic.text.tokens.Tokenizer` cuts them) and
-``modules.json``. Unknown words count in the mean there, so a vector with some is shorter than ours, in the same
-direction.
+zeros for unknown words), ``tokenizer.json`` (words as split by :class:`~polyadic.text.tokens.Tokenizer`) and
+``modules.json``. sentence-transformers includes unknown words in the mean, so its vectors are shorter than ours but
+have the same direction.
 
-Loaded by ``sentence_transformers.SentenceTransformer(folder)``, version 5 and later; tried with 6.2.0.
+Load with ``sentence_transformers.SentenceTransformer(folder)``, version 5 or later; tested with 6.2.0.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
 
-TOLD = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
-"""Of how vectors were trained, what the card says."""
+CARD_FIELDS = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
+"""Training settings shown on the model card."""
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
 WORD = (
     r"(?!(?<=[\p{L}\p{N}\p{M}]')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200C}\x{200D}]*"
@@ -35,7 +35,7 @@ WORD = (
     r"|(?<=[\x{5d0}-\x{5ea}])\"(?=[\x{5d0}-\x{5ea}])[\p{L}\p{N}\p{M}]+"
     rf"|(?<=\p{{N}})[{POINTS}]\p{{N}}[\p{{L}}\p{{N}}\p{{M}}]*|(?<=\b\p{{L}})\.\p{{L}}\b)*"
 )
-"""A word, as in :mod:`polyadic.text.tokens`, but for rarities such as a letter number behind a full stop."""
+"""Word pattern of :mod:`polyadic.text.tokens`, except for rare cases such as a letter number after a full stop."""
 
 
 CARD = """---
@@ -75,7 +75,7 @@ model.encode(["a sentence", "another one"])
 Words that are not in it count as nothing, word order is not seen, and what the text takes for granted of people, the
 vectors do, too.
 """
-"""What a folder says of itself, with the headings that model hubs show."""
+"""Model card, with the headings that model hubs display."""
 
 
 def write_static(
@@ -86,11 +86,11 @@ def write_static(
     figures: Mapping[str, object] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the folder of a static encoder; see :meth:`~polyadic.Embedding.save_pretrained`."""
+    """Write a static encoder folder; see :meth:`~polyadic.Embedding.save_pretrained`."""
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
-        raise InputError(f"the word {UNKNOWN!r} stands for all unknown words there; take it out")
+        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words in the encoder; remove it")
     weights = np.zeros((len(embedding) + 1, embedding.rank), np.float32)  # in rows, as they are written
     weights[1:] = embedding.vectors
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
@@ -103,7 +103,7 @@ def write_static(
 
 
 def read_static(path: str | os.PathLike[str]) -> Embedding:
-    """Read its vectors; see :meth:`~polyadic.Embedding.from_pretrained`."""
+    """Read the vectors of a static encoder folder; see :meth:`~polyadic.Embedding.from_pretrained`."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -122,7 +122,7 @@ def read_static(path: str | os.PathLike[str]) -> Embedding:
 
 def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:
     trained = embedding.meta.get("trained", {})
-    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in TOLD]
+    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in CARD_FIELDS]
     rows = [f"| {name} | {value} |" for name, value in figures.items()]
     return CARD.format(
         title=title,

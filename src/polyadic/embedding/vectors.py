@@ -1,4 +1,4 @@
-"""Word vectors: a vocabulary and a matrix, with neighbours, phrases and analogies, and the folder that keeps them."""
+"""Word vectors: a vocabulary and a matrix, with nearest neighbours, phrases, analogies, and serialization."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ KIND, VERSION = "embedding", 1
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
 UNKNOWN = ("raise", "zero", "skip")
 SHOWN = 5
-"""Words that a notebook shows."""
+"""Number of words shown in a notebook."""
 BLEND = 0.25
-"""Weight of the sum in the vector of a phrase; measured: docs/results/third-order.md."""
+"""Weight of the sum in the vector of a phrase; measured in docs/results/third-order.md."""
 MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
 
 
 class Embedding:
-    r"""A vector :math:`u_w` for each word :math:`w`.
+    r"""Word vectors: a vector :math:`u_w` for each word :math:`w`.
 
     Words are compared by the cosine of their vectors,
 
     .. math:: \cos(u_v, u_w) = \frac{u_v \cdot u_w}{\|u_v\| \|u_w\|} ,
 
-    which is 0 with a zero vector; a phrase by what its words have in common (:meth:`phrase`).
+    which is 0 for a zero vector. A phrase is represented by what its words have in common (:meth:`phrase`).
 
     Parameters
     ----------
     words : iterable of str
-        The vocabulary, without repetition; by convention in falling order of frequency.
+        Vocabulary without repetition; by convention in falling order of frequency.
     vectors : array-like of shape (V, R)
-        One finite row per word. Floating types are kept, others become float32. The array is not copied;
+        Matrix with one finite row per word. Floating types are kept, others become float32. The array is not copied;
         ``Embedding.vectors`` is a read-only view of it.
     counts : array-like of shape (V,), optional
-        How often each word occurred.
+        Number of occurrences of each word.
     unknown : {"raise", "zero", "skip"}
-        What a word outside the vocabulary means. ``"raise"``: an :class:`~polyadic.core.errors.InputError` with close
-        spellings. ``"zero"``: a vector of zeros. ``"skip"``: it is left out of phrases and lists of words, and refused
-        where nothing would be left (one word, a similarity, an analogy).
-    themes : int, optional
-        How many columns, the last ones, are themes: those whose products mean something. Phrases and components are
-        made of these alone; by default all columns are themes.
+        Policy for words outside the vocabulary. ``"raise"``: raise :class:`~polyadic.core.errors.InputError` with
+        similar spellings. ``"zero"``: use a vector of zeros. ``"skip"``: leave the word out of phrases and lists of
+        words, and raise an error where nothing would be left (one word, a similarity, an analogy).
+    components : int, optional
+        Number of columns, counted from the last, that are components, i.e. whose products are meaningful. Phrases and
+        descriptions of components use only these columns; by default all columns are components.
     meta : dict, optional
-        Anything JSON can hold, saved and loaded with the vectors: how they were trained, for instance.
+        JSON-serializable metadata that is saved with the vectors, for example training settings.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Embedding:
         *,
         counts: np.ndarray | Sequence[int] | None = None,
         unknown: str = "raise",
-        themes: int | None = None,
+        components: int | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
         self.words, self.index = _check_words(words)
@@ -82,30 +82,30 @@ class Embedding:
         self.counts = None if counts is None else _check_counts(counts, len(self.words))
         self.unknown = check_choice("unknown", unknown, UNKNOWN)
         self.meta = {} if meta is None else dict(meta)
-        size = self.rank if themes is None else check_int("themes", themes, low=1, high=self.rank)
-        self._themes = None if size == self.rank else size
+        size = self.rank if components is None else check_int("components", components, low=1, high=self.rank)
+        self._n_components = None if size == self.rank else size
 
     @property
     def rank(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions."""
         return int(self.vectors.shape[1])
 
     @cached_property
     def unit(self) -> np.ndarray:
-        """Vectors of length 1, of shape (V, R); zero rows stay zero. Computed once, then kept."""
+        """Vectors normalized to length 1, shape (V, R); zero rows stay zero. Cached."""
         return unit_rows(self.vectors)
 
     @cached_property
-    def themes(self) -> Embedding:
-        """The vectors of the themes alone; the embedding itself if all its columns are themes."""
-        if self._themes is None:
+    def components(self) -> Embedding:
+        """Embedding of the components alone; the embedding itself if all columns are components."""
+        if self._n_components is None:
             return self
-        return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
+        return Embedding(self.words, self.vectors[:, -self._n_components :], counts=self.counts, unknown=self.unknown)
 
     @cached_property
-    def has_themes(self) -> bool:
-        """Whether products of vectors mean something: the themes are non-negative, and some of them zero or nearly."""
-        return bool(self.themes.vectors.min() >= 0)
+    def has_nonnegative_components(self) -> bool:
+        """Whether the components are non-negative, so that products of vectors are meaningful."""
+        return bool(self.components.vectors.min() >= 0)
 
     @cached_property
     def sparsity(self) -> float:
@@ -114,23 +114,23 @@ class Embedding:
 
     @property
     def index_to_key(self) -> tuple[str, ...]:
-        """The words, by the name that gensim's ``KeyedVectors`` have for them."""
+        """The words, under the name used by gensim's ``KeyedVectors``."""
         return self.words
 
     @property
     def key_to_index(self) -> dict[str, int]:
-        """The row of each word, likewise."""
+        """The row of each word, under the name used by gensim's ``KeyedVectors``."""
         return self.index
 
     @property
     def vector_size(self) -> int:
-        """Length of a vector, likewise."""
+        """Number of dimensions, under the name used by gensim's ``KeyedVectors``."""
         return self.rank
 
     def to_gensim(self) -> Any:
-        """Give ``gensim.models.KeyedVectors`` of the same words, vectors and counts; the extra ``gensim``.
+        """Convert to ``gensim.models.KeyedVectors`` with words, vectors and counts; needs the extra ``gensim``.
 
-        Which columns are themes is not known there, and a warning says so.
+        The number of components is lost; a warning says so.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Embedding:
             from gensim.models import KeyedVectors
         except ImportError:
             raise MissingExtraError("gensim", "gensim", "KeyedVectors") from None
-        self.warn_of_themes()
+        self.warn_of_components()
         keyed = KeyedVectors(self.rank, dtype=self.vectors.dtype)
         keyed.add_vectors(list(self.words), self.vectors)
         if self.counts is not None:
@@ -151,26 +151,26 @@ class Embedding:
 
     @classmethod
     def from_gensim(cls, keyed: Any) -> Embedding:
-        """Make an embedding of gensim's ``KeyedVectors``, or of a model that has them as ``wv``.
+        """Create an embedding from gensim's ``KeyedVectors``, or from a model that has them as ``wv``.
 
         Raises
         ------
         InputError
-            If it is neither.
+            If the argument is neither.
         """
         keyed = getattr(keyed, "wv", keyed)
         if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
-            raise InputError(f"from_gensim takes KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
+            raise InputError(f"from_gensim needs KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
         words = list(keyed.index_to_key)
         counted = "count" in getattr(keyed, "expandos", {})
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
         return cls(words, np.array(keyed.vectors), counts=counts)
 
     def to_spacy(self) -> Any:
-        """Give ``spacy.vectors.Vectors``, for ``nlp.vocab.vectors`` of a pipeline; the extra ``spacy``.
+        """Convert to ``spacy.vectors.Vectors``, for ``nlp.vocab.vectors`` of a pipeline; needs the extra ``spacy``.
 
-        They are in float32. If no word begins with a capital, each is found with one, and in capitals, too. Which
-        columns are themes is not known there, and a warning says so.
+        Vectors are float32. If no word begins with a capital, each word is also found capitalized and in upper case.
+        The number of components is lost; a warning says so.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Embedding:
             from spacy.vectors import Vectors
         except ImportError:
             raise MissingExtraError("spacy", "spacy", "a table of vectors of spaCy") from None
-        self.warn_of_themes()
+        self.warn_of_components()
         # spaCy looks words up as they stand; of several with the same capitals the most frequent has them
         small = reversed(self.words) if self.lowercase else ()
         keys = {form: self.index[word] for word in small for form in (word.upper(), word[:1].upper() + word[1:])}
@@ -192,17 +192,18 @@ class Embedding:
             table.add(key, row=row)
         return table
 
-    def warn_of_themes(self) -> None:
-        """Warn, where not all columns are themes, that what is made of these vectors cannot say which are."""
-        if self.themes is not self:
+    def warn_of_components(self) -> None:
+        """Warn that an export loses the number of components, unless all columns are components."""
+        if self.components is not self:
             warnings.warn(
-                f"only the last {self.themes.rank} of {self.rank} columns are themes, which other tools cannot know:"
-                " there, phrases and senses would be made of all columns; keep the folder for them",
+                f"only the last {self.components.rank} of {self.rank} columns are non-negative components, which other"
+                " tools do not distinguish: their phrases and senses would use all columns; use the saved folder for"
+                " those",
                 stacklevel=3,
             )
 
     def to_sparse(self) -> Any:
-        """Give the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
+        """Return the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
         from scipy.sparse import csr_array
 
         return csr_array(self.vectors)
@@ -225,7 +226,7 @@ class Embedding:
         return f"Embedding({len(self):,} words x {self.rank}, {self.vectors.dtype})"
 
     def _repr_html_(self) -> str:
-        """Show in a notebook how many words there are, and the first ones with their nearest."""
+        """Return HTML for notebooks: the size, and the first words with their nearest neighbours."""
         near = [(word, ", ".join(other for other, _ in self.neighbours(word, top=5))) for word in self.words[:SHOWN]]
         rows = "".join(f"<tr><td>{escape(word)}</td><td>{escape(others)}</td></tr>" for word, others in near)
         return f"<p>{escape(repr(self))}</p><table><tr><th>word</th><th>nearest</th></tr>{rows}</table>"
@@ -239,9 +240,9 @@ class Embedding:
         raise self._unknown(word)
 
     def find(self, word: str) -> int | None:
-        """Row of a word of some test set, or None.
+        """Return the row of a word of a test set, or None if it is unknown.
 
-        If the whole vocabulary is in lower case, a word that is not in it as it is spelt is looked up in lower case.
+        If the whole vocabulary is in lower case, unknown words are also looked up in lower case.
 
         Examples
         --------
@@ -252,9 +253,9 @@ class Embedding:
         return self.index.get(word.lower()) if row is None and self.lowercase else row
 
     def lookup(self, words: Iterable[str]) -> np.ndarray:
-        """Vectors of several words, of shape (n, R); unknown words are refused, zero, or left out by ``unknown``."""
+        """Return the vectors of several words, shape (n, R); the ``unknown`` policy applies to unknown words."""
         if isinstance(words, str):
-            raise InputError(f"lookup takes a list of words; for one word write embedding[{words!r}]")
+            raise InputError(f"lookup needs a list of words; for one word use embedding[{words!r}]")
         asked = list(words)
         kept = [word for word in asked if word in self.index or self.unknown != "skip"]
         if asked and not kept:
@@ -262,7 +263,7 @@ class Embedding:
         return np.array([self[word] for word in kept], self.vectors.dtype).reshape(-1, self.rank)
 
     def similarity(self, u: str, v: str) -> float:
-        """Cosine of two words; 0 if either vector is zero.
+        """Return the cosine similarity of two words; 0 if either vector is zero.
 
         Examples
         --------
@@ -273,17 +274,17 @@ class Embedding:
         return float(np.clip(a @ b, -1, 1))
 
     def product(self, *words: str) -> np.ndarray:
-        """Elementwise product of the words' themes: what of each the others have, too.
+        """Return the elementwise product of the components of words, which keeps what all words share.
 
         Parameters
         ----------
         *words : str
-            At least one.
+            One or more words.
 
         Returns
         -------
-        ndarray of shape (R,), or as long as there are themes
-            In float64, lest products of small numbers vanish.
+        ndarray of shape (number of components,)
+            Product in float64, so that products of small numbers do not underflow.
 
         Examples
         --------
@@ -297,31 +298,34 @@ class Embedding:
         if not words:
             raise InputError("a phrase needs at least one word; got none")
         with np.errstate(over="ignore", invalid="ignore"):
-            product = np.prod(self.themes.lookup(words), axis=0, dtype=np.float64)
+            product = np.prod(self.components.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
-            raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
+            raise InputError(
+                f"the product of the vectors of {', '.join(map(repr, words))} exceeds the range of float64"
+            )
         return np.asarray(product)
 
     def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
-        r"""Vector of words together: the sense of each that the others select.
+        r"""Return the vector of words in combination: the sense of each word that the others select.
 
         .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
                   s = \sum_{k=1}^n \hat u_k
 
-        with :math:`\hat u_k` the words' themes, of unit length. The geometric mean g has only what all of them have;
-        unlike their product it is not ruled by the few themes that they have most of. Where they share none it is zero,
-        and their sum s is left; so it is of vectors with negative numbers, of which products mean nothing.
+        with :math:`\hat u_k` the unit vectors of the words' components. The geometric mean g is nonzero only in
+        components that all words share; unlike the product it is not dominated by a few large values. If the words
+        share no component, g is zero and only the sum s remains; likewise for vectors with negative values, whose
+        products are not meaningful.
 
         Parameters
         ----------
         *words : str
-            At least one.
+            One or more words.
         blend : float
-            The weight b of the sum.
+            Weight b of the sum.
 
         Returns
         -------
-        ndarray of shape (R,), or as long as there are themes
+        ndarray of shape (number of components,)
 
         Examples
         --------
@@ -332,39 +336,42 @@ class Embedding:
         if not words:
             raise InputError("a phrase needs at least one word; got none")
         check_number("blend", blend)
-        u = unit_rows(self.themes.lookup(words).astype(np.float64))
-        shared = np.prod(u ** (1 / len(u)), axis=0) if self.has_themes else np.zeros(self.themes.rank)
+        u = unit_rows(self.components.lookup(words).astype(np.float64))
+        shared = (
+            np.prod(u ** (1 / len(u)), axis=0) if self.has_nonnegative_components else np.zeros(self.components.rank)
+        )
         g, s = unit_rows(np.stack([shared, u.sum(axis=0)]))
         return np.asarray(g + blend * s)
 
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Words whose vectors have the largest cosine with the query.
+        """Return the words whose vectors have the largest cosine with the query.
 
         Parameters
         ----------
         *query : str or ndarray of shape (R,)
-            A word, several words (meaning their :meth:`phrase`), or one vector. Query words are no answers.
+            One word, several words (combined by :meth:`phrase`), or one vector. Query words are excluded from the
+            result.
         top : int
-            How many words to return; fewer if the vocabulary is smaller.
+            Number of words to return; fewer if the vocabulary is smaller.
         exclude : collection of str
-            More words that are no answers.
+            Further words to exclude.
 
         Returns
         -------
         list of (str, float)
-            Words with their cosines, best first; equals in the order of the vocabulary.
+            Words with their cosines, best first; ties in vocabulary order.
         """
-        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.themes.rank,))
-        if is_phrase and self.themes is not self:
-            return self.themes.neighbours(*query, top=top, exclude=exclude)
+        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.components.rank,))
+        if is_phrase and self.components is not self:
+            return self.components.neighbours(*query, top=top, exclude=exclude)
         if len(query) == 1 and not isinstance(query[0], str):
             vector, left_out = self._check_query(query[0]), set(exclude)
         else:
             words = [word for word in query if isinstance(word, str)]
             if not words or len(words) < len(query):
-                raise InputError("neighbours takes one word, several words, or one vector")
+                raise InputError("the query must be one word, several words, or one vector")
             vector = self[words[0]] if len(words) == 1 else self.phrase(*words)
             left_out = {*words, *exclude}
         return self._nearest(vector, top, left_out)
@@ -374,13 +381,14 @@ class Embedding:
     def most_similar(
         self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
     ) -> list[tuple[str, float]]:
-        """Words nearest to a mean of directions, some with the sign turned, as gensim's ``KeyedVectors`` do.
+        """Return the words nearest to a mean of unit vectors with signs, like gensim's ``KeyedVectors.most_similar``.
 
         Parameters
         ----------
         positive, negative : str or sequence of str
-            They are no answers.
+            Words that contribute positively or negatively; they are excluded from the result.
         topn : int
+            Number of words to return.
 
         Returns
         -------
@@ -390,11 +398,11 @@ class Embedding:
         Raises
         ------
         InputError
-            If there is no word, or an unknown one.
+            If no word is given, or one is unknown.
         """
         more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
         if not more + less:
-            raise InputError("most_similar takes one word at least")
+            raise InputError("most_similar needs at least one word")
         directions = unit_rows(np.stack([self[word] for word in more + less]).astype(float))
         signs = np.repeat([1.0, -1.0], [len(more), len(less)])
         return self._nearest(signs @ directions, topn, {*more, *less})
@@ -404,21 +412,21 @@ class Embedding:
         return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
-        """Words that are to ``c`` as ``b`` is to ``a``; the three are no answers.
+        """Return the words that are to ``c`` as ``b`` is to ``a``, excluding these three.
 
         Parameters
         ----------
         a, b, c : str
-            ``analogy("man", "king", "woman")`` asks for "queen".
+            Words of the question: ``analogy("man", "king", "woman")`` asks for "queen".
         top : int
-            How many words to return.
+            Number of words to return.
         method : {"add", "mul"}
-            See :func:`analogy_scores`.
+            Scoring rule; see :func:`analogy_scores`.
 
         Returns
         -------
         list of (str, float)
-            Words with their scores, best first; equals in the order of the vocabulary.
+            Words with their scores, best first; ties in vocabulary order.
 
         Examples
         --------
@@ -431,23 +439,32 @@ class Embedding:
         return self._best(analogy_scores(*cosines, method=method), top, {a, b, c})
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder: ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
+        """Write a folder with ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
+
+        Parameters
+        ----------
+        path : path
+            Folder to create.
+        overwrite : bool
+            Whether to replace an existing embedding.
 
         Raises
         ------
         InputError
-            If the folder exists and ``overwrite`` is false, or a word holds a tab or a line break.
+            If the folder exists and ``overwrite`` is false, or a word contains a tab or a line break.
         """
         from safetensors.numpy import save
 
         vocabulary = _vocabulary_text(self.words, self.counts)
-        about = {"unknown": self.unknown, "themes": self._themes, "meta": self.meta}
+        about = {"unknown": self.unknown, "themes": self._n_components, "meta": self.meta}
         try:
             json.dumps(about, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise InputError(f"meta must hold only what JSON can: {error}") from None
+            raise InputError(f"meta must be JSON-serializable: {error}") from None
         if self.vectors.dtype.newbyteorder("<").str not in DTYPES.values():
-            raise InputError(f"vectors of type {self.vectors.dtype} cannot be saved; turn them into float32 or float64")
+            raise InputError(
+                f"vectors of type {self.vectors.dtype} cannot be saved; convert them to float32 or float64"
+            )
         with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
             # through bytes: what safetensors writes itself fails with an error of its own when the disk is full
             (draft / "vectors.safetensors").write_bytes(save({"vectors": np.ascontiguousarray(self.vectors)}))
@@ -456,19 +473,19 @@ class Embedding:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
-        """Open a folder written by :meth:`save`; the vectors are mapped into memory, not read into it.
+        """Load a folder written by :meth:`save`; the vectors are memory-mapped.
 
         Parameters
         ----------
         path : path
             The folder.
         unknown : {"raise", "zero", "skip"}, optional
-            Replaces the policy it was saved with.
+            Policy for unknown words, in place of the saved one.
 
         Raises
         ------
         InputError
-            If the folder is no embedding, or its files are cut short or do not fit together.
+            If the folder is not an embedding, or its files are truncated or do not match.
         """
         folder = Path(path)
         about = read_meta(folder, KIND, VERSION)
@@ -477,8 +494,8 @@ class Embedding:
         vectors = _map_vectors(folder / "vectors.safetensors")
         try:
             policy = about.get("unknown", "raise") if unknown is None else unknown
-            themes, meta = about.get("themes"), about.get("meta")
-            return cls(words, vectors, counts=counts, unknown=policy, themes=themes, meta=meta)
+            components, meta = about.get("themes"), about.get("meta")
+            return cls(words, vectors, counts=counts, unknown=policy, components=components, meta=meta)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
 
@@ -490,27 +507,26 @@ class Embedding:
         figures: Mapping[str, object] | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Write a static encoder of sentences, the folder that sentence-transformers loads and model hubs show.
+        """Write a static sentence encoder in the format of sentence-transformers and model hubs.
 
-        A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.static`. Vectors are kept in
-        float32; counts are not kept, nor which columns are themes, of which a warning tells. :meth:`save` keeps all.
+        A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.static`. Vectors are stored as
+        float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything.
 
         Parameters
         ----------
         path : path
-            The folder; whole or absent. ``README.md`` in it, the model card, says what the vectors know of how they
-            were made.
+            Folder to create, atomically. Its model card ``README.md`` shows the training settings of the vectors.
         licence : str, optional
-            Under which they are given away, for the card.
+            Licence of the vectors, for the model card.
         figures : mapping, optional
-            What was measured, by name, for the card.
+            Evaluation results by name, for the model card.
         overwrite : bool
-            Whether a folder of that kind is replaced.
+            Whether to replace an existing encoder.
 
         Raises
         ------
         InputError
-            If a word is the one that stands for unknown words, or something else is at that path.
+            If a word equals the token for unknown words, or something else exists at that path.
 
         Examples
         --------
@@ -524,17 +540,17 @@ class Embedding:
         """
         from polyadic.embedding.static import write_static
 
-        self.warn_of_themes()
+        self.warn_of_components()
         write_static(self, path, licence=licence, figures=figures, overwrite=overwrite)
 
     @classmethod
     def from_pretrained(cls, path: str | os.PathLike[str]) -> Embedding:
-        """Read the vectors of a folder that :meth:`save_pretrained` wrote; nothing is downloaded.
+        """Load the vectors of a folder written by :meth:`save_pretrained`; nothing is downloaded.
 
         Raises
         ------
         InputError
-            If it is none, or is damaged.
+            If the folder is not such an encoder, or is damaged.
         """
         from polyadic.embedding.static import read_static
 
@@ -568,7 +584,7 @@ class Embedding:
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Divide each row by its Euclidean length; rows of zeros stay zero. At least float32.
+    """Divide each row by its Euclidean norm; zero rows stay zero. The result is at least float32.
 
     Examples
     --------
@@ -595,7 +611,7 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
     Parameters
     ----------
     a, b, c : ndarray
-        Cosines of the candidates with each of the three words; any shape, all alike.
+        Cosines of the candidates with each of the three words, of equal shape.
     method : {"add", "mul"}
         3CosAdd or 3CosMul.
 
@@ -615,25 +631,25 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 
 
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Give the words as a tuple, and the row of each; refuse what are not different strings."""
+    """Return the words as a tuple, and their rows; InputError unless they are distinct strings."""
     if isinstance(words, str):
-        raise InputError(f"words must be a list of words; got the one string {words[:40]!r}")
+        raise InputError(f"words must be a list of words; got the string {words[:40]!r}")
     kept = tuple(words)
     index: dict[str, int] = {}
     for row, word in enumerate(kept):
         if not isinstance(word, str):
             raise InputError(f"word {row} must be a string; got {word!r}")
         if index.setdefault(word, row) != row:
-            raise InputError(f"words must differ; {word!r} is word {index[word]} and word {row}")
+            raise InputError(f"words must be unique; {word!r} is word {index[word]} and word {row}")
     return kept, index
 
 
 def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
-    """Give a read-only view of a row of finite numbers for each word."""
+    """Return a read-only matrix with one row of finite numbers per word."""
     try:
         rows = np.asarray(vectors)
     except ValueError:
-        raise InputError("vectors must have rows of one length") from None
+        raise InputError("vectors must have rows of equal length") from None
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
             f"vectors must be a matrix with a row for each word, at least one of each;"
@@ -654,25 +670,29 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
 
 
 def _check_counts(counts: Any, size: int) -> np.ndarray:
-    """Give a whole number of at least 0 for each word."""
+    """Return non-negative integer counts, one per word."""
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError(f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}")
     return array.astype(np.int64)
 
 
-def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int], *, most: int = 20_000) -> list[str]:
-    """Known words spelt much alike; in a large vocabulary only among frequent ones of like length and initial."""
+def _close_spellings(
+    word: str, words: tuple[str, ...], index: dict[str, int], *, max_candidates: int = 20_000
+) -> list[str]:
+    """Return known words with similar spelling; in large vocabularies only frequent ones with the same initial."""
     cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
     alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(most), strict=False)]
+    pool = [w for w, _ in zip(alike, range(max_candidates), strict=False)]
     return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
 
 
 def _vocabulary_text(words: Sequence[str], counts: np.ndarray | None) -> bytes:
     for row, word in enumerate(words):
         if "\t" in word or "\n" in word:
-            raise InputError(f"word {row} ({word!r}) holds a tab or a line break, which vocabulary.txt cannot hold")
+            raise InputError(
+                f"word {row} ({word!r}) contains a tab or a line break, which vocabulary.txt does not support"
+            )
     lines = words if counts is None else [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
     try:
         return ("\n".join(lines) + "\n").encode("utf-8")
@@ -695,8 +715,8 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 
 def _map_vectors(path: Path) -> np.ndarray:
-    """Map the tensor of a safetensors file: 8 bytes of header length, the header in JSON, then the numbers."""
-    damaged = InputError(f"{path} is damaged: it is not one whole safetensors tensor named 'vectors'")
+    """Memory-map the tensor of a safetensors file: 8 bytes of header length, a JSON header, the data."""
+    damaged = InputError(f"{path} is damaged: it is not one complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:
             length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size

@@ -1,6 +1,6 @@
-"""Figures with intervals, a module for each task: ``polyadic.metrics.similarity``, ``outliers``, ``dependencies``, ...
+"""Evaluation metrics with confidence intervals, one module per task: ``polyadic.metrics.similarity``, ``outliers``, ...
 
-Each opens with the definition of its task, and is loaded when first used.
+Each module begins with the definition of its task and is imported on first access.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Analogies: the word that is to c as b is to a."""
+"""Analogies: find the word that is to c as b is to a."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Question = tuple[str, str, str, str]
 KINDS = ("semantic", "syntactic")
 BLOCK = 1 << 24  # numbers in the largest array made at a time
-MOST_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, those of MSR 799
+MAX_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, those of MSR 799
 
 
 @dataclass(frozen=True)
 class Section:
-    """Questions of one kind: answered rightly, with all four words known, and all."""
+    """Number of questions of a section: answered correctly, with four known words, and in total."""
 
     correct: int
     covered: int
@@ -36,20 +36,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Share of the analogy questions answered rightly.
+    """Accuracy on analogy questions.
 
     Attributes
     ----------
     accuracy : float
-        Correct answers among the covered questions.
+        Share of correct answers among the covered questions.
     correct, covered, total : int
-        Questions answered rightly, with all four words known, and all.
+        Number of questions answered correctly, with four known words, and in total.
     sections : dict of str to Section
-        The same for each section.
+        The same numbers for each section.
     method : str
-        ``"add"`` or ``"mul"``.
+        Scoring rule, ``"add"`` or ``"mul"``.
     answers : dict of str to list of (question, bool)
-        The covered questions of each section, and whether they were answered rightly.
+        Covered questions of each section, and whether they were answered correctly.
     """
 
     accuracy: float
@@ -61,14 +61,14 @@ class Analogies:
     answers: dict[str, list[tuple[Question, bool]]] = field(default_factory=dict, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the single answers."""
+        """Return the fields for JSON, without the individual answers."""
         return {name: value for name, value in asdict(self).items() if name != "answers"}
 
     def __str__(self) -> str:
         return f"accuracy {self.accuracy:.3f} ({self.covered:,} of {self.total:,} questions known)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Give the accuracy over all questions and, if there are both, over semantic and syntactic ones.
+        """Return the accuracy over all questions and, if both kinds occur, over semantic and over syntactic ones.
 
         See :func:`kind_of` and :func:`pair_figure`.
         """
@@ -87,20 +87,20 @@ class Analogies:
 def analogies(
     embedding: Embedding, sections: Mapping[str, Iterable[Question]], *, method: str = "add", limit: int | None = None
 ) -> Analogies:
-    """Answer "a is to b as c is to ?" with the word of the best score, the three words themselves left out.
+    """Answer "a is to b as c is to ?" with the highest-scoring word, excluding the three words of the question.
 
     Questions with an unknown word are left out and counted; words are in lower case if the whole vocabulary is.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here.
+        Word vectors; their policy for unknown words is ignored.
     sections : mapping of str to iterable of (a, b, c, answer)
         Questions by section.
     method : {"add", "mul"}
-        See :func:`~polyadic.embedding.analogy_scores`.
+        Scoring rule; see :func:`~polyadic.embedding.analogy_scores`.
     limit : int, optional
-        Know only the first words of the vocabulary, as questions and as answers.
+        Size of the vocabulary: only the first words are used, in questions and as answers.
 
     Raises
     ------
@@ -141,23 +141,23 @@ def analogies(
 def known_questions(
     embedding: Embedding, questions: Iterable[Question], size: int
 ) -> tuple[list[Question], NDArray[np.int64]]:
-    """Give the questions whose four words are among the first ``size``, and their rows, of shape (n, 4)."""
+    """Return the questions whose four words are among the first ``size``, and their rows, shape (n, 4)."""
     rows = [(question, tuple(map(embedding.find, question))) for question in questions]
     known = [(question, row) for question, row in rows if all(word is not None and word < size for word in row)]
     return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
 
 
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
-    """Whether the word of the best score is the answer; scores of the words of the question are overwritten.
+    """Return whether the highest-scoring word is the answer; may overwrite ``scores``.
 
     Parameters
     ----------
     scores : ndarray of shape (n, V)
-        Of every word as an answer.
+        Scores of every word as an answer.
     questions : ndarray of shape (n, 4)
         Rows of the four words.
     exclude : bool
-        Whether the first three are no answers.
+        Whether to exclude the first three words from the answers.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: boo
 
 
 def kind_of(section: str) -> str:
-    """Say whether a section asks for grammar or meaning.
+    """Return whether a section is "semantic" or "syntactic".
 
-    Google's syntactic sections are those whose names begin with "gram"; MSR, which has no sections, is syntactic.
+    Google's syntactic sections have names that begin with "gram"; MSR, which has no sections, is syntactic.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def kind_of(section: str) -> str:
 
 
 def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
-    """Give the two word pairs of each question, either way round, as places in their sorted list; shape (n, 2).
+    """Return the two word pairs of each question, in either order, as indices into their sorted list; shape (n, 2).
 
     Examples
     --------
@@ -196,36 +196,36 @@ def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
 
 
 def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, used: int, total: int) -> Figure:
-    r"""Make a figure of questions whose units are the word pairs that they combine.
+    r"""Create a figure of questions whose resampling units are word pairs.
 
-    Test sets combine few pairs into many questions, so that questions are far from independent: a pair that a model
-    does not know spoils all of its questions. Therefore pairs :math:`p` are drawn again, and the question that combines
-    two of them counts as often as both together,
+    Test sets combine few pairs into many questions, so questions are not independent: a pair that a model does not know
+    affects all of its questions. Therefore pairs :math:`p` are resampled, and a question that combines two pairs counts
+    as often as the product of their multiplicities,
 
     .. math:: \frac{\sum_{pq} t_p t_q\, r_{pq}}{\sum_{pq} t_p t_q\, n_{pq}} ,
 
-    with :math:`t_p` times that a pair was drawn, :math:`r_{pq}` right answers and :math:`n_{pq}` answers. Questions
-    drawn one by one would give intervals that are much too narrow (a fifth as wide as they should be for 30 pairs that
-    differ in difficulty), and so, half as wide, would those drawn with their first pair only.
+    with :math:`t_p` the multiplicity of a pair, :math:`r_{pq}` correct answers and :math:`n_{pq}` answers. Resampling
+    single questions would give intervals that are much too narrow (a fifth of the correct width for 30 pairs that
+    differ in difficulty), and resampling by first pair only would give half of it.
 
     Parameters
     ----------
     name : str
-        Of the figure.
+        Name of the figure.
     asked : iterable of (question, right, tested)
-        How often each question was answered rightly, and how often it was tested.
+        Number of times each question was answered correctly, and tested.
     used, total : int
-        Questions that count, and all.
+        Number of questions used, and of all questions.
 
     Returns
     -------
     Figure
-        With a row for each pair, of :math:`r_{p\cdot}` and then :math:`n_{p\cdot}`.
+        One row per pair, with :math:`r_{p\cdot}` followed by :math:`n_{p\cdot}`.
 
     Raises
     ------
     InputError
-        If there is no question, or they combine too many pairs.
+        If there is no question, or there are too many pairs.
 
     References
     ----------
@@ -244,8 +244,8 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     questions, right, tested = zip(*answers, strict=True)
     p, q = pairs_of(questions).T
     n = int(max(p.max(), q.max())) + 1
-    if n > MOST_PAIRS:
-        raise InputError(f"questions that combine {n:,} pairs are too many for one figure; ask at most {MOST_PAIRS:,}")
+    if n > MAX_PAIRS:
+        raise InputError(f"the questions combine {n:,} pairs, too many for one figure; use at most {MAX_PAIRS:,}")
     rows = np.zeros((n, 2 * n))
     np.add.at(rows, (p, q), right)
     np.add.at(rows, (p, n + q), tested)
@@ -253,9 +253,21 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
 
 
 def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Right answers over answers, where two pairs together count as often as both; (n, 2 n), (B, n) -> (B,).
+    """Compute correct answers over answers for bootstrap samples of word pairs.
 
-    Samples without any question have NaN.
+    A question counts as often as the product of the multiplicities of its two pairs; see :func:`pair_figure`.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 2 n)
+        Number of correct answers, then of answers, for each pair of pairs.
+    times : ndarray of int of shape (B, n)
+        Number of times each pair is drawn in each sample.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        NaN for samples without questions.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-r"""How strongly two words are associated, or how typical a word is of a text: one table of counts, three measures.
+r"""Association of two words, or keyness of a word in a text, from a contingency table.
 
 A table of two rows and two columns has :math:`K` in its first cell, the totals :math:`R` of the first row and :math:`C`
-of the first column, and :math:`N` in all; :math:`E = R C / N` is what chance would put there.
+of the first column, and the grand total :math:`N`; the expected count is :math:`E = R C / N`.
 
 .. math:: \mathrm{PMI} = \log_2 \frac{K}{E}, \qquad
           \mathrm{logDice} = 14 + \log_2 \frac{2 K}{R + C}, \qquad
           G^2 = 2 \sum_{\text{4 cells}} K \log \frac{K}{E}
 
-PMI says how much more often than by chance, and favours what is rare; G² says how sure that is, and favours what is
-frequent; logDice does not depend on the size of the text.
+PMI measures effect size and favours rare words; G² measures significance and favours frequent words; logDice does not
+depend on the size of the corpus.
 
 References
 ----------
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:
-    """Give the pointwise mutual information in bits; minus infinity where nothing is seen together.
+    """Compute the pointwise mutual information in bits; minus infinity if the joint count is 0.
 
     Parameters
     ----------
     together, row, column, total : array of float
-        K, R, C, N; they broadcast.
+        Joint count K, marginal counts R and C, and grand total N, broadcast against each other.
 
     Examples
     --------
@@ -47,7 +47,12 @@ def pmi(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike
 
 
 def log_dice(together: ArrayLike, row: ArrayLike, column: ArrayLike) -> Array:
-    """Give the logarithm of Dice's coefficient, 14 at most; minus infinity where nothing is seen together.
+    """Compute logDice, the logarithm of Dice's coefficient plus 14; at most 14, minus infinity if the joint count is 0.
+
+    Parameters
+    ----------
+    together, row, column : array of float
+        Joint count K and marginal counts R and C, broadcast against each other.
 
     Examples
     --------
@@ -60,9 +65,15 @@ def log_dice(together: ArrayLike, row: ArrayLike, column: ArrayLike) -> Array:
 
 
 def log_likelihood(together: ArrayLike, row: ArrayLike, column: ArrayLike, total: ArrayLike) -> Array:
-    """Give the log-likelihood ratio of a table, with a minus where less is seen together than by chance.
+    """Compute the log-likelihood ratio G² of a table, negative if the joint count is below its expectation.
 
-    Compare its size with quantiles of chi-squared of one degree of freedom: 3.84 for 5 %, 10.83 for .1 %.
+    Its absolute value has a chi-squared distribution with one degree of freedom under independence: the critical values
+    are 3.84 for 5 % and 10.83 for 0.1 %.
+
+    Parameters
+    ----------
+    together, row, column, total : array of float
+        Joint count K, marginal counts R and C, and grand total N, broadcast against each other.
 
     Examples
     --------

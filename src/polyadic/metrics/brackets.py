@@ -1,21 +1,21 @@
-r"""Constituency parsing: how many labelled brackets of a tree are those that the treebank has.
+r"""Constituency parsing: labelled bracket precision, recall and F1 (PARSEVAL).
 
-A bracket is a label and the words it spans. With ``m`` brackets of both trees, ``g`` of the treebank's and ``t`` of the
-tree that is judged, summed over sentences:
+A bracket is a label and the span of its words. With ``m`` matching brackets, ``g`` brackets in the treebank and ``t``
+in the predicted trees, summed over sentences:
 
 .. math:: \text{precision} = m / t, \qquad \text{recall} = m / g, \qquad F = 2 m / (g + t)
 
-The conventions are those of ``evalb`` with the parameters ``COLLINS.prm``, with which parsers of the Penn Treebank have
-been compared since 1997:
+The conventions are those of ``evalb`` with the parameters ``COLLINS.prm``, the standard for parsers of the Penn
+Treebank since 1997:
 
-* tags are no brackets, nor is ``TOP`` around the sentence;
-* punctuation (tags ``, : `` '' .``) is taken out before words are counted, and brackets that held nothing else go with
-  it, so it does not matter where a comma is attached;
+* part-of-speech tags are not brackets, nor is ``TOP`` around the sentence;
+* punctuation (tags ``, : `` '' .``) is removed before words are counted, together with brackets that contain nothing
+  else, so the attachment of commas does not matter;
 * ``PRT`` counts as ``ADVP``;
-* brackets are matched one to one: of two equal ones in a tree each needs its own in the other.
+* brackets are matched one to one: each of two equal brackets needs its own match.
 
-Which words are punctuation is told by the tags of the treebank for both trees. ``evalb`` asks each tree about itself
-and leaves out a sentence, as an error, where that gives different words.
+The tags of the treebank define which words are punctuation, for both trees. ``evalb`` uses the tags of each tree, and
+skips a sentence as an error if that gives different words.
 
 References
 ----------
@@ -47,13 +47,13 @@ EQUAL = {"PRT": "ADVP"}
 
 
 class Bracketing(NamedTuple):
-    """A tree as the metric sees it.
+    """Words, tags and labelled spans of a tree.
 
     Attributes
     ----------
     words, tags : sequence of str
     spans : sequence of (str, int, int)
-        Label, first word and the word after the last, of each phrase; tags are not among them.
+        Label, first word and end (exclusive) of each phrase, without part-of-speech tags.
     """
 
     words: Sequence[str]
@@ -61,12 +61,19 @@ class Bracketing(NamedTuple):
     spans: Sequence[Span]
 
 
-class Matched(NamedTuple):
-    """Brackets of a tree: those of both, those of the treebank, those of the tree; and tags that are right, and words.
+class MatchedBrackets(NamedTuple):
+    """Bracket and tag counts of a sentence.
+
+    Attributes
+    ----------
+    matched, gold, found : int
+        Number of matching brackets, of brackets in the treebank, and of predicted brackets.
+    tags, words : int
+        Number of correct tags, and of words.
 
     Examples
     --------
-    >>> Matched(3, 4, 5).f1
+    >>> MatchedBrackets(3, 4, 5).f1
     0.6666666666666666
     """
 
@@ -78,22 +85,23 @@ class Matched(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """Share of brackets in common; 1 if neither tree has any."""
+        """F1 of brackets; 1 if neither tree has any."""
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 1.0
 
 
 class BracketScore(NamedTuple):
-    """Figures of a corpus.
+    """Bracket scores of a corpus.
 
     Attributes
     ----------
     precision, recall, f1 : float
-        From the sums over sentences.
+        Labelled bracket scores, from sums over sentences.
     complete : float
-        Share of sentences all of whose brackets are right.
+        Share of sentences whose brackets are all correct.
     tagging : float
-        Share of words, punctuation apart, with the tag of the treebank.
+        Share of words, without punctuation, that have the correct tag.
     sentences : int
+        Number of sentences.
     """
 
     precision: float
@@ -104,18 +112,19 @@ class BracketScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON."""
+        """Return the scores for JSON."""
         return dict(self._asdict())
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Give the brackets that count, over words without punctuation.
+    """Count the brackets of a tree over words without punctuation.
 
     Parameters
     ----------
     spans : iterable of (str, int, int)
+        Label, first word and end of each phrase.
     tags : sequence of str
-        Of the treebank's tree.
+        Tags of the treebank.
 
     Examples
     --------
@@ -132,51 +141,53 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
     )
 
 
-def match_brackets(gold: Bracketing, predicted: Bracketing) -> Matched:
-    """Compare a tree with that of the treebank.
+def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
+    """Compare a predicted tree with the treebank.
 
     Parameters
     ----------
     gold, predicted : Bracketing
+        Trees of the same sentence.
 
     Raises
     ------
     InputError
-        If they are not of the same words, or a bracket lies beyond them.
+        If the words differ, or a bracket exceeds the sentence.
 
     Examples
     --------
     >>> words, tags = ["it", "barks", "."], ["PRP", "VBZ", "."]
     >>> gold = Bracketing(words, tags, [("S", 0, 3), ("NP", 0, 1), ("VP", 1, 2)])
     >>> match_brackets(gold, Bracketing(words, ["NN", "VBZ", "."], [("S", 0, 2), ("VP", 1, 3), ("NP", 1, 2)]))
-    Matched(matched=2, gold=3, found=3, tags=1, words=2)
+    MatchedBrackets(matched=2, gold=3, found=3, tags=1, words=2)
     """
     if len(gold.words) != len(predicted.words):
-        raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(predicted.words)} words")
+        raise InputError(f"both trees must have the same words; got {len(gold.words)} and {len(predicted.words)} words")
     for place, (word, other) in enumerate(zip(gold.words, predicted.words, strict=True), 1):
         if word != other:
-            raise InputError(f"trees of one sentence are compared; word {place} is {word!r} and {other!r}")
+            raise InputError(f"both trees must have the same words; word {place} is {word!r} and {other!r}")
     for label, start, end in (*gold.spans, *predicted.spans):
         if not 0 <= start < end <= len(gold.words):
             raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
     return match_counted(counted(gold.spans, gold.tags), gold.tags, predicted)
 
 
-def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> Matched:
-    """Compare a tree with the counted brackets and the tags of that of the treebank, without looking at words."""
+def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> MatchedBrackets:
+    """Compare a predicted tree with the counted brackets and the tags of the treebank, without checking words."""
     other = counted(predicted.spans, tags)
     kept = [(tag, guess) for tag, guess in zip(tags, predicted.tags, strict=True) if tag not in PUNCTUATION]
     right = sum(tag == guess for tag, guess in kept)
     matched = sum(min(count, gold[span]) for span, count in other.items() if span in gold)
-    return Matched(matched, gold.total(), other.total(), right, len(kept))
+    return MatchedBrackets(matched, gold.total(), other.total(), right, len(kept))
 
 
-def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketScore:
-    """Give the figures of a corpus from the counts of its sentences.
+def bracket_score(sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> BracketScore:
+    """Compute the scores of a corpus from the counts of its sentences.
 
     Parameters
     ----------
-    sentences : iterable of Matched, or array of shape (sentences, 5)
+    sentences : iterable of MatchedBrackets, or array of shape (sentences, 5)
+        Counts of each sentence.
 
     Raises
     ------
@@ -185,10 +196,10 @@ def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketSc
 
     Examples
     --------
-    >>> bracket_score([Matched(3, 4, 5, 9, 10), Matched(2, 2, 2, 5, 5)]).f1.__round__(3)
+    >>> bracket_score([MatchedBrackets(3, 4, 5, 9, 10), MatchedBrackets(2, 2, 2, 5, 5)]).f1.__round__(3)
     0.769
     """
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
     if not len(rows):
         raise InputError("there are no sentences to score")
     matched, gold, predicted, right, words = rows.sum(axis=0).tolist()
@@ -203,8 +214,8 @@ def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketSc
     )
 
 
-def bracket_figure(name: str, sentences: Iterable[Matched] | NDArray[np.int64]) -> Figure:
-    """Give F as a figure whose units are sentences, so that it has an interval and can be compared."""
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+def bracket_figure(name: str, sentences: Iterable[MatchedBrackets] | NDArray[np.int64]) -> Figure:
+    """Return F1 as a figure with sentences as resampling units."""
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedBrackets._fields))
     pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)
     return Figure(name, pairs, used=len(rows), total=len(rows))

@@ -1,11 +1,11 @@
-r"""Tagging: how many tokens have the right tag, and how many spans that tags spell are those of the treebank.
+r"""Tagging and chunking: token accuracy, and precision, recall and F1 of labelled spans.
 
-``B-NP`` begins a span of the kind NP, ``I-NP`` goes on with it, ``O`` is outside. With m spans that agree in kind,
-first and last word, f found and g in the treebank, summed over sentences:
+``B-NP`` begins a span of kind NP, ``I-NP`` continues it, ``O`` is outside. With m spans that agree in kind, first and
+last word, f predicted spans and g spans in the treebank, summed over sentences:
 
 .. math:: \text{precision} = m / f, \qquad \text{recall} = m / g, \qquad F_1 = 2 m / (f + g)
 
-As in ``conlleval``, the program of the shared tasks, an ``I-NP`` that follows no span of its kind begins one.
+As in ``conlleval``, the program of the shared tasks, an ``I-NP`` that does not follow a span of its kind begins one.
 
 References
 ----------
@@ -21,20 +21,20 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import rows_by_kind
+from polyadic.metrics.rows import counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.metrics.rows import Row
+    from polyadic.metrics.rows import KindCounts
 
     Tags = Sequence[str]
 
 
 class Span(NamedTuple):
-    """Words of one kind, from ``first`` to the one before ``end``, from 0."""
+    """Words ``first`` to ``end`` - 1, from 0, of one kind."""
 
     kind: str
     first: int
@@ -42,14 +42,15 @@ class Span(NamedTuple):
 
 
 def spell_spans(tags: Iterable[str]) -> bool:
-    """Tell whether tags are of spans: ``O``, or ``B-`` or ``I-`` and a kind."""
+    """Return whether all tags are ``O``, or ``B-`` or ``I-`` with a kind."""
     return all(tag == "O" or (tag[:2] in {"B-", "I-"} and len(tag) > 2) for tag in tags)
 
 
 def begun_by_b(tags: Tags) -> bool:
-    """Tell whether spans begin by ``B-`` always: ``I-X`` follows ``B-X`` or ``I-X``.
+    """Return whether every span begins with ``B-`` (IOB2): ``I-X`` always follows ``B-X`` or ``I-X``.
 
-    So it is in CoNLL-2000; in CoNLL-2003 as published ``B-X`` begins a span only right behind another of its kind.
+    CoNLL-2000 uses this scheme; in CoNLL-2003 as published, ``B-X`` only begins a span directly after another of its
+    kind.
 
     Examples
     --------
@@ -61,12 +62,17 @@ def begun_by_b(tags: Tags) -> bool:
 
 
 def spans(tags: Tags) -> list[Span]:
-    """Give the spans that tags spell.
+    """Return the spans encoded by tags.
+
+    Parameters
+    ----------
+    tags : sequence of str
+        Tags of a sentence: ``O``, or ``B-`` or ``I-`` with a kind.
 
     Raises
     ------
     InputError
-        If a tag is neither ``O`` nor ``B-`` or ``I-`` and a kind.
+        If a tag has another form.
 
     Examples
     --------
@@ -74,7 +80,7 @@ def spans(tags: Tags) -> list[Span]:
     [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
     """
     if not spell_spans(tags):
-        raise InputError(f"tags of spans are O, or B- or I- and a kind; got {' '.join(tags)!r}")
+        raise InputError(f"span tags must be O, or B- or I- with a kind; got {' '.join(tags)!r}")
     closed, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":
@@ -86,7 +92,7 @@ def spans(tags: Tags) -> list[Span]:
 
 
 def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure]:
-    """Give F1, precision and recall of spans as figures whose units are sentences; NaN where there are no spans.
+    """Return F1, precision and recall of spans as figures with sentences as resampling units; NaN without spans.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
     Raises
     ------
     InputError
-        If they are not as many, or a tag is none of spans.
+        If the numbers of sentences or tokens differ, or a tag does not encode spans.
 
     Examples
     --------
@@ -112,8 +118,13 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
     return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
 
 
-def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Row]:
-    """Give a row for each kind of span, the most frequent first.
+def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]:
+    """Count spans by kind, the most frequent first.
+
+    Parameters
+    ----------
+    gold, predicted : sequences of sequences of str
+        Tags of each sentence.
 
     Raises
     ------
@@ -123,19 +134,26 @@ def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Row]:
     Examples
     --------
     >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
-    Row(name='NP', gold=1, found=1, matched=1)
+    KindCounts(name='NP', gold=1, found=1, matched=1)
     """
     pairs = ((set(spans(tags)), set(spans(guesses))) for tags, guesses in _paired(gold, predicted))
-    return rows_by_kind(pairs, lambda span: span.kind)
+    return counts_by_kind(pairs, lambda span: span.kind)
 
 
 def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str = "accuracy") -> Figure:
-    """Give the share of tokens whose tag is right, as a figure whose units are sentences.
+    """Return the share of tokens with the correct tag as a figure with sentences as resampling units.
+
+    Parameters
+    ----------
+    gold, predicted : sequences of sequences of str
+        Tags of each sentence.
+    name : str
+        Name of the figure.
 
     Raises
     ------
     InputError
-        If they are not as many.
+        If the numbers of sentences or tokens differ.
 
     Examples
     --------
@@ -153,7 +171,9 @@ def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *,
 
 def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(predicted)} sentences")
+        raise InputError(
+            f"gold and predicted tags must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     for at, (tags, guesses) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(tags) != len(guesses):
             raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")

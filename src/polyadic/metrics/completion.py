@@ -1,9 +1,9 @@
 r"""Held-out completion: which of two words completes words that never occurred together with it in training.
 
-A case has the words given, the answer, which completes them in text that was held out, and a word that does not. A
-model orders the two by a score; the measure is the share of the cases where the answer comes first (ties count half),
-which is the area under the ROC curve for such pairs, 1/2 by chance. A model of tuples says how much they belong
-together, a model of pairs only how much the answer belongs to each word given:
+A case has the given words, the answer, which completes them in held-out text, and a wrong word. A model scores both
+words; the measure is the share of the cases in which the answer has the higher score (ties count half), which is the
+area under the ROC curve for such pairs, 1/2 by chance. A model of tuples scores the joint association, a model of pairs
+only the association of the answer with each given word:
 
 .. math:: \text{product: } \sum_r w_r \prod_d u^{(d)}_r \qquad
           \text{sum: } \sum_d u^{(d)} \cdot w \qquad \text{cosines: } \sum_d \cos(u^{(d)}, w)
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 RULES = ("product", "sum", "cosines")
 BLOCK = 1 << 14
-"""Cases scored at a time."""
+"""Number of cases scored at a time."""
 
 
 class Gap(NamedTuple):
-    """A case: words given, the one that completes them, two that do not, and the association of given and answer.
+    """Test case: given words, the answer, two wrong words, and the association of the given words and the answer.
 
-    ``wrong`` is any word, drawn by frequency; ``matched`` one that, like the answer, occurred with each of the words
-    given in training, and is about as frequent as the answer, so that pairs alone tell little.
+    ``wrong`` is any word, drawn by frequency. ``matched`` occurred with each of the given words in training, like the
+    answer, and has a similar frequency, so that pairs alone are not informative.
     """
 
     given: tuple[str, ...]
@@ -52,21 +52,21 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """How well held-out tuples are completed.
+    """Accuracy of completing held-out tuples.
 
     Attributes
     ----------
     auc, matched, correlation : dict of str to float
-        By rule of scoring: answers before wrong words, before matched ones, and the Spearman correlation of the score
-        of the answer with the association in the text that was held out; NaN if either is constant.
+        Scores by rule: answers against wrong words, answers against matched words, and the Spearman correlation of the
+        score of the answer with the association in the held-out text; NaN if either is constant.
     best : str
-        The rule with the highest ``auc`` on the cases of even number (of those known, from 0); of equals the first.
+        The rule with the highest ``auc`` on the cases with even index (of those known, from 0); the first one on ties.
     used, total : int
-        Cases of which all words are known, and all.
+        Number of cases whose words are all known, and of all cases.
     scores : dict of str to ndarray of shape (used, 3)
-        By rule, the scores of the answer, the wrong and the matched word.
+        Scores of the answer, the wrong and the matched word, by rule.
     associations : ndarray of shape (used,)
-        Those of the cases known.
+        Associations of the known cases.
     """
 
     auc: dict[str, float]
@@ -79,12 +79,12 @@ class Completion:
     associations: NDArray[np.float64]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the scores of each case; a correlation that is undefined is None."""
+        """Return the fields for JSON, without the scores of each case; an undefined correlation is None."""
         values = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
         return values | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
-        """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
+        """Return the figures of the best rule on the cases with odd index, which were not used to select it."""
         scores, odd = self.scores[self.best], slice(1, None, 2)
         used, total = len(scores[odd]), self.total // 2
         ranked = np.stack([scores[odd, 0], self.associations[odd]], axis=1)
@@ -100,20 +100,20 @@ class Completion:
 
 
 def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
-    """Order the answer and the wrong words of each case, by each rule.
+    """Compare the scores of the answer and the wrong words of each case, by each rule.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here: cases with an unknown word are left out.
+        Word vectors; their policy for unknown words is ignored, and cases with an unknown word are left out.
     gaps : iterable of Gap
-        The cases, all with the same number of words given, at least one.
+        Test cases, all with the same number of given words, at least one.
 
     Raises
     ------
     InputError
-        If the cases give different numbers of words, or none, an association is not finite, or fewer than two cases
-        are known.
+        If the cases have different numbers of given words, or none, an association is not finite, or fewer than two
+        cases are known.
 
     Examples
     --------
@@ -151,8 +151,8 @@ def _blocks(rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    """Score answer, wrong and matched word; (n, given + 3) -> (n, 3)."""
-    embedding = embedding.themes if rule == "product" else embedding
+    """Scores of the answer, the wrong and the matched word; (n, given + 3) -> (n, 3)."""
+    embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)
     context = given.prod(axis=1) if rule == "product" else given.sum(axis=1)
@@ -160,6 +160,6 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whether the first of two scores is larger, 1/2 for ties, and one; (n, 2) -> (n, 2)."""
+    """Whether the first of two scores is larger (1/2 for ties), and a column of ones; (n, 2) -> (n, 2)."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

@@ -1,12 +1,11 @@
-r"""Dependency parsing: how many words have the head, and the relation to it, that the treebank gives them.
+r"""Dependency parsing: unlabelled and labelled attachment scores.
 
 .. math:: \text{UAS} = \frac{\#\{m : h_m = \hat h_m\}}{\#\{m\}}, \qquad
           \text{LAS} = \frac{\#\{m : h_m = \hat h_m, \; l_m = \hat l_m\}}{\#\{m\}}
 
-over the words of all sentences (micro-averaged), once with punctuation and once without. Punctuation is what the
-treebank tags ``PUNCT``, whatever the parser says. The shared tasks of 2017 and 2018 count punctuation, and look at
-relations without their subtypes, so that ``nsubj:pass`` is ``nsubj``; ``subtypes=False`` does the latter. Earlier work
-left punctuation out.
+over the words of all sentences (micro-averaged), with and without punctuation. Punctuation is defined by the tag
+``PUNCT`` in the treebank. The shared tasks of 2017 and 2018 include punctuation and ignore subtypes of relations, so
+that ``nsubj:pass`` counts as ``nsubj``; ``subtypes=False`` does the latter. Earlier work excludes punctuation.
 
 References
 ----------
@@ -24,7 +23,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import Row
+from polyadic.metrics.rows import KindCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -32,25 +31,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PUNCTUATION = "PUNCT"
-"""The universal part of speech of words that some figures leave out."""
+"""Universal part-of-speech tag of punctuation."""
 BINS = ((1, 1), (2, 2), (3, 3), (4, 6), (7, 10))
-"""Words from one end of an arc to the other, grouped; what is longer is the last group, the root one of its own."""
+"""Groups of arc lengths in words; longer arcs are the last group, roots a group of their own."""
 
 
 class Parsed(Protocol):
-    """A sentence whose words have heads, from 1 and 0 for a root, and relations to them."""
+    """Sentence whose words have heads (from 1; 0 for a root) and relations."""
 
     @property
     def heads(self) -> NDArray[np.int32]:
-        """Number of the word above each."""
+        """Number of the head of each word."""
 
     @property
     def relations(self) -> Sequence[str]:
-        """How each word depends on its head."""
+        """Relation of each word to its head."""
 
 
 class Annotated(Parsed, Protocol):
-    """A sentence of the treebank, whose words have parts of speech too."""
+    """Sentence of the treebank, with parts of speech."""
 
     @property
     def upos(self) -> Sequence[str]:
@@ -58,7 +57,7 @@ class Annotated(Parsed, Protocol):
 
 
 class Written(Annotated, Protocol):
-    """A sentence of a file, with its words."""
+    """Sentence of a file, with its words."""
 
     @property
     def forms(self) -> Sequence[str]:
@@ -66,9 +65,16 @@ class Written(Annotated, Protocol):
 
 
 class Attached(NamedTuple):
-    """Words of a sentence; those with the right head; those with the right relation to it too.
+    """Counts of a sentence, with and (``plain_``) without punctuation.
 
-    The last three are the same without punctuation.
+    Attributes
+    ----------
+    words, plain_words : int
+        Number of words.
+    heads, plain_heads : int
+        Number of words with the correct head.
+    both, plain_both : int
+        Number of words with the correct head and relation.
 
     Examples
     --------
@@ -85,22 +91,23 @@ class Attached(NamedTuple):
 
     @property
     def uas(self) -> float:
-        """Share of words with the right head."""
+        """Share of words with the correct head."""
         return self.heads / self.words
 
 
 class DependencyScore(NamedTuple):
-    """Figures of a corpus.
+    """Attachment scores of a corpus.
 
     Attributes
     ----------
     uas, las : float
         Unlabelled and labelled attachment score.
     plain_uas, plain_las : float
-        Without punctuation; NaN if there is nothing else.
+        Scores without punctuation; NaN if there are no other words.
     exact, exact_labelled : float
-        Share of sentences all of whose words, punctuation among them, are right.
+        Share of sentences in which all words, including punctuation, are correct.
     words, sentences : int
+        Number of words and sentences.
     """
 
     uas: float
@@ -113,24 +120,26 @@ class DependencyScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON; what is undefined is None."""
+        """Return the scores for JSON; undefined ones are None."""
         return {name: None if math.isnan(value) else value for name, value in self._asdict().items()}
 
 
 def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) -> Attached:
-    """Compare a sentence with the treebank.
+    """Compare a parse with the treebank.
 
     Parameters
     ----------
     gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.syntax.trees.Tree`
+        Sentence of the treebank.
     predicted : sentence with ``heads`` and ``relations``
+        Predicted parse.
     subtypes : bool
-        Whether relations must be equal beyond the colon.
+        Whether subtypes of relations (after the colon) must match.
 
     Raises
     ------
     InputError
-        If they are not of as many words.
+        If the numbers of words differ.
 
     Examples
     --------
@@ -162,30 +171,32 @@ def match_files(
     Parameters
     ----------
     gold, predicted : sequences of sentences
-        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.syntax.trees.Tree` is.
+        Sentences as in :func:`match_trees`, with ``forms``, such as :class:`~polyadic.syntax.trees.Tree`.
     subtypes : bool
+        Whether subtypes of relations must match.
     name : str
-        What messages call the second file.
+        Name of the second file in error messages.
 
     Raises
     ------
     InputError
-        If they are not as many, or not of the same words.
+        If the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
         raise InputError(f"{name} has {len(predicted):,} sentences, the treebank {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
-            raise InputError(f"{name}: sentence {at} has other words than the treebank's")
+            raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")
     return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, predicted, strict=True)]
 
 
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
-    """Give the figures of a corpus from the counts of its sentences.
+    """Compute the scores of a corpus from the counts of its sentences.
 
     Parameters
     ----------
     sentences : iterable of Attached
+        Counts of each sentence.
 
     Raises
     ------
@@ -205,13 +216,12 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
 
 
 def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
-    """Give UAS and LAS, with and without punctuation, as figures whose units are sentences.
-
-    So they have intervals and can be compared with those of another parser.
+    """Return UAS and LAS, with and without punctuation, as figures with sentences as resampling units.
 
     Parameters
     ----------
     sentences : iterable of Attached
+        Counts of each sentence.
 
     Raises
     ------
@@ -232,19 +242,20 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     ]
 
 
-def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[Row]:
-    """Give a row for each relation, the most frequent first; an arc matches if head and relation are right.
+def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[KindCounts]:
+    """Count arcs by relation, the most frequent first; an arc matches if head and relation are correct.
 
     Parameters
     ----------
     gold, predicted : sequences of sentences
-        As :func:`match_trees` takes them.
+        Sentences as in :func:`match_trees`.
     subtypes : bool
+        Whether subtypes of relations must match.
 
     Raises
     ------
     InputError
-        If they are not as many, or not of as many words.
+        If the numbers of sentences or words differ.
 
     Examples
     --------
@@ -252,22 +263,23 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
     >>> gold = Sentence(heads=np.array([2, 0]), relations=("nsubj", "root"), upos=("NOUN", "VERB"))
     >>> predicted = Sentence(heads=np.array([2, 0]), relations=("obj", "root"))
     >>> by_relation([gold], [predicted])[0]
-    Row(name='nsubj', gold=1, found=0, matched=0)
+    KindCounts(name='nsubj', gold=1, found=0, matched=0)
     """
     return _table(gold, predicted, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
 
 
-def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[Row]:
-    """Give a row for each group of lengths of arcs, short ones first; an arc matches if its head is right.
+def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[KindCounts]:
+    """Count arcs by length, from short to long; an arc matches if its head is correct.
 
     Parameters
     ----------
     gold, predicted : sequences of sentences
+        Sentences as in :func:`match_trees`.
 
     Raises
     ------
     InputError
-        As in :func:`by_relation`.
+        If the numbers of sentences or words differ.
 
     Examples
     --------
@@ -312,8 +324,8 @@ def _table(
     kind: Callable[[int, int, str], str],
     *,
     labelled: bool,
-) -> list[Row]:
-    """Count arcs by kind; two match if they have the same head and, if labelled, the same kind."""
+) -> list[KindCounts]:
+    """Count arcs by kind; two arcs match if they have the same head and, if labelled, the same kind."""
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
     counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter())
@@ -325,12 +337,14 @@ def _table(
             counts[1][b] += 1
             counts[2][a] += arc[1] == guess[1] and (a == b or not labelled)
     every = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], str(name)))
-    return [Row(str(name), *(count[name] for count in counts)) for name in every]
+    return [KindCounts(str(name), *(count[name] for count in counts)) for name in every]
 
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:
     if len(gold.heads) != len(predicted.heads):
-        raise InputError(f"parses of one sentence are compared; got {len(gold.heads)} and {len(predicted.heads)} words")
+        raise InputError(
+            f"both parses must have the same number of words; got {len(gold.heads)} and {len(predicted.heads)}"
+        )
 
 
 def _rows(sentences: Iterable[Attached]) -> NDArray[np.int64]:

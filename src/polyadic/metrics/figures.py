@@ -1,10 +1,9 @@
-r"""Figures that remember the cases they are made of, and so have intervals and can be compared.
+"""Figures of merit that keep their test cases, for confidence intervals and comparisons.
 
-A figure is a statistic of units that could have been others: the groups of an outlier test, the questions of an analogy
-test, the lemmas of a sense test. Units are drawn again with replacement (the bootstrap): the spread of the statistic
-over such samples is the uncertainty of the figure, and its spread over the *same* samples of two models that were
-tested on the same units is the uncertainty of their difference, which is smaller, since units that are hard for one
-are hard for the other.
+A figure is a statistic of resampling units: the groups of an outlier test, the questions of an analogy test, the lemmas
+of a sense test. The bootstrap draws units with replacement: the spread of the statistic over such samples is the
+uncertainty of the figure. The spread of the difference of two models over the *same* samples is the uncertainty of
+their difference; it is smaller because units that are hard for one model are often hard for the other.
 
 References
 ----------
@@ -29,13 +28,23 @@ if TYPE_CHECKING:
     Statistic = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 
 BLOCK = 1 << 22
-"""Numbers in the largest array made at a time."""
+"""Maximum number of elements of a temporary array."""
 
 
 def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sum of the first column over sum of the second, each row taken so many times; (n, 2), (B, n) -> (B,).
+    """Compute the sum of the first column over the sum of the second, for bootstrap samples of the rows.
 
-    NaN where the second sum is 0.
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 2)
+        Numerator and denominator of each unit.
+    times : ndarray of int of shape (B, n)
+        Number of times each row is drawn in each sample.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        NaN where the denominator is 0.
 
     Examples
     --------
@@ -47,9 +56,19 @@ def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Spearman correlation of two columns, each row taken so many times; NaN where a side is constant.
+    """Compute the Spearman correlation of two columns for bootstrap samples of the rows; ties have their average rank.
 
-    Ties have their average rank.
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 2)
+        Two values of each unit.
+    times : ndarray of int of shape (B, n)
+        Number of times each row is drawn in each sample.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        NaN where a column is constant.
 
     Examples
     --------
@@ -66,7 +85,19 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 
 def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Pearson correlation of two columns, each row taken so many times; NaN where a side is constant.
+    """Compute the Pearson correlation of two columns for bootstrap samples of the rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 2)
+        Two values of each unit.
+    times : ndarray of int of shape (B, n)
+        Number of times each row is drawn in each sample.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        NaN where a column is constant.
 
     Examples
     --------
@@ -82,7 +113,7 @@ def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[
 
 
 def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Rank of each value of a column if each were there so many times, without writing the copies down."""
+    """Average rank of each value if it is repeated ``times`` times, without creating the copies."""
     _, level = np.unique(column, return_inverse=True)
     at = np.argsort(level, kind="stable")
     first = np.flatnonzero(np.diff(level[at], prepend=-1))
@@ -93,20 +124,21 @@ def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A number, and the units it is made of.
+    """Figure of merit, with the resampling units it is computed from.
 
     Attributes
     ----------
     name : str
-        What was measured: ``"wikisem500 OD2 accuracy"``.
+        Name of the measure, such as ``"wikisem500 OD2 accuracy"``.
     rows : ndarray of shape (n, k)
-        One per unit, such as what it adds to numerator and denominator; what the statistic takes.
+        Data of each unit as required by the statistic, such as its contribution to numerator and denominator.
     used, total : int
-        Cases that count, and all; the others have unknown words, or served to train or to choose a rule.
+        Number of cases used, and of all cases; the others have unknown words, or served for training or model
+        selection.
     statistic : callable
-        :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
+        Function of the rows and their multiplicities: :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
     chance : float, optional
-        What guessing would reach on the same cases.
+        Value reached by guessing on the same cases.
 
     Examples
     --------
@@ -124,16 +156,30 @@ class Figure:
 
     @property
     def value(self) -> float:
-        """The statistic of all units; NaN where it is not defined."""
+        """The statistic of all units; NaN if undefined."""
         return float(self.statistic(self.rows, np.ones((1, len(self.rows)), np.int64))[0])
 
     def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-        """Give the percentile interval of the value over the samples where it is defined; NaN if it nowhere is."""
+        """Compute the bootstrap percentile interval of the value; NaN if the value is undefined in all samples.
+
+        Parameters
+        ----------
+        resamples : int
+            Number of bootstrap samples.
+        level : float
+            Confidence level, between 0 and 1.
+        seed : int
+            Seed of the samples.
+
+        Returns
+        -------
+        low, high : float
+        """
         _check_level(level)
         return _interval(_resampled([self], resamples, seed)[0], level)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give value, interval, cases and chance for JSON; what is undefined is None."""
+        """Return value, interval, numbers of cases and chance level for JSON; undefined values are None."""
         low, high = self.interval()
         values = {"value": self.value, "low": low, "high": high, "chance": self.chance}
         numbers = {key: None if x is None or math.isnan(x) else x for key, x in values.items()}
@@ -141,7 +187,7 @@ class Figure:
 
 
 class Difference(NamedTuple):
-    """How much larger one figure is than another, with its interval; NaN where a figure is not defined."""
+    """Difference of two figures with its confidence interval; NaN if a figure is undefined."""
 
     value: float
     low: float
@@ -149,19 +195,30 @@ class Difference(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
 def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
-    """Compare two figures over the same units: ``a`` minus ``b``, from paired samples.
+    """Compute the difference ``a - b`` of two figures over the same units, with a paired bootstrap interval.
 
-    Units are told apart by their number and order alone: that both figures are of one test is for the caller to see.
+    Units are paired by position; the caller must ensure that both figures are from the same test.
+
+    Parameters
+    ----------
+    a, b : Figure
+        Figures with the same units in the same order.
+    resamples : int
+        Number of bootstrap samples.
+    level : float
+        Confidence level, between 0 and 1.
+    seed : int
+        Seed of the samples.
 
     Raises
     ------
     InputError
-        If they are not over as many units and cases, or are different statistics.
+        If the figures have different numbers of units or cases, or different statistics.
 
     Examples
     --------
@@ -181,7 +238,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
 
 
 def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Values of figures over the same samples of their units; shape (figures, resamples)."""
+    """Values of figures over the same bootstrap samples; shape (figures, resamples)."""
     check_int("resamples", resamples, low=1)
     rng, n = np.random.default_rng(seed), len(figures[0].rows)
     values = np.full((len(figures), resamples), math.nan)
@@ -197,21 +254,23 @@ def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.f
 
 
 def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
-    r"""Give how far off a prediction is at most, at that level: split conformal prediction.
+    r"""Compute the radius of split conformal prediction intervals.
 
-    Of ``n`` scores :math:`|y - \hat y| / \hat\sigma` of units held out it is the :math:`\lceil (n + 1) p \rceil`-th
-    smallest. A unit drawn like them is within it with a probability of at least ``level``, whatever the model.
+    For ``n`` scores :math:`|y - \hat y| / \hat\sigma` of held-out units it is the :math:`\lceil (n + 1) p \rceil`-th
+    smallest score. A unit from the same distribution is within it with a probability of at least ``level``, for any
+    model.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
+        Scaled absolute errors of held-out units.
     level : float
-        :math:`p`.
+        Coverage :math:`p`, between 0 and 1.
 
     Raises
     ------
     InputError
-        If the level is not between 0 and 1, or too few are held out for it.
+        If the level is out of range, or there are too few held-out units for it.
 
     References
     ----------
@@ -227,7 +286,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
     place = math.ceil(round((len(scores) + 1) * level, 9))  # .9 of 10 are 9, whatever binary fractions say
     if place > len(scores):
         needed = math.ceil(round(level / (1 - level), 9))
-        raise InputError(f"a level of {level:g} takes {needed:,} held out or more; there are {len(scores):,}")
+        raise InputError(f"a level of {level:g} needs at least {needed:,} held-out scores; got {len(scores):,}")
     return float(np.partition(scores, place - 1)[place - 1])
 
 

@@ -1,8 +1,8 @@
-r"""Rankings of pairs of entities for each relation, measured against people's judgements of some of them.
+r"""Rankings of entity pairs for each relation, evaluated against pooled human judgements.
 
-A text says more than can be judged. So the best pairs of every system are pooled and judged, relation by relation, and
-only judgements of the pool count. With :math:`p_1, p_2, \dots` the pairs of a ranking from the top and G the true ones
-of the pool, the average precision of a relation is
+A text contains more facts than can be judged. So the best pairs of every system are pooled and judged, relation by
+relation, and only judgements of the pool count. With :math:`p_1, p_2, \dots` the pairs of a ranking from the top and G
+the true pairs of the pool, the average precision of a relation is
 
 .. math:: \frac{1}{|G|} \sum_{k:\ p_k \in G} \frac{|\{j \le k : p_j \in G\}|}{k}.
 
@@ -35,21 +35,23 @@ Unjudged = Literal["wrong", "skipped"]
 RECALLS = np.linspace(0, 1, 11)
 """Eleven points of recall."""
 ROUNDING = 1e-9
-"""Of products with them that should be whole."""
+"""Tolerance for products with recalls that should be integers."""
 
 
 class Judged(NamedTuple):
-    """How well the rankings of a system put what is true first.
+    """Average precision of the rankings of a system.
 
     Attributes
     ----------
     relations : list of str
-        Those of which something in the pool is true, the most frequent first.
+        Relations with a true pair in the pool, the most frequent first.
     average_precision : ndarray of shape (relations,)
+        Average precision of each relation.
     true, judged : ndarray of int of shape (relations,)
-        How many pairs of the pool are true, and how many are judged at all.
+        Number of true pairs, and of judged pairs, in the pool.
     precision : ndarray of shape (relations, 11)
-        At the recalls 0, 0.1, ..., 1: the highest precision where recall is at least that; 0 if it is not reached.
+        Interpolated precision at the recalls 0, 0.1, ..., 1: the highest precision at that recall or above; 0 if it is
+        not reached.
     """
 
     relations: list[str]
@@ -60,17 +62,17 @@ class Judged(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """MAP."""
+        """Mean average precision (MAP)."""
         return float(self.average_precision.mean())
 
     @property
     def weighted_mean(self) -> float:
-        """Weighted MAP: relations count by their true pairs."""
+        """Weighted MAP: relations are weighted by their number of true pairs."""
         return float(np.average(self.average_precision, weights=self.true))
 
     @property
     def curve(self) -> NDArray[np.float64]:
-        """The mean over relations of precision at eleven points of recall."""
+        """Mean over relations of the interpolated precision at eleven points of recall."""
         return np.asarray(self.precision.mean(axis=0))
 
 
@@ -82,31 +84,31 @@ def judged(
     depth: int = 1000,
     unjudged: Unjudged = "wrong",
 ) -> dict[str, Judged]:
-    """Measure the rankings of some systems.
+    """Evaluate the rankings of one or more systems.
 
     Parameters
     ----------
     systems : mapping of str to mapping of str to sequence of (subject, object)
-        By name, for each relation the pairs that a system names, the best first.
+        Ranked pairs of each system and relation, best first.
     judgements : mapping of str to mapping of (subject, object) to bool
-        By relation. Relations without a judgement are left out.
+        Judgements of pairs by relation. Relations without a judgement are left out.
     pool : int, optional
-        How many pairs of each system, from the top, make the pool of a relation; None lets all judgements count.
+        Number of pairs from the top of each system that form the pool of a relation; None uses all judgements.
     depth : int
-        Where rankings are cut off.
+        Length at which rankings are cut off.
     unjudged : {"wrong", "skipped"}
-        Whether a pair that is not judged, or not of the pool, is held to be false, as the released evaluation does, or
-        passed over as if it did not stand there.
+        Treatment of pairs that are not judged, or not in the pool: counted as false, as in the released evaluation, or
+        removed from the ranking.
 
     Returns
     -------
     dict of str to Judged
-        By system, all of the same relations.
+        Results by system, all for the same relations.
 
     Raises
     ------
     InputError
-        If a ranking names a pair twice, or nothing in the pool is true.
+        If a ranking contains a pair twice, or no pair in the pool is true.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def judged(
     for name, rankings in systems.items():
         for relation, pairs in rankings.items():
             if len(set(pairs)) < len(pairs):
-                raise InputError(f"{name} names a pair twice for {relation}")
+                raise InputError(f"{name} ranks a pair twice for {relation}")
     counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
     counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
     if not counted:
@@ -150,27 +152,29 @@ def ranked_cells(
     among: ArrayLike | None = None,
     at_least: int = 1,
 ) -> Judged:
-    """Rank pairs for each predicate of cells that a model has not seen; what else it has not seen is held to be false.
+    """Evaluate a model's ranking of unseen pairs for each predicate, given the true unseen cells.
+
+    Unseen cells that are not among ``cells`` count as false.
 
     Parameters
     ----------
     scores : callable
-        From a column to an array of shape (pairs,), the higher the likelier.
+        Function from a column to scores of shape (pairs,), higher for more probable pairs.
     seen : csr_array of shape (pairs, predicates)
-        What the model has seen; these cells are not ranked.
+        Training cells, which are excluded from the ranking.
     cells : array of int of shape (n, 2)
-        Row and column of what is true besides.
+        Row and column of each true unseen cell.
     names : sequence of str
-        Of the predicates.
+        Names of the predicates.
     among : array of int, optional
-        The rows that are ranked; all of them by default.
+        Rows to rank; all by default.
     at_least : int
-        Predicates of fewer such cells are left out.
+        Minimum number of such cells of a predicate to be evaluated.
 
     Returns
     -------
     Judged
-        ``true`` counts the cells of each predicate, ``judged`` the pairs that were ranked.
+        ``true`` counts the true cells of each predicate, ``judged`` the ranked pairs.
 
     Raises
     ------
@@ -196,7 +200,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has {at_least} cells that were not seen")
+        raise InputError(f"no predicate has {at_least} or more unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
@@ -205,7 +209,7 @@ def ranked_cells(
 def _pooled(
     systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
 ) -> Mapping[Pair, bool]:
-    """Keep the judgements of the best pairs of every system."""
+    """Return the judgements of pairs in the pool."""
     if pool is None:
         return truth
     best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
@@ -224,25 +228,25 @@ def _measured(
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
-    """Measure one ranking.
+    """Compute the average precision of a ranking.
 
     Parameters
     ----------
     right : array of bool
-        What is true of it, from the top.
+        Whether each item is true, from the top.
     number : int
-        How much is true in all, ranked or not.
+        Total number of true items, ranked or not.
 
     Returns
     -------
     average_precision : float
     precision : ndarray of shape (11,)
-        At eleven points of recall.
+        Interpolated precision at eleven points of recall.
 
     Raises
     ------
     InputError
-        If nothing is true, or less than the ranking holds.
+        If ``number`` is below 1 or below the number of true items in the ranking.
 
     Examples
     --------
@@ -252,7 +256,7 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
     """
     hits = np.flatnonzero(np.asarray(right, bool))
     if check_int("number", number, low=1) < len(hits):
-        raise InputError(f"the ranking holds {len(hits)} of {number} that are true")
+        raise InputError(f"the ranking has {len(hits)} true items, more than number={number}")
     precision = np.arange(1, len(hits) + 1) / (hits + 1)
     needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
     highest = np.maximum.accumulate(precision[::-1])[::-1]

@@ -1,4 +1,4 @@
-"""Labels told of texts: average precision, precision of the first, and F1 above a threshold."""
+"""Multi-label classification: average precision, precision at k, and F1 above a threshold."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def label_measures(truth: Array, scores: Array, threshold: float | None = None) -> dict[str, float]:
-    """Measure scores of labels, by what each text has.
+    """Evaluate label scores against the true labels of texts.
 
     Parameters
     ----------
     truth : ndarray of shape (texts, labels)
-        Zeros and ones.
+        True labels, zeros and ones.
     scores : ndarray of shape (texts, labels)
-        The higher the likelier, comparable over texts and labels.
+        Scores, higher for more probable labels, comparable over texts and labels.
     threshold : float, optional
-        Above which a label is told; without it there is no F1.
+        Score above which a label is predicted; without it F1 is not computed.
 
     Returns
     -------
     dict of str to float
         ``micro_ap`` over all cells, ``macro_ap`` over labels that occur; ``precision_at_1``, ``_3`` and ``_5``, the
-        share of the first labels of a text that it has; ``micro_f1`` and ``macro_f1`` likewise.
+        share of the highest-scoring labels of a text that are correct; ``micro_f1`` and ``macro_f1`` likewise.
 
     Raises
     ------
     InputError
-        If shapes do not fit, or no text has a label.
+        If shapes do not match, or no text has a label.
 
     Examples
     --------
@@ -50,7 +50,8 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     truth, scores = np.asarray(truth, bool), np.asarray(scores)
     if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
         raise InputError(
-            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)} need a label that occurs"
+            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)}"
+            " must have equal shapes, and at least one true label"
         )
     some = truth.any(axis=0)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -68,18 +69,19 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Average precision over all cells, each text taken so many times: the statistic of :func:`micro_figure`.
+    """Compute the average precision over all cells for bootstrap samples: the statistic of :func:`micro_figure`.
 
     Parameters
     ----------
     rows : ndarray of shape (texts, 2 * labels)
-        The scores of a text, then what is true of it, zeros and ones.
+        Scores of each text, followed by its true labels, zeros and ones.
     times : ndarray of shape (B, texts)
+        Number of times each text is drawn in each sample.
 
     Returns
     -------
     ndarray of shape (B,)
-        NaN where no text that is taken has a label.
+        NaN if no text of the sample has a label.
 
     Examples
     --------
@@ -101,7 +103,12 @@ def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDAr
 
 
 def micro_figure(truth: Array, scores: Array) -> Figure:
-    """Give the average precision over all cells as a figure whose units are texts; arrays of shape (texts, labels).
+    """Return the average precision over all cells as a figure with texts as resampling units.
+
+    Parameters
+    ----------
+    truth, scores : ndarray of shape (texts, labels)
+        True labels (zeros and ones), and scores.
 
     Examples
     --------
@@ -114,7 +121,16 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
-    """Give the threshold of the largest micro-F1, of scores above it, and that F1; arrays of one shape.
+    """Find the threshold that maximizes micro-F1 if labels with scores above it are predicted.
+
+    Parameters
+    ----------
+    truth, scores : ndarray of equal shape
+        True labels (zeros and ones), and scores.
+
+    Returns
+    -------
+    threshold, f1 : float
 
     Raises
     ------
@@ -129,7 +145,7 @@ def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """
     flat = np.asarray(scores).ravel()
     if np.shape(truth) != np.shape(scores) or not flat.size:
-        raise InputError(f"truth of shape {np.shape(truth)} does not fit scores of shape {np.shape(scores)}")
+        raise InputError(f"truth of shape {np.shape(truth)} does not match scores of shape {np.shape(scores)}")
     if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
         flat = flat.astype(float)
     order = np.argsort(-flat, kind="stable")

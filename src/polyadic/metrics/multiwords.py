@@ -1,8 +1,8 @@
-r"""Names: whether words that stand side by side make one.
+r"""Names: ranking of adjacent words by predicted association, to find multiword names.
 
-Bailey and Aeron (2017), section 6.5, suggest the n-way association that a model predicts as a feature for finding named
-entities. Here the candidates are runs of adjacent words, of which those that title an article are names; they are
-ranked by the association that a model predicts for their words, all at once or two at a time,
+Bailey and Aeron (2017), section 6.5, suggest the n-way association predicted by a model as a feature for named entity
+recognition. Here the candidates are runs of adjacent words; those that are titles of articles are names. Candidates are
+ranked by the predicted association of their words, of all words jointly or of pairs,
 
 .. math:: \text{product: } \sum_r \prod_d u^{(d)}_r \qquad \text{sum: } \sum_{d < e} u^{(d)} \cdot u^{(e)}
           \qquad \text{cosines: } \sum_{d < e} \cos(u^{(d)}, u^{(e)})
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1 << 14
-"""Runs scored at a time."""
+"""Number of runs scored at a time."""
 
 
 class Candidate(NamedTuple):
-    """A run of words, and whether it is a name."""
+    """Run of words, and whether it is a name."""
 
     words: tuple[str, ...]
     name: bool
@@ -42,18 +42,18 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Multiwords:
-    """How well names are told from other runs of words.
+    """Quality of the ranking of names against other runs of words.
 
     Attributes
     ----------
     auc : dict of str to float
-        Area under the curve, by rule of scoring.
+        Area under the ROC curve, by scoring rule.
     best : str
-        The rule with the highest area on the names of even number (of those known, from 0); of equals the first.
+        The rule with the highest area on the names with even index (of those known, from 0); the first one on ties.
     names, used, total : int
-        Names among the candidates of which all words are known, these, and all candidates.
+        Number of names with known words, of candidates with known words, and of all candidates.
     shares : dict of str to ndarray of shape (names,)
-        By rule, the share of the other runs that each name comes before.
+        Share of the other runs that are ranked below each name, by rule.
     """
 
     auc: dict[str, float]
@@ -64,13 +64,13 @@ class Multiwords:
     shares: dict[str, NDArray[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the shares of each name."""
+        """Return the fields for JSON, without the shares of each name."""
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Give the area of the best rule, over the names of odd number: none of those that it was chosen on.
+        """Return the area of the best rule on the names with odd index, which were not used to select it.
 
-        The units are the names; the other runs, of which there are many more, are taken as they are.
+        The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """
         shares = self.shares[self.best][1::2]
         rows = np.stack([shares, np.ones(len(shares))], axis=1)
@@ -87,14 +87,14 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here: runs with an unknown word are left out.
+        Word vectors; their policy for unknown words is ignored, and runs with an unknown word are left out.
     candidates : iterable of Candidate
-        Runs of words, all of one length of at least 2.
+        Runs of words, all of the same length of at least 2.
 
     Raises
     ------
     InputError
-        If the runs are of different lengths, or there are not two names and another run of known words.
+        If the runs have different lengths, or there are fewer than two names or no other run with known words.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    embedding = embedding.themes if rule == "product" else embedding
+    embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     words = [vectors[column].astype(np.float64) for column in rows.T]
     if rule == "product":
@@ -135,7 +135,7 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Share of the other runs that each name comes before, ties counting half."""
+    """Share of the other runs that are ranked below each name; ties count half."""
     others = np.sort(scores[~name])
     below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
     return np.asarray((below + up_to) / (2 * len(others)))

@@ -1,14 +1,14 @@
-r"""Outlier detection of any order: the word that does not belong to the others.
+r"""Outlier detection of any order: find the word that does not belong to the others.
 
-A group has cluster words and outliers. A case is one outlier among the cluster words, together :math:`W`. A word is as
-odd as the others are alike without it: with a similarity of :math:`n` words at once,
+A group has cluster words and outliers. A case is one outlier together with the cluster words, :math:`W`. The
+compactness of the rest of :math:`W` without a word, with a similarity of :math:`n` words at once, is
 
 .. math:: c(w) = \sum_{S \subset W \setminus \{w\},\ |S| = n} \operatorname{sim}(S), \qquad
           \operatorname{sim}(\{a, b\}) = \cos(a, b), \qquad
           \operatorname{sim}(S) = \Big(\frac1n \sum_{i \in S} \|u_i - \bar u_S\|\Big)^{-1} \text{ for } n > 2,
 
-and the outlier's position is the number of cluster words whose :math:`c` is smaller than its own. It is detected if
-that is all of them.
+and the outlier's position is the number of cluster words with a smaller :math:`c`. The outlier is detected if that is
+all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 COINCIDENT = 1e5  # similarity of three or more words that share one vector, where the formula would divide by zero
-LARGEST = 1e30  # keeps similarities within float32
+MAX_SIMILARITY = 1e30  # keeps similarities within float32
 
 
 class OutlierGroup(NamedTuple):
@@ -42,30 +42,30 @@ class OutlierGroup(NamedTuple):
     name: str = ""
 
 
-MOST_NUMBERS = 5_000_000
-"""Numbers held for the subsets of one cluster; the published clusters of eight words need 560."""
+MAX_ELEMENTS = 5_000_000
+"""Maximum number of array elements for the subsets of one cluster; the published clusters of eight words need 560."""
 
 
 @dataclass(frozen=True)
 class Outliers:
-    """How well outliers are found.
+    """Outlier position percentage (OPP) and accuracy.
 
     Attributes
     ----------
     opp, accuracy : float
-        Mean of position / size of the cluster, and share of the cases detected, both in [0, 1].
+        Mean of position / cluster size, and share of detected cases, both in [0, 1].
     opp_interval, accuracy_interval : (float, float)
-        Percentile intervals from resampling whole groups, since the cases of a group share their cluster.
+        Bootstrap percentile intervals over whole groups, because the cases of a group share their cluster.
     chance_opp, chance_accuracy : float
-        What a random order would reach on the same cases. (Random vectors may reach more: items share words.)
+        Expected values of a random order on the same cases. (Random vectors may reach more: items share words.)
     cases, total_cases, groups, total_groups : int
-        Used, and all. Figures over different cases cannot be compared.
+        Number of cases and groups used, and of all. Figures over different cases are not comparable.
     order : int
-        Words compared at once.
+        Number of words compared at once.
     unit : bool
-        Whether vectors had length 1.
+        Whether vectors were normalized to length 1.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     """
 
     opp: float
@@ -82,14 +82,14 @@ class Outliers:
     unit: bool
     level: float
     sums: np.ndarray = field(repr=False, compare=False)
-    """Of each group: positions / size of the cluster, cases detected, and cases; shape (groups, 3)."""
+    """Sums of each group: positions / cluster size, detected cases, and cases; shape (groups, 3)."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the sums of each group."""
+        """Return the fields for JSON, without the sums of each group."""
         return {key: value for key, value in vars(self).items() if key != "sums"}
 
     def figures(self, prefix: str = "outliers") -> list[Figure]:
-        """Give OPP and accuracy; groups are what is resampled, since the cases of a group share their cluster."""
+        """Return OPP and accuracy, with groups as resampling units because the cases of a group share their cluster."""
         names, chances = ("OPP", "accuracy"), (self.chance_opp, self.chance_accuracy)
         return [
             Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)
@@ -116,26 +116,30 @@ def outliers(
     level: float = 0.95,
     seed: int = 0,
 ) -> Outliers:
-    """Find the outlier among cluster words, comparing ``order`` words at a time.
+    """Detect the outlier among cluster words by comparing ``order`` words at a time.
 
-    An item ``A_b_c`` has the mean of the vectors of its known parts, and is unknown only if all parts are; words are in
-    lower case if the whole vocabulary is. Unknown items are left out. A group counts if at least ``order`` cluster
-    words and one outlier remain, so that two orders need not be averages of the same cases. Repeated words stay
-    repeated. Ties count against the outlier; similarities are compared as float32, so that rounding breaks no ties.
+    An item ``A_b_c`` has the mean vector of its known parts, and is unknown only if all parts are; words are in lower
+    case if the whole vocabulary is. Unknown items are left out. A group is used if at least ``order`` cluster words and
+    one outlier remain, so two orders may average over different cases. Repeated words are kept. Ties count against the
+    outlier; similarities are compared as float32, so that rounding does not break ties.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here.
+        Word vectors; their policy for unknown words is ignored.
     groups : iterable of OutlierGroup
         Cluster words, outliers, and a name.
     order : {2, 3, 4}
-        Words compared at once.
+        Number of words compared at once.
     unit : bool
-        Whether vectors are brought to length 1 first. Raw lengths bear on orders above 2: means of several words are
+        Whether to normalize vectors to length 1 first. Lengths matter for orders above 2: means of several words are
         shorter than words.
-    resamples, level, seed
-        Of the bootstrap intervals.
+    resamples : int
+        Number of bootstrap samples.
+    level : float
+        Confidence level of the intervals.
+    seed : int
+        Seed of the bootstrap samples.
 
     Raises
     ------
@@ -186,13 +190,13 @@ def outliers(
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
-    """Position of each known outlier, none if the group does not count, and how many cluster words are known."""
+    """Position of each known outlier (empty if the group cannot be used), and number of known cluster words."""
     cluster = _vectors(embedding, group.cluster)
     others = _vectors(embedding, group.outliers)
     size = len(cluster)
     if size < order or len(others) == 0:
         return np.empty(0), size
-    if size * math.comb(size, order) > MOST_NUMBERS:
+    if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
             f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
         )
@@ -212,7 +216,7 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
 
 
 def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
-    """Vectors of the known items, in float64."""
+    """Vectors of the known items in float64."""
     known = [[row for part in item.split("_") if (row := embedding.find(part)) is not None] for item in items]
     means = [embedding.vectors[rows].mean(axis=0, dtype=np.float64) for rows in known if rows]
     return np.array(means).reshape(-1, embedding.rank)
@@ -220,7 +224,7 @@ def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
 
 @functools.lru_cache
 def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the subsets of ``order`` out of ``size``, (S, order), and which lack each word, (size, S)."""
+    """Return the subsets of ``order`` out of ``size``, (S, order), and which of them lack each word, (size, S)."""
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
@@ -241,7 +245,7 @@ def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    r"""Invert the mean distance to the centroid, with :math:`D` the squared distances of the pairs.
+    r"""Return the inverse mean distance to the centroid, with :math:`D` the squared distances of the pairs.
 
     .. math:: \|u_i - \bar u_S\|^2 = \frac1n \sum_j D_{ij} - \frac{1}{2 n^2} \sum_{jk} D_{jk}
     """
@@ -252,5 +256,5 @@ def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
 
 
 def _float32(similarities: np.ndarray) -> np.ndarray:
-    """Round, and go back to float64, in which their sums are exact but for extreme values: ties stay ties."""
-    return np.asarray(np.minimum(similarities, LARGEST).astype(np.float32).astype(np.float64))
+    """Round to float32 and return float64, in which sums are exact except for extreme values, to preserve ties."""
+    return np.asarray(np.minimum(similarities, MAX_SIMILARITY).astype(np.float32).astype(np.float64))

@@ -1,16 +1,16 @@
-r"""Phrases: whether the vector of two words means what they mean together.
+r"""Phrases: whether the vector of two words represents their meaning in combination.
 
-The sense of a phrase is known where it titles an article: *Pearl Jam* and *Pearl Harbor* are about different words. A
-case has the words of a title, the words characteristic of its article (its *own*), and those of other articles whose
-titles share a word with it. With the vector :math:`p` of the phrase, words are ranked by :math:`\cos(p, w)`:
+The sense of a phrase is known if it is the title of an article: *Pearl Jam* and *Pearl Harbor* are about different
+words. A case has the words of a title, the words characteristic of its article (its *own*), and those of other articles
+whose titles share a word with it. With the vector :math:`p` of the phrase, words are ranked by :math:`\cos(p, w)`:
 
-* **selection**: the share of pairs of an own word and another's where the own word comes first. What a word means with
-  most of its partners does not help here; the partner must select.
+* **selection**: the share of pairs of an own word and another article's word in which the own word is ranked first. The
+  dominant sense of a word does not help here; the other word of the title must select the sense.
 * **retrieval**: the same against all words of the vocabulary.
 
 Both are areas under ROC curves, 1/2 by chance. The vector of the phrase is the product of its words' vectors, their
-sum, or the sum of their unit vectors. A fourth rule makes no vector: the *intersection* ranks words by the product of
-their cosines with each word of the title, where negative cosines count as zeros.
+sum, or the sum of their unit vectors. A fourth rule needs no phrase vector: the *intersection* ranks words by the
+product of their cosines with each word of the title, with negative cosines set to zero.
 
 References
 ----------
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 RULES = ("product", "sum", "cosines", "intersection")
 BLOCK = 256
-"""Phrases ranked at a time."""
+"""Number of phrases ranked at a time."""
 
 
-class Phrase(NamedTuple):
-    """A case: the words of a title, those characteristic of its article, and of others that share a word with it."""
+class PhraseCase(NamedTuple):
+    """Words of a title, words characteristic of its article, and those of articles whose title shares a word."""
 
     words: tuple[str, ...]
     own: tuple[str, ...]
@@ -50,18 +50,18 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """How well phrases select the sense of their words.
+    """Quality of phrase vectors.
 
     Attributes
     ----------
     selection, retrieval : dict of str to float
-        Mean area under the curve, by rule of making the vector of a phrase.
+        Mean area under the curve, by rule.
     best : str
-        The rule with the highest selection on the cases of even number (of those used, from 0); of equals the first.
+        The rule with the highest selection on the cases with even index (of those used, from 0); the first one on ties.
     used, total : int
-        Cases of which the words of the title and a word of each list are known, and all.
+        Number of cases whose title words, and a word of each list, are known; and of all cases.
     areas : dict of str to ndarray of shape (used, 2)
-        By rule, selection and retrieval of each case.
+        Selection and retrieval of each case, by rule.
     """
 
     selection: dict[str, float]
@@ -72,11 +72,11 @@ class Phrases:
     areas: dict[str, NDArray[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the areas of each case."""
+        """Return the fields for JSON, without the areas of each case."""
         return {name: getattr(self, name) for name in ("selection", "retrieval", "best", "used", "total")}
 
     def figures(self, prefix: str = "phrases") -> list[Figure]:
-        """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
+        """Return the figures of the best rule on the cases with odd index, which were not used to select it."""
         areas = self.areas[self.best][1::2]
         ones = np.ones(len(areas))
         return [
@@ -90,18 +90,19 @@ class Phrases:
 
 
 def phrases(
-    embedding: Embedding, cases: Iterable[Phrase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
+    embedding: Embedding, cases: Iterable[PhraseCase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
 ) -> Phrases:
     """Rank the words of each case by their cosine with the vector of the phrase.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here: they are left out.
-    cases : iterable of Phrase
-        Titles and words.
+        Word vectors; their policy for unknown words is ignored, and unknown words are left out.
+    cases : iterable of PhraseCase
+        Test cases.
     make : callable, optional
-        Gives the vectors of a list of titles, of shape (n, R): a rule of its own, ``"made"``, in place of the others.
+        Custom rule: returns the vectors of a list of titles, shape (n, R). Replaces the other rules under the name
+        ``"made"``.
 
     Raises
     ------
@@ -112,8 +113,9 @@ def phrases(
     --------
     >>> from polyadic.embedding import Embedding
     >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], [[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
-    >>> cases = [Phrase(("pearl", "jam"), ("band",), ("ship",)), Phrase(("pearl", "harbor"), ("ship",), ("band",))]
-    >>> phrases(words, cases).selection
+    >>> jam = PhraseCase(("pearl", "jam"), ("band",), ("ship",))
+    >>> harbor = PhraseCase(("pearl", "harbor"), ("ship",), ("band",))
+    >>> phrases(words, [jam, harbor]).selection
     {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
     """
     every = list(cases)
@@ -143,12 +145,12 @@ def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 Cases = list[tuple["NDArray[np.int64]", ...]]
-"""Rows of the words of the title, of its own words, and of those of others."""
+"""Rows of the title words, of the own words, and of the words of other articles."""
 
 
 def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give selection and retrieval of each case, by a rule or by vectors of the phrases; shape (n, 2)."""
-    embedding = embedding.themes if isinstance(how, str) and how == "product" else embedding
+    """Return selection and retrieval of each case, by a rule or by phrase vectors; shape (n, 2)."""
+    embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
         block = cases[start : start + BLOCK]
@@ -165,7 +167,7 @@ def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -
 
 
 def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
-    """Tell how much every word of the vocabulary has of each title, by a rule; shape (titles, V)."""
+    """Return the similarity of every word of the vocabulary to each title, by a rule; shape (titles, V)."""
     if rule == "intersection":
         unit = embedding.unit
         return np.stack([np.maximum(unit[words] @ unit.T, 0).prod(axis=0) for words in titles])
@@ -179,7 +181,7 @@ def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
-    """Share of the pairs where the first is larger, ties counting half."""
+    """Share of the pairs in which the first is larger; ties count half."""
     ranked = np.sort(those)
     below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")
     return float((below + up_to).mean() / (2 * len(those)))

@@ -1,12 +1,12 @@
-r"""Link prediction: how early a model names the entity that completes a fact, and how well scores tell true from false.
+r"""Link prediction: filtered ranks of the entities that complete facts, and precision and recall of scores.
 
-A fact is a triple of subject, relation and object. Either end is hidden in turn and all entities are candidates for
-it, except those that complete another known fact: these are filtered out, for a model does well to name them. With
-:math:`\phi` the scores, :math:`e` the hidden entity and :math:`C` the other candidates that remain, its rank is
+A fact is a triple of subject, relation and object. Subject and object are hidden in turn, and all entities are
+candidates, except those that complete another known fact, which are filtered out. With :math:`\phi` the scores,
+:math:`e` the hidden entity and :math:`C` the other remaining candidates, its rank is
 
 .. math:: 1 + |\{c \in C : \phi_c > \phi_e\}| + \tfrac{1}{2} |\{c \in C : \phi_c = \phi_e\}|,
 
-the mean of what it is if all ties are lost and if all are won, so that a model of equal scores gains nothing by them.
+the mean of the optimistic and the pessimistic rank, so that a constant score does not benefit from ties.
 
 References
 ----------
@@ -30,24 +30,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Scores = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[Any]"]
-"""From the known ends of facts and their relations, arrays of shape (b,), to scores of shape (b, entities)."""
+"""Function from known entities and relations of facts, of shape (b,), to scores of shape (b, entities)."""
 
 MEMORY = 16 << 20
-"""Budget in bytes. With DistMult of rank 50, blocks of 1, 4, 16, 64 and 256 MiB took for the test part of FB15k-237
-1.8, 1.0, 1.0, 1.2 and 1.5 s on one core."""
+"""Default memory budget in bytes. With DistMult of rank 50, the test part of FB15k-237 took 1.8, 1.0, 1.0, 1.2 and 1.5
+s on one core with blocks of 1, 4, 16, 64 and 256 MiB.
+"""
 CELL = 10
-"""Bytes for each candidate: a score in double precision, and comparisons with it."""
+"""Bytes per candidate: a double-precision score, and comparisons with it."""
 
 
 class Ranking(NamedTuple):
-    """Filtered ranks of the true ends of facts, from 1; halves where ties leave them open.
+    """Filtered ranks of the true entities of facts, from 1; half-integers in case of ties.
 
     Attributes
     ----------
     objects, subjects : ndarray of shape (test triples,)
-        Of the end that was hidden; empty if it was not asked for.
+        Ranks of the hidden objects and subjects; empty if not requested.
     relations : ndarray of shape (test triples,)
-        Of the relation, if it was; the means below are of both ends alone.
+        Ranks of the relations, if requested; not included in the means below.
     """
 
     objects: NDArray[np.float64]
@@ -56,36 +57,41 @@ class Ranking(NamedTuple):
 
     @property
     def ranks(self) -> NDArray[np.float64]:
-        """Ranks of objects, then those of subjects."""
+        """Ranks of objects, followed by ranks of subjects."""
         return np.concatenate([self.objects, self.subjects])
 
     @property
     def mean_reciprocal_rank(self) -> float:
-        """Mean of 1 / rank; NaN if there are none."""
+        """Mean reciprocal rank; NaN if there are no ranks."""
         return float((1 / self.ranks).mean()) if len(self.ranks) else np.nan
 
     def hits_at(self, k: int) -> float:
-        """Give the share of ranks of at most ``k``; NaN if there are none.
+        """Return the share of ranks of at most ``k``; NaN if there are none.
+
+        Parameters
+        ----------
+        k : int
+            Largest rank that counts as a hit.
 
         Raises
         ------
         InputError
-            If ``k`` is no whole number of at least 1.
+            If ``k`` is not an integer of at least 1.
         """
         check_int("k", k, low=1)
         return float((self.ranks <= k).mean()) if len(self.ranks) else np.nan
 
 
 class PrecisionRecall(NamedTuple):
-    r"""Area under the curve of precision over recall, in two ways.
+    r"""Area under the precision-recall curve, computed in two ways.
 
     Attributes
     ----------
     average_precision : float
-        :math:`\sum_n (R_n - R_{n-1}) P_n`, over thresholds: a staircase.
+        Step function over thresholds, :math:`\sum_n (R_n - R_{n-1}) P_n`.
     trapezoid : float
-        The same points, from precision 1 at recall 0, joined by straight lines. It flatters a model whose scores
-        take few values, for precision is not linear in recall; it is what many papers give.
+        Linear interpolation between the same points, starting at precision 1 and recall 0. It is too optimistic for
+        models whose scores take few values, because precision is not linear in recall, but many papers report it.
     """
 
     average_precision: float
@@ -102,31 +108,32 @@ def ranking(
     relations: tuple[int, Scores] | None = None,
     memory: int = MEMORY,
 ) -> Ranking:
-    """Rank the true object, the true subject, or both, of facts among all entities that complete no other known fact.
+    """Rank the true object, subject or relation of test facts among all candidates that complete no other known fact.
 
     Parameters
     ----------
     test : array of int, of shape (n, 3)
-        Subject, relation and object of facts to predict.
+        Subject, relation and object of the facts to predict.
     known : array of int, of shape (m, 3)
-        All that is known to be true, of every part; it may hold facts twice, and need not hold those of ``test``.
+        All facts known to be true, of every part of the data; repetitions are allowed, and the facts of ``test`` may be
+        missing.
     entities : int
-        How many there are.
+        Number of entities.
     objects : callable, optional
-        From subjects and relations, of shape (b,) each, to scores of all objects, of shape (b, entities); greater is
-        truer.
+        Function from subjects and relations, of shape (b,) each, to scores of all objects, of shape (b, entities),
+        higher for more probable facts.
     subjects : callable, optional
-        From objects and relations to scores of all subjects.
+        Function from objects and relations to scores of all subjects.
     relations : (int, callable), optional
-        How many there are, and from subjects and objects to scores of all relations.
+        Number of relations, and a function from subjects and objects to scores of all relations.
     memory : int
-        Budget in bytes for a block of scores and their comparison; a block has one fact at least. What the functions
-        of scores need besides, and a copy of what is known, come on top.
+        Memory budget in bytes for a block of scores and their comparison; a block has at least one fact. The memory of
+        the score functions and a copy of ``known`` are not included.
 
     Raises
     ------
     InputError
-        If there is nothing to rank by, triples are malformed, or scores are NaN or of a wrong shape.
+        If no score function is given, triples are malformed, or scores are NaN or have the wrong shape.
 
     Examples
     --------
@@ -137,7 +144,7 @@ def ranking(
     ([2.5], 0.0, 1.0)
     """
     if objects is None and subjects is None and relations is None:
-        raise InputError("nothing to rank by; give scores of objects, of subjects, of relations, or of several")
+        raise InputError("no score function is given; set objects, subjects or relations")
     check_int("entities", entities, low=1)
     check_int("memory", memory, low=1)
     facts, true = _checked("test", test, entities), _checked("known", known, entities)
@@ -160,14 +167,14 @@ def ranking(
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
-    """Measure how well scores tell true from false; equal scores share a threshold.
+    """Compute the area under the precision-recall curve; equal scores share a threshold.
 
     Parameters
     ----------
     truth : array of bool, of shape (n,)
-        Some are true.
+        Whether each item is true; at least one must be.
     scores : array of float, of shape (n,)
-        Greater is truer.
+        Score of each item, higher for more probable items.
 
     Raises
     ------
@@ -184,9 +191,9 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 
     y, s = np.asarray(truth), np.asarray(scores, dtype=float)
     if y.ndim != 1 or y.shape != s.shape:
-        raise InputError(f"give one score for each truth; got shapes {y.shape} and {s.shape}")
+        raise InputError(f"truth and scores must be vectors of equal length; got shapes {y.shape} and {s.shape}")
     if not np.isin(y, (0, 1)).all() or not y.any():
-        raise InputError("truth must be True or False, and True somewhere")
+        raise InputError("truth must be True or False, and True at least once")
     if not np.isfinite(s).all():
         raise InputError("scores must be finite numbers")
     y = y.astype(bool)
@@ -197,7 +204,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 def _ranks(
     scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
 ) -> NDArray[np.float64]:
-    """Rank the last column of facts, given the first two; sizes are of what the first and the last number."""
+    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and the last column."""
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
     rows = max(memory // (CELL * candidates), 1)
@@ -214,7 +221,7 @@ def _ranks(
 def _block(
     scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Count the candidates above and level with the true one, then take the known ones among them off."""
+    """Count the candidates above and equal to the true one, then subtract the known ones among them."""
     size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
     above = np.count_nonzero(scored > own[:, None], axis=1)

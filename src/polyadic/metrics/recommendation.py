@@ -1,6 +1,6 @@
-r"""Recommendation: how many of the columns held out of a row are among the first that a model names, and how early.
+r"""Recommendation: recall, NDCG and average precision of held-out columns among the recommended ones.
 
-With ``n`` columns named for a row that holds out ``h``, those held out at the places :math:`p` from 1:
+With ``n`` columns recommended for a row with ``h`` held-out columns, found at the ranks :math:`p` from 1:
 
 .. math:: \text{recall} = \frac{|\{p \le n\}|}{\min(n, h)} \qquad
           \text{NDCG} = \sum_{p \le n} \frac{1}{\log_2(p + 1)} \Big/ \sum_{p = 1}^{\min(n, h)} \frac{1}{\log_2(p + 1)}
@@ -8,8 +8,9 @@ With ``n`` columns named for a row that holds out ``h``, those held out at the p
 
 References
 ----------
-Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques. The denominator of recall, so that 1 can
-be reached, is that of Liang, Krishnan, Hoffman, Jebara (2018), Variational autoencoders for collaborative filtering.
+Järvelin, Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques. The denominator of recall, with which 1
+can be reached, is that of Liang, Krishnan, Hoffman, Jebara (2018), Variational autoencoders for collaborative
+filtering.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class Recommendation(NamedTuple):
-    """How well held-out columns were found, by row; NaN for rows that hold nothing out.
+class RecommendationScores(NamedTuple):
+    """Ranking metrics by row; NaN for rows without held-out columns.
 
     Attributes
     ----------
     recall, ndcg, map : ndarray of shape (rows,)
-        The last is the average precision, whose mean over rows is called so.
+        Recall, NDCG and average precision of each row; the mean of the last is MAP.
     """
 
     recall: NDArray[np.float64]
@@ -39,20 +40,20 @@ class Recommendation(NamedTuple):
     map: NDArray[np.float64]
 
 
-def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Recommendation:
-    """Compare what is recommended for each row with what was held out of it.
+def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> RecommendationScores:
+    """Compare the recommendations for each row with its held-out columns.
 
     Parameters
     ----------
     recommended : array of int, of shape (rows, n)
-        Columns, the best first; below 0 where there are no more.
+        Recommended columns of each row, best first; negative numbers fill up short lists.
     rows, columns : array of int, of shape (held out,)
-        Cells that were held out, none of them twice.
+        Row and column of each held-out cell, without repetition.
 
     Raises
     ------
     InputError
-        If shapes do not fit, numbers are not whole, or a row or a column is not there.
+        If shapes do not match, numbers are not integers, or a row or column is out of range.
 
     Examples
     --------
@@ -62,12 +63,15 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     """
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
-        raise InputError(f"give columns by row, and held-out cells; got shapes {named.shape}, {i.shape}, {j.shape}")
+        raise InputError(
+            f"recommended must be a matrix, rows and columns vectors of equal length; got shapes {named.shape},"
+            f" {i.shape}, {j.shape}"
+        )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
-        raise InputError("rows and columns are whole numbers, those held out of at least 0")
+        raise InputError("rows and columns must be integers, and held-out columns at least 0")
     i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
-        raise InputError(f"there are recommendations for {len(named):,} rows, from 0; got row {i.max()} held out")
+        raise InputError(f"there are recommendations for {len(named):,} rows, but row {i.max()} has held-out cells")
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
     hits = np.isin(cells, i * width + j)
@@ -77,21 +81,22 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     best = np.concatenate([[np.nan], np.cumsum(gains)])[most]
     most = np.where(most, most, np.nan)
     precision = (hits * np.cumsum(hits, axis=1)) @ (1 / np.arange(1, named.shape[1] + 1))
-    return Recommendation(hits.sum(axis=1) / most, hits @ gains / best, precision / most)
+    return RecommendationScores(hits.sum(axis=1) / most, hits @ gains / best, precision / most)
 
 
 class Catalogue(NamedTuple):
-    r"""What is recommended to all rows together.
+    r"""Coverage, inequality and novelty of all recommendations together.
 
     Attributes
     ----------
     coverage : float
-        Share of the columns that are recommended to anybody.
+        Share of the columns that are recommended at least once.
     gini : float
-        How unequally: 0 if each column is recommended as often, near 1 if a few columns are all that is.
+        Gini coefficient of the number of recommendations per column: 0 if all are equal, near 1 if a few columns
+        dominate.
     novelty : float
-        Mean surprise :math:`-\log_2 p_j`, in bits, of a column of which a share :math:`p_j` of the rows is known; NaN,
-        as ``gini``, where nothing is recommended.
+        Mean self-information :math:`-\log_2 p_j` in bits of a recommended column, where a share :math:`p_j` of the rows
+        has a known cell in column j. NaN, like ``gini``, if nothing is recommended.
     """
 
     coverage: float
@@ -100,16 +105,16 @@ class Catalogue(NamedTuple):
 
 
 def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
-    """Say how widely columns are recommended.
+    """Compute coverage, Gini coefficient and novelty of recommendations.
 
     Parameters
     ----------
     recommended : array of int
-        Columns, however arranged; those below 0 do not count.
+        Recommended columns, in any shape; negative numbers are ignored.
     known : array of int of shape (columns,)
-        Known cells of each column.
+        Number of known cells of each column.
     rows : int
-        Rows of the table that they are of.
+        Number of rows of the table.
 
     References
     ----------
@@ -123,7 +128,7 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     named, counts = np.asarray(recommended, np.int64), np.asarray(known)
     times = np.bincount(named[named >= 0], minlength=len(counts))
     if len(times) > len(counts):
-        raise InputError(f"recommended are numbers of {len(counts):,} columns, from 0")
+        raise InputError(f"recommended columns must be below {len(counts):,}, the length of known")
     if not times.any():
         return Catalogue(0.0, math.nan, math.nan)
     rising, n = np.sort(times), len(times)

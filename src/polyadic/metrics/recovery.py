@@ -1,13 +1,13 @@
-r"""Supervised analogy recovery: what three linear maps, learnt from other questions, add to the answers of analogies.
+r"""Supervised analogy recovery: improvement of analogy answers by three linear maps learned from other questions.
 
 For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` and :math:`W = [W_1, W_2, W_3]`,
 
 .. math:: \hat v = W x = -W_1 v_a + W_2 v_b + W_3 v_c, \qquad
           \min_W \sum_i \|v_{d_i} - W x_i\|^2 + \lambda \sum_k \|W_k - I\|_F^2 .
 
-Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and take one pass of Adam, in which
-the norm of a whole batch stands where that of a row was meant. Here the minimum is found exactly; :math:`\lambda` says
-how far it may lie from their start: :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
+Bailey and Aeron start at the identity, where :math:`\hat v` is that of 3CosAdd, and make one pass of Adam, with the
+norm of a whole batch in place of the norm of a row. Here the minimum is computed exactly; :math:`\lambda` bounds the
+distance from their starting point: :math:`\lambda = \infty` is 3CosAdd, :math:`\lambda = 0` least squares.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 PENALTIES = (math.inf, *(10.0 ** (k / 2) for k in range(4, -9, -1)))
-"""Among which one is chosen: infinity, then 100 to 0.0001 in steps of half a power of ten."""
+"""Grid of penalties: infinity, then 100 to 0.0001 in steps of half a power of ten."""
 
 FOLDS = 5  # of the pairs of a training part
 
 
-class Asked(NamedTuple):
-    """The different covered questions, in order of their words."""
+class CoveredQuestions(NamedTuple):
+    """The distinct covered questions, sorted by their words."""
 
     questions: list[Question]
     kinds: list[str]  # semantic or syntactic, of each
@@ -51,8 +51,8 @@ class Asked(NamedTuple):
     totals: dict[str, int]  # all questions, known or not, by kind
 
 
-class Fit(NamedTuple):
-    """Questions trained on, and the penalty; infinity leaves 3CosAdd."""
+class RecoveryFit(NamedTuple):
+    """Number of training questions, and the penalty; an infinite penalty is 3CosAdd."""
 
     trained: int
     penalty: float
@@ -60,47 +60,47 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """How many analogies are answered rightly after training on others.
+    """Accuracy on analogy questions after training on others.
 
     Attributes
     ----------
     split : str
         ``"questions"`` or ``"pairs"``.
-    asked : Asked
-        The questions; its order is that of the columns of the arrays below.
-    fits : dict of float to list of Fit
-        Questions that each run trained on, and the penalty given or chosen, by share of the training part.
+    asked : CoveredQuestions
+        The covered questions, in the order of the columns of the arrays below.
+    fits : dict of float to list of RecoveryFit
+        Number of training questions and penalty of each run, by share of the training part.
     tested : ndarray of bool, shape (runs, covered)
-        Which questions each run tested.
+        Whether each question was in the test part of each run.
     right : dict of float to ndarray of bool, shape (runs, covered)
-        Which of them were answered rightly, by share; share 0 is the untrained 3CosAdd.
+        Whether it was answered correctly, by share; share 0 is the untrained 3CosAdd.
     """
 
     split: str
-    asked: Asked = field(repr=False)
-    fits: dict[float, list[Fit]]
+    asked: CoveredQuestions = field(repr=False)
+    fits: dict[float, list[RecoveryFit]]
     tested: NDArray[np.bool_] = field(repr=False)
     right: dict[float, NDArray[np.bool_]] = field(repr=False)
 
     @property
     def covered(self) -> int:
-        """Different questions whose four words are known."""
+        """Number of distinct questions whose four words are known."""
         return len(self.asked.questions)
 
     @property
     def total(self) -> int:
-        """All questions, repeated ones with their copies."""
+        """Number of all questions, including repetitions."""
         return sum(self.asked.totals.values())
 
     @property
     def tests(self) -> dict[str, int]:
-        """Tests in all runs together, by kind; kinds without a test are left out."""
+        """Number of tests in all runs together, by kind; kinds without tests are left out."""
         tests = {kind: int(self.tested[:, self._of(kind)].sum()) for kind in KINDS}
         return {kind: number for kind, number in tests.items() if number}
 
     @property
     def accuracy(self) -> dict[tuple[str, float], float]:
-        """Share of the tests answered rightly, by kind and share of the training part; share 0 is untrained."""
+        """Share of the tests answered correctly, by kind and share of the training part; share 0 is untrained."""
         return {
             (kind, share): float(right[:, self._of(kind)].sum() / number)
             for kind, number in self.tests.items()
@@ -113,7 +113,7 @@ class Recovery:
         return {kind: self.accuracy[kind, 0.0] for kind in self.tests}
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON; shares become text, and an infinite penalty None."""
+        """Return the results for JSON; shares become strings, an infinite penalty becomes None."""
         accuracy = self.accuracy
         return {
             "split": self.split,
@@ -137,9 +137,9 @@ class Recovery:
         return f"split by {self.split}: {kinds} ({self.covered:,} different questions known, {self.total:,} asked)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Give accuracy by kind and share, the untrained at 0%.
+        """Return the accuracy by kind and share, with the untrained accuracy at 0%.
 
-        Units are word pairs, since questions that share one depend on each other; see
+        The resampling units are word pairs, because questions that share a pair are dependent; see
         :func:`~polyadic.metrics.analogies.pair_figure`.
         """
         figures = []
@@ -169,46 +169,46 @@ def recovery(
     runs: int = 5,
     seed: int = 0,
 ) -> Recovery:
-    r"""Learn to answer analogies from some questions, and answer others.
+    r"""Learn to answer analogies from some questions, and evaluate on others.
 
-    One map is learnt from all kinds of questions. The answer is the word whose cosine with :math:`\hat v` is largest.
-    Words are in lower case if the whole vocabulary is; a question that is asked twice counts once.
+    One map is learned from all kinds of questions. The answer is the word whose cosine with :math:`\hat v` is largest.
+    Words are in lower case if the whole vocabulary is; repeated questions count once.
 
-    Test sets combine few word pairs into many questions: Google's 19,544 combine 549. If questions are divided at
-    random, the pair that answers a test question was the answer of training questions too, and what is measured is
-    whether pairs were learnt by heart: with random vectors nine in ten are answered rightly. ``split="pairs"`` measures
-    what is carried over to unseen pairs, which with random vectors is nothing.
+    Test sets combine few word pairs into many questions: Google's 19,544 questions combine 549 pairs. With a random
+    split of questions, the pair that answers a test question was also the answer of training questions, so the test
+    measures memorization of pairs: random vectors answer nine out of ten correctly. ``split="pairs"`` measures
+    generalization to unseen pairs, which is zero for random vectors.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here.
+        Word vectors; their policy for unknown words is ignored.
     sections : mapping of str to iterable of (a, b, c, d)
-        Questions by section. Those of sections whose names begin with "gram", or that have no name (MSR), are
-        syntactic, the others semantic.
+        Questions by section. Sections whose names begin with "gram", or are empty (MSR), are syntactic, the others
+        semantic.
     split : {"questions", "pairs"}
-        ``"questions"`` draws test questions, as Bailey and Aeron do. ``"pairs"`` draws word pairs, of whichever order:
-        a test question combines two of them, a training question none, and questions that mix are left out. As many
-        pairs are drawn as make the test part the same share of the questions: 39% of the pairs for 15%. (Single words
-        may still occur on both sides, such as the state of two cities.)
+        Unit of the split. ``"questions"`` draws test questions, as Bailey and Aeron do. ``"pairs"`` draws word pairs in
+        either order: test questions combine two of them, training questions none, and mixed questions are left out. The
+        number of pairs is chosen so that the test part has the same share of the questions: 39% of the pairs for 15%.
+        (Single words may still occur on both sides, such as the state of two cities.)
     shares : iterable of float
         Shares of the training part to learn from, in (0, 1].
     test : float
         Share of the questions in the test part, in (0, 1).
     penalty : float, optional
-        :math:`\lambda` as a multiple of the mean eigenvalue of :math:`X^\top X`, at least 0; ``math.inf`` does not
-        train. Without it, the one of ``PENALTIES`` is chosen with which the mean cosine of prediction and answer is
-        largest when questions of the training part are left out: one at a time if questions were divided, else fold by
-        fold of the pairs, left out as the test pairs are. (Squared errors would reward short predictions, which the
-        cosine does not heed.) Where no fold leaves anything to learn and to test, there is no training.
+        Penalty :math:`\lambda` as a multiple of the mean eigenvalue of :math:`X^\top X`, at least 0; ``math.inf``
+        disables training. By default the one of ``PENALTIES`` with the largest mean cosine of prediction and answer in
+        cross-validation on the training part: leave-one-out if questions were split, else over folds of pairs. (Squared
+        error would favour short predictions, which do not affect the cosine.) Without a usable fold there is no
+        training.
     exclude : bool
-        Whether the three words of a question are no answers; in the paper they were.
+        Whether to exclude the three words of a question from its answers; the paper did not.
     limit : int, optional
-        Know only the first words of the vocabulary, as questions and as answers.
+        Size of the vocabulary: only the first words are used, in questions and as answers.
     runs : int
-        How many times the questions are divided.
+        Number of random splits.
     seed : int
-        Of the divisions, which depend on it and on the covered questions only.
+        Seed of the splits, which depend only on it and on the covered questions.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def recovery(
     answer = functools.partial(_answer, embedding.unit[:size], exclude=exclude)
     tested = np.zeros((runs, len(pairs)), dtype=bool)
     right = {share: np.zeros_like(tested) for share in (0.0, *shares)}
-    fits: dict[float, list[Fit]] = {share: [] for share in shares}
+    fits: dict[float, list[RecoveryFit]] = {share: [] for share in shares}
     with bar("analogy recovery", total=runs * len(shares)) as advance:
         for run in range(runs):
             training, testing, folds = _divide(pairs, split, test, np.random.default_rng([seed, run]))
@@ -253,7 +253,7 @@ def recovery(
                 near = None if folds is None else folds[part]
                 maps, chosen = _train(*_vectors(embedding.unit, asked.rows[part]), near, penalty)
                 right[share][run, testing] = answer(start + x @ maps, asked.rows[testing])
-                fits[share].append(Fit(len(part), chosen))
+                fits[share].append(RecoveryFit(len(part), chosen))
                 advance()
     return Recovery(split, asked, fits=fits, tested=tested, right=right)
 
@@ -263,7 +263,7 @@ def _check_penalty(penalty: float | None) -> None:
         raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}")
 
 
-def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> Asked:
+def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> CoveredQuestions:
     fold: Callable[[str], str] = str.lower if embedding.lowercase else str
     kinds: dict[Question, str] = {}
     copies, totals = 0, dict.fromkeys(KINDS, 0)
@@ -278,11 +278,13 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
         total = sum(totals.values())
         raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
     different, rows = known_questions(embedding, sorted(kinds), size)
-    return Asked(different, [kinds[question] for question in different], rows, copies - len(different), totals)
+    return CoveredQuestions(
+        different, [kinds[question] for question in different], rows, copies - len(different), totals
+    )
 
 
 def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> tuple[Rows, Rows, Rows | None]:
-    """Draw a training part, in random order, and a test part; if pairs are held out, also the folds of each pair."""
+    """Draw a training part, in random order, and a test part; for a split by pairs, also the folds of each question."""
     folds = None
     if split == "questions":
         order = rng.permutation(len(pairs))
@@ -296,14 +298,14 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
         folds = (rng.permutation(len(tested)) % FOLDS)[pairs]
     if not len(training) or not len(testing):
         raise InputError(
-            f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} to"
-            f" train and {len(testing):,} to test; ask more questions, or change test={test:g}"
+            f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} for"
+            f" training and {len(testing):,} for testing; use more questions, or change test={test:g}"
         )
     return training, testing, folds
 
 
 def _vectors(unit: NDArray[Any], rows: Rows) -> tuple[Array, Array, Array]:
-    """Give ``x`` of each question, (n, 3 R), the prediction of 3CosAdd and the answer, (n, R)."""
+    """Return ``x`` of each question, (n, 3 R), the prediction of 3CosAdd and the answer, (n, R)."""
     a, b, c, d = unit[rows.T].astype(np.float64)
     return np.hstack([-a, b, c]), b - a + c, d
 
@@ -317,13 +319,13 @@ def _answer(unit: NDArray[Any], predictions: Array, rows: Rows, *, exclude: bool
 
 
 class _Ridge(NamedTuple):
-    r"""Minima of :math:`\|T - X E\|^2 + \lambda \|E\|^2` for every :math:`\lambda`, from one decomposition.
+    r"""Minimizers of :math:`\|T - X E\|^2 + \lambda \|E\|^2` for every :math:`\lambda`, from one decomposition.
 
-    With :math:`X^\top X = V w V^\top` (primal), or :math:`X X^\top = U w U^\top` (dual) where that is smaller,
+    With :math:`X^\top X = V w V^\top` (primal), or :math:`X X^\top = U w U^\top` (dual) if that is smaller,
 
     .. math:: E = V (w + \lambda)^{-1} (X V)^\top T = X^\top U (w + \lambda)^{-1} U^\top T .
 
-    Only eigenvalues above rounding errors are kept: :math:`\lambda = 0` gives the shortest least squares solution.
+    Only eigenvalues above rounding error are kept: :math:`\lambda = 0` gives the minimum-norm least squares solution.
     """
 
     left: Array  # V or X' U, of shape (p, k)
@@ -345,7 +347,7 @@ def _ridge(X: Array, T: Array) -> _Ridge:
 
 
 def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: float | None) -> tuple[Array, float]:
-    """Give what is added to the identity maps, transposed, and the penalty that was given or chosen."""
+    """Return the correction of the identity maps, transposed, and the given or selected penalty."""
     ridge = _ridge(X, answers - start)
     scale = float((X**2).sum()) / X.shape[1] or 1.0
     if penalty is None:
@@ -376,7 +378,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
 def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
     """Mean cosine of answers with predictions from questions without pairs of their fold, for each penalty.
 
-    Each question has the folds of its two pairs; it is tested if they are one.
+    A question has the folds of its two pairs, and is tested if both are the same.
     """
     cosines = np.zeros(len(penalties))
     for fold in range(FOLDS):
@@ -393,7 +395,7 @@ def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalt
 
 
 def _cosines(predictions: Array, answers: Array) -> Array:
-    """Cosines of rows with rows of length 1; 0 with a row of zeros."""
+    """Cosines of rows with unit rows; 0 for zero rows."""
     lengths = np.linalg.norm(predictions, axis=1)
     dots = np.einsum("nr,nr->n", predictions, answers)
     return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

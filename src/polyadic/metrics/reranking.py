@@ -1,4 +1,4 @@
-"""What choices from lists cost, beside the first candidates and the cheapest."""
+"""Cost of reranking, compared with the first candidates and with an oracle."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 
 
 class Reranked(NamedTuple):
-    """Mean costs over lists.
+    """Mean costs over lists of candidates.
 
     Attributes
     ----------
     lists, candidates : int
+        Number of lists, and of all candidates.
     first, oracle, random : float
-        Of the first candidates, of the cheapest, and of any by chance.
+        Mean cost of the first candidate, of the cheapest one, and of a random one.
     reranked : float
-        Of those of highest score, the first of equals.
+        Mean cost of the candidate with the highest score, the first one on ties.
     tied : int
-        Lists in which several share the highest score.
+        Number of lists in which several candidates share the highest score.
     worst : float
-        Of the dearest of those that do: what ``reranked`` may come to in another order.
+        Mean cost if ties are broken in favour of the most expensive candidate.
     moved : int
-        Lists whose choice is not the first candidate.
+        Number of lists whose selected candidate is not the first.
     """
 
     lists: int
@@ -46,18 +47,23 @@ class Reranked(NamedTuple):
 
     @property
     def gained(self) -> float:
-        """The share of what separates the first from the cheapest that choices make up; NaN if nothing does."""
+        """Share of the gap between first candidate and oracle that is closed; NaN if there is no gap."""
         room = self.first - self.oracle
         return (self.first - self.reranked) / room if room > 0 else float("nan")
 
 
 def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
-    """Compare choices by score, block after block of lists with a score for each candidate.
+    """Compute the cost of selecting the candidate with the highest score of each list.
+
+    Parameters
+    ----------
+    scored : iterable of (QueryGroups, array of float)
+        Blocks of lists, each with a score for every candidate.
 
     Raises
     ------
     InputError
-        If there are no lists, or scores do not fit.
+        If there are no lists, or the scores do not match them.
 
     Examples
     --------
@@ -78,7 +84,7 @@ def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
         several = np.add.reduceat(level, at, dtype=np.int64) > 1
         counts += [len(groups), len(costs), int(several.sum()), int((choice != at).sum())]
     if not counts[0]:
-        raise InputError("there are no lists to choose from")
+        raise InputError("there are no lists")
     first, oracle, chance, reranked, worst = (sums / counts[0]).tolist()
     lists, candidates, tied, moved = counts.tolist()
     return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved)

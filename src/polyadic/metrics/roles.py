@@ -1,12 +1,11 @@
-r"""Semantic roles: how many triples of predicate, argument and role are those of the annotation.
+r"""Semantic role labelling: precision, recall and F1 of (predicate, argument, role) triples.
 
 .. math:: P = \frac{\#\text{matched}}{\#\text{found}}, \qquad R = \frac{\#\text{matched}}{\#\text{gold}}, \qquad
           F_1 = \frac{2 \, \#\text{matched}}{\#\text{gold} + \#\text{found}}
 
-over all sentences (micro-averaged), once with roles and once without (arguments found, whatever their role). An
-argument is one word, the head of its phrase, as in the shared tasks of 2008 and 2009; unlike there, senses of
-predicates do not count. Arguments of a predicate that was not found are missed; all those of a word that is no
-predicate are wrong.
+over all sentences (micro-averaged), with and without roles. An argument is one word, the head of its phrase, as in the
+shared tasks of 2008 and 2009; unlike there, predicate senses are not evaluated. Arguments of a missed predicate count
+as missed; arguments of a word that is not a predicate count as wrong.
 
 References
 ----------
@@ -22,7 +21,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import Row, rows_by_kind
+from polyadic.metrics.rows import KindCounts, counts_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,44 +30,44 @@ if TYPE_CHECKING:
 
 
 class Framed(Protocol):
-    """A predicate, and the places and roles of its arguments."""
+    """Predicate, with the positions and roles of its arguments."""
 
     @property
     def place(self) -> int:
-        """Number of the word, from 1."""
+        """Position of the word, from 1."""
 
     @property
     def arguments(self) -> Sequence[tuple[int, str]]:
-        """Numbers of words, and their roles."""
+        """Positions and roles of the arguments."""
 
 
 class Labelled(Protocol):
-    """A sentence with its predicates."""
+    """Sentence with its predicates."""
 
     @property
     def propositions(self) -> Sequence[Framed]:
-        """One per predicate."""
+        """One proposition per predicate."""
 
     def __len__(self) -> int: ...
 
 
-class Matched(NamedTuple):
-    """What a sentence has, and what was found in it.
+class MatchedRoles(NamedTuple):
+    """Argument and predicate counts of a sentence.
 
     Attributes
     ----------
     gold, found : int
-        Arguments, once for each predicate.
+        Number of annotated and of predicted arguments, once for each predicate.
     labelled, places : int
-        Arguments found that are right, with their roles and without.
+        Number of predicted arguments that are correct with roles, and without.
     gold_predicates, found_predicates, predicates : int
-        Predicates of the annotation, those found, and those of these that are right.
+        Number of annotated, predicted, and correctly predicted predicates.
     complete : int
-        Predicates all of whose arguments, and no others, were found with their roles.
+        Number of predicates whose predicted arguments and roles equal the annotation.
 
     Examples
     --------
-    >>> Matched(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
+    >>> MatchedRoles(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
     0.5714285714285714
     """
 
@@ -83,26 +82,26 @@ class Matched(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall with roles; 1 where there is nothing and nothing was found."""
+        """F1 of arguments with roles; 1 if there are neither annotated nor predicted arguments."""
         total = self.gold + self.found
         return 2 * self.labelled / total if total else 1.0
 
 
 class RoleScore(NamedTuple):
-    """Figures of a corpus.
+    """Role labelling scores of a corpus.
 
     Attributes
     ----------
     precision, recall, f1 : float
-        Of arguments with their roles.
+        Scores of arguments with roles.
     plain_precision, plain_recall, plain_f1 : float
-        Of arguments, whatever their roles.
+        Scores of arguments without roles.
     predicate_precision, predicate_recall, predicate_f1 : float
-        Of predicates; 1 where they were given.
+        Scores of predicates; 1 if gold predicates were given.
     complete : float
-        Share of predicates of the annotation all of whose arguments are right.
+        Share of annotated predicates whose arguments are all correct.
     arguments, predicates, sentences : int
-        Of the annotation.
+        Number of annotated arguments and predicates, and of sentences.
     """
 
     precision: float
@@ -120,22 +119,22 @@ class RoleScore(NamedTuple):
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON."""
+        """Return the scores for JSON."""
         return dict(self._asdict())
 
 
-def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
-    """Compare a sentence with its annotation.
+def match_roles(gold: Labelled, predicted: Labelled) -> MatchedRoles:
+    """Compare a predicted sentence with its annotation.
 
     Parameters
     ----------
     gold, predicted : sentences with ``propositions``
-        Such as a :class:`~polyadic.syntax.propositions.Sentence`.
+        Sentences such as :class:`~polyadic.syntax.propositions.Sentence`.
 
     Raises
     ------
     InputError
-        If they are not of as many words.
+        If the numbers of words differ.
 
     Examples
     --------
@@ -149,48 +148,48 @@ def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
     (2, 2, 1, 2)
     """
     if len(gold) != len(predicted):
-        raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(predicted)} words")
+        raise InputError(f"both sentences must have the same number of words; got {len(gold)} and {len(predicted)}")
     right, others = _triples(gold), _triples(predicted)
     want, have = ({p.place for p in sentence.propositions} for sentence in (gold, predicted))
     wrong = {place for place, *_ in right ^ others}
     places = {triple[:2] for triple in right} & {triple[:2] for triple in others}
     counts = (len(right), len(others), len(right & others), len(places), len(want), len(have), len(want & have))
-    return Matched(*counts, len((want & have) - wrong))
+    return MatchedRoles(*counts, len((want & have) - wrong))
 
 
-def role_score(sentences: Iterable[Matched]) -> RoleScore:
-    """Give the figures of a corpus from the counts of its sentences.
+def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
+    """Compute the scores of a corpus from the counts of its sentences.
 
     Parameters
     ----------
-    sentences : iterable of Matched
+    sentences : iterable of MatchedRoles
+        Counts of each sentence.
 
     Raises
     ------
     InputError
-        If there are no arguments in the annotation.
+        If the annotation has no arguments.
 
     Examples
     --------
-    >>> role_score([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
+    >>> role_score([MatchedRoles(4, 3, 2, 3, 2, 2, 2, 1), MatchedRoles(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
     (0.75, 0.6, 0.6666666666666666)
     """
     rows = _rows(sentences)
     gold, predicted, labelled, places, gold_p, predicted_p, predicates, complete = rows.sum(axis=0).tolist()
-    with_roles = Row("", gold, predicted, labelled)
-    plain, heads = with_roles._replace(matched=places), Row("", gold_p, predicted_p, predicates)
+    with_roles = KindCounts("", gold, predicted, labelled)
+    plain, heads = with_roles._replace(matched=places), KindCounts("", gold_p, predicted_p, predicates)
     first, second, third = ((row.precision, row.recall, row.f1) for row in (with_roles, plain, heads))
     return RoleScore(*first, *second, *third, complete / gold_p, gold, gold_p, len(rows))
 
 
-def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
-    """Give precision, recall and F1 as figures whose units are sentences.
-
-    So they have intervals and can be compared with those of another model.
+def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
+    """Return precision, recall and F1 as figures with sentences as resampling units.
 
     Parameters
     ----------
-    sentences : iterable of Matched
+    sentences : iterable of MatchedRoles
+        Counts of each sentence.
 
     Raises
     ------
@@ -199,7 +198,7 @@ def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
 
     Examples
     --------
-    >>> figures = role_figures([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])
+    >>> figures = role_figures([MatchedRoles(4, 3, 2, 3, 2, 2, 2, 1), MatchedRoles(1, 1, 1, 1, 1, 1, 1, 1)])
     >>> {figure.name: round(figure.value, 3) for figure in figures[:3]}
     {'precision': 0.75, 'recall': 0.6, 'F1': 0.667}
     """
@@ -216,31 +215,33 @@ def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
     return [Figure(name, np.stack(pair, axis=1).astype(float), used=n, total=n) for name, pair in fractions.items()]
 
 
-def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Row]:
-    """Give a row for each role, the most frequent first; an argument matches if predicate, word and role are right.
+def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[KindCounts]:
+    """Count arguments by role, the most frequent first; an argument matches if predicate, word and role are correct.
 
     Parameters
     ----------
     gold, predicted : sequences of sentences
-        As :func:`match_roles` takes them.
+        Sentences as in :func:`match_roles`.
 
     Raises
     ------
     InputError
-        If they are not as many.
+        If the numbers of sentences differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(predicted)} sentences")
+        raise InputError(
+            f"gold and predicted must have the same number of sentences; got {len(gold)} and {len(predicted)}"
+        )
     pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))
-    return rows_by_kind(pairs, lambda triple: triple[2])
+    return counts_by_kind(pairs, lambda triple: triple[2])
 
 
 def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:
     return {(p.place, place, role) for p in sentence.propositions for place, role in p.arguments}
 
 
-def _rows(sentences: Iterable[Matched]) -> NDArray[np.int64]:
-    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+def _rows(sentences: Iterable[MatchedRoles]) -> NDArray[np.int64]:
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(MatchedRoles._fields))
     if not rows[:, 0].sum():
         raise InputError("there are no arguments to score")
     return rows

@@ -1,4 +1,4 @@
-"""Tables of what was found and what there is, with a row for each kind."""
+"""Counts of gold, predicted and matching items by kind."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     Thing = TypeVar("Thing")
 
 
-class Row(NamedTuple):
-    """Things of one kind: arcs, chunks, roles.
+class KindCounts(NamedTuple):
+    """Counts of the items of one kind, such as arcs of a relation.
 
     Attributes
     ----------
     name : str
+        The kind.
     gold, found, matched : int
-        How many there are, how many were predicted, and how many of those are right.
+        Number of gold items, of predicted items, and of predicted items that are correct.
     """
 
     name: str
@@ -28,38 +29,38 @@ class Row(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Share of what was predicted that is right; 0 if there is nothing."""
+        """Share of predicted items that are correct; 0 if nothing was predicted."""
         return self.matched / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of what there is that was predicted; 0 if there is nothing."""
+        """Share of gold items that were predicted; 0 if there are none."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of both."""
+        """Harmonic mean of precision and recall."""
         return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
-def rows_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[Row]:
-    """Give a row for each kind of thing, the most frequent of what there is first, then by name.
+def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
+    """Count gold, predicted and matching items by kind, sorted by falling number of gold items, then by name.
 
     Parameters
     ----------
     pairs : iterable of (set, set)
-        What a sentence has, and what was found in it.
+        Gold and predicted items of each sentence.
     kind : callable
-        Tells the kind of a thing.
+        Returns the kind of an item.
 
     Examples
     --------
-    >>> rows_by_kind([({"a1", "b1"}, {"a1", "a2"})], lambda name: name[0])[0]
-    Row(name='a', gold=1, found=2, matched=1)
+    >>> counts_by_kind([({"a1", "b1"}, {"a1", "a2"})], lambda name: name[0])[0]
+    KindCounts(name='a', gold=1, found=2, matched=1)
     """
     counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     for gold, predicted in pairs:
         for count, things in zip(counts, (gold, predicted, gold & predicted), strict=True):
             count.update(map(kind, things))
     names = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], name))
-    return [Row(name, *(count[name] for count in counts)) for name in names]
+    return [KindCounts(name, *(count[name] for count in counts)) for name in names]

@@ -1,24 +1,26 @@
-r"""Word sense induction: senses found in text, compared with those that people chose from a dictionary.
+"""Word sense induction: agreement of induced senses with gold senses from a dictionary.
 
-Each instance of a lemma (a word in its context) has senses with weights: gold ones by people, induced ones by a model.
-Names of induced senses mean nothing. Weights are divided by the largest of their instance, so that they lie in (0, 1];
-here a lemma's gold weights are :math:`G` (instances by senses) and its induced ones :math:`T`. Two ways to compare:
+Each instance of a lemma (a word in context) has weighted senses: gold senses from annotators, induced senses from a
+model. Names of induced senses are arbitrary. Weights are divided by the largest weight of their instance, so that they
+lie in (0, 1]; below, a lemma's gold weights are :math:`G` (instances by senses) and its induced weights :math:`T`.
+There are two kinds of measures:
 
-*As clusterings.* Fuzzy NMI tells how well one sense predicts another (:func:`fuzzy_nmi`), fuzzy B-cubed whether
-instances that share a sense here share one there (:func:`fuzzy_bcubed`). Where each instance has one gold sense, the
-V-measure and the paired F-score (:func:`paired_f`) of SemEval-2010 task 14 compare it with the heaviest induced one.
+*Clustering.* Fuzzy NMI measures how well the senses of one side predict those of the other (:func:`fuzzy_nmi`), fuzzy
+B-cubed whether instances that share a sense on one side share one on the other (:func:`fuzzy_bcubed`). If each instance
+has one gold sense, the V-measure and the paired F-score (:func:`paired_f`) of SemEval-2010 task 14 compare it with the
+induced sense of largest weight.
 
-*As disambiguation.* Induced senses are first mapped to gold ones by their joint weights in four fifths of the
-instances, which maps the last fifth, and so five times (:func:`remap`). Of what is mapped, the Jaccard index compares
-the sets of senses, positionally weighted Kendall's tau their order, weighted NDCG their weights (:func:`jaccard`,
-:func:`tau`, :func:`wndcg`).
+*Disambiguation.* Induced senses are mapped to gold senses by their joint weights in four fifths of the instances; the
+mapping is applied to the last fifth, in five folds (:func:`remap`). The Jaccard index then compares the sets of senses,
+positionally weighted Kendall's tau their order, and weighted NDCG their weights (:func:`jaccard`, :func:`tau`,
+:func:`wndcg`).
 
-Definitions are those of SemEval-2013 task 13 as its scorer computed them for the figures that the task published; all
-are recalls over the gold instances. (Since May 2013 the scorer leaves out answers mapped to nothing.) What a reader
-might not expect: an instance that alone has its sense counts 0 in B-cubed, whatever its labels (so gold labels against
-themselves reach .992); an answer without any known sense has a tau of 1 if there is one gold sense (so one sense per
-instance reaches .94); the scorer's NDCG of a perfect answer is .75 at most, as its ideal lacks the "- 1" of the gain:
-that one is ``wndcg_published``, to be compared with published figures, beside ``wndcg``, which reaches 1.
+Definitions are those of the scorer of SemEval-2013 task 13 as used for the published results; all are recalls over the
+gold instances. (Since May 2013 the scorer leaves out answers that are mapped to nothing.) Three properties are
+unexpected. An instance that is the only one with its sense counts 0 in B-cubed, so gold labels against themselves reach
+only 0.992. An answer without any known sense has a tau of 1 if there is one gold sense, so one sense per instance
+reaches 0.94. The scorer's NDCG of a perfect answer is at most 0.75, because its ideal lacks the "- 1" of the gain; this
+version is ``wndcg_published``, for comparison with published results, beside ``wndcg``, which reaches 1.
 
 References
 ----------
@@ -53,7 +55,7 @@ DIGITS = 12  # kept of mapped weights, so that rounding breaks no ties
 
 
 class LemmaScores(NamedTuple):
-    """Measures of one lemma; ``v_measure`` and ``paired_f`` are NaN unless each instance has one gold sense."""
+    """Scores of one lemma; ``v_measure`` and ``paired_f`` are NaN unless each instance has one gold sense."""
 
     instances: int
     answered: int
@@ -70,12 +72,12 @@ class LemmaScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Senses:
-    """How well induced senses agree with gold ones.
+    """Agreement of induced senses with gold senses.
 
     Attributes
     ----------
     jaccard, tau, wndcg, wndcg_published : float
-        Means over all instances, after mapping.
+        Disambiguation scores: means over all instances.
     fuzzy_nmi : float
         Mean over lemmas.
     fuzzy_bcubed : float
@@ -83,9 +85,9 @@ class Senses:
     v_measure, paired_f : float
         Means over lemmas; NaN if some instance has several gold senses.
     answered, total : int
-        Instances that have an induced label, and all that have a gold one.
+        Number of instances with an induced label, and of all instances with a gold label.
     lemmas : dict of str to LemmaScores
-        The same by lemma.
+        Scores of each lemma.
     """
 
     jaccard: float
@@ -106,11 +108,11 @@ class Senses:
         return self.answered / self.total
 
     def figures(self) -> list[Figure]:
-        """Give the measures that are defined, with lemmas for units."""
+        """Return the defined measures, with lemmas as resampling units."""
         return _figures(self.lemmas)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON; what is undefined is None."""
+        """Return the fields for JSON; undefined values are None."""
         lemmas = {lemma: _without_nan(scores._asdict()) for lemma, scores in self.lemmas.items()}
         return _without_nan(asdict(self)) | {"coverage": self.coverage, "lemmas": lemmas}
 
@@ -120,21 +122,21 @@ class Senses:
 
 
 def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: int = 0) -> Senses:
-    """Compare induced senses with gold ones, lemma by lemma.
+    """Compare induced senses with gold senses, lemma by lemma.
 
-    An instance without an induced label is unanswered. It counts 0 in the measures after mapping; for fuzzy NMI it
-    belongs to no induced sense; in B-cubed and the paired F-score it shares an induced sense with no other; for the
-    V-measure all unanswered ones have one sense of their own. A lemma of which no instance is answered has 0
-    everywhere. Induced labels of other instances are left out.
+    An instance without an induced label is unanswered. It counts 0 in the disambiguation measures. For fuzzy NMI it
+    belongs to no induced sense; in B-cubed and the paired F-score it shares no induced sense; for the V-measure all
+    unanswered instances form one sense. A lemma without answers has 0 everywhere. Induced labels of other instances are
+    ignored.
 
     Parameters
     ----------
     gold, induced : mapping of str to mapping of str to float
-        By instance, the positive weights of its senses.
+        Positive weights of the senses of each instance.
     lemmas : mapping of str to str
-        The lemma of each gold instance. A sense name in two lemmas means two senses.
+        Lemma of each gold instance. The same sense name in two lemmas means two senses.
     seed : int
-        Of the choice of folds.
+        Seed of the folds.
 
     Raises
     ------
@@ -164,18 +166,25 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
 
 
 def harmonic_mean(rows: Weights, times: NDArray[np.int64]) -> Weights:
-    """Harmonic mean of the means of two columns, each row taken so many times; (n, 2), (B, n) -> (B,)."""
+    """Compute the harmonic mean of the means of two columns for bootstrap samples; (n, 2), (B, n) -> (B,)."""
     means = times @ rows / times.sum(axis=1, keepdims=True)
     total = means.sum(axis=1)
     return np.asarray(2 * means.prod(axis=1) / np.where(total > 0, total, 1))
 
 
 def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
-    r"""Map the induced senses of each fold to gold ones, by what the other folds say.
+    r"""Map the induced senses of each fold to gold senses, using the other folds.
 
     .. math:: R_i = \sum_t T_{it} M_t, \qquad M_{tg} = \frac{\sum_j T_{jt} G_{jg}}{\sum_{jg'} T_{jt} G_{jg'}}
 
     with :math:`j` in other folds than :math:`i`; senses not seen there are mapped to nothing (Jurgens 2012).
+
+    Parameters
+    ----------
+    gold, induced : ndarray of shape (instances, senses)
+        Weights of the gold and of the induced senses.
+    fold : ndarray of int of shape (instances,)
+        Fold of each instance, from 0.
     """
     mapped = np.zeros_like(gold)
     for k in range(int(fold.max()) + 1):
@@ -186,22 +195,33 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
 
 
 def jaccard(gold: Weights, answer: Weights) -> Weights:
-    """Size of the intersection of two sets of senses over that of their union, by instance."""
+    """Compute the Jaccard index of two sets of senses for each instance.
+
+    Parameters
+    ----------
+    gold, answer : ndarray of shape (instances, senses)
+        Weights of the senses; those above 0 are in the set.
+    """
     ours, theirs = gold > 0, answer > 0
     return np.asarray((ours & theirs).sum(axis=1) / (ours | theirs).sum(axis=1))
 
 
 def tau(gold: Weights, answer: Weights) -> Weights:
-    r"""Positionally weighted Kendall's tau as a similarity, by instance.
+    r"""Compute positionally weighted Kendall's tau as a similarity for each instance.
 
     .. math:: 1 - \frac{K(\sigma)}{\max K}, \quad
               K(\sigma) = \sum_{i < j,\ \sigma_i > \sigma_j} \bar p_i \bar p_j, \quad
               \bar p_i = \frac{p_i - p_{\sigma_i}}{i - \sigma_i}, \quad
               p_i = 1 + \sum_{k < i} \Big(1 - \frac{k - 1}{s}\Big)
 
-    The :math:`i`-th of the gold senses or answers of an instance is :math:`\sigma_i`-th by the answer; where these are
-    equal, :math:`\bar p_i = 1`. The lemma has :math:`s` senses, and a swap costs more at the top. Senses of equal
-    weight are ranked by their column, later ones first, on both sides; one sense alone gives 1.
+    The :math:`i`-th gold sense or answer of an instance is :math:`\sigma_i`-th in the answer; if these are equal,
+    :math:`\bar p_i = 1`. The lemma has :math:`s` senses, and a swap costs more at the top. Senses of equal weight are
+    ranked by column, later ones first, on both sides; a single sense gives 1.
+
+    Parameters
+    ----------
+    gold, answer : ndarray of shape (instances, senses)
+        Weights of the senses.
     """
     pairs, which = np.unique(np.hstack([gold, answer]), axis=0, return_inverse=True)
     different = np.array([_tau(*np.split(pair, 2)) for pair in pairs])
@@ -209,14 +229,20 @@ def tau(gold: Weights, answer: Weights) -> Weights:
 
 
 def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights:
-    r"""Weighted normalised discounted cumulative gain, by instance.
+    r"""Compute the weighted normalized discounted cumulative gain for each instance.
 
     .. math:: \frac{1}{Z} \sum_k \frac{\min(g_k, a_k)}{\max(g_k, a_k)}\, \frac{2^{1 + g_k} - 1}{\log_2(1 + k)}, \qquad
               Z = \sum_k \frac{2^{1 + g_{(k)}} - 1}{\log_2(1 + k)}
 
-    with the gold weight :math:`g_k` of the sense that is :math:`k`-th by the weights :math:`a` of the answer, equal
-    ones in order of column, and the :math:`k`-th largest gold weight :math:`g_{(k)}`. If ``published``, :math:`Z` lacks
-    its "- 1".
+    with the gold weight :math:`g_k` of the sense ranked :math:`k`-th by the weights :math:`a` of the answer, ties in
+    order of column, and the :math:`k`-th largest gold weight :math:`g_{(k)}`.
+
+    Parameters
+    ----------
+    gold, answer : ndarray of shape (instances, senses)
+        Weights of the senses.
+    published : bool
+        Whether :math:`Z` lacks its "- 1", as in the scorer of the shared task.
     """
     discount = 1 / np.log2(2 + np.arange(gold.shape[1]))
     by_answer = np.argsort(-answer, axis=1, kind="stable")
@@ -229,14 +255,19 @@ def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights
 
 
 def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
-    r"""Normalised mutual information of overlapping clusters with graded members.
+    r"""Compute the normalized mutual information of overlapping clusters with graded members.
 
     .. math:: \frac{H(G) - H(G \mid T) + H(T) - H(T \mid G)}{2 \max(H(G), H(T))}, \qquad
               H(G) = \sum_g H(g), \quad H(G \mid T) = \sum_g \min_t H(g \mid t)
 
-    The entropy of a sense is that of its weights over the instances, in ten bins of which the lowest holds 0. The
-    minimum is over those :math:`t` that are not rather the complement of :math:`g` (eq. B.14), and is :math:`H(g)` if
-    there are none. Two clusterings of one cluster each have the value 1.
+    The entropy of a sense is that of its weights over the instances, in ten bins of which the lowest contains 0. The
+    minimum excludes those :math:`t` that are closer to the complement of :math:`g` (eq. B.14), and is :math:`H(g)` if
+    none remain. Two clusterings of one cluster each have the value 1.
+
+    Parameters
+    ----------
+    gold, induced : ndarray of shape (instances, senses)
+        Weights of the senses.
 
     Examples
     --------
@@ -264,13 +295,18 @@ def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
 
 
 def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
-    r"""Precision and recall of B-cubed with graded members.
+    r"""Compute precision and recall of B-cubed with graded members.
 
     .. math:: R = \frac1n \sum_i \operatorname*{mean}_{j \ne i,\ g_{ij} > 0} \frac{\min(g_{ij}, t_{ij})}{g_{ij}}, \quad
               P = \frac1n \sum_i \operatorname*{mean}_{j \ne i,\ t_{ij} > 0} \frac{\min(g_{ij}, t_{ij})}{t_{ij}}, \quad
               g_{ij} = \sum_{k:\ G_{ik} G_{jk} > 0} 1 - |G_{ik} - G_{jk}|
 
-    and so :math:`t_{ij}`. A mean over nothing is 0.
+    and :math:`t_{ij}` likewise. An empty mean is 0.
+
+    Parameters
+    ----------
+    gold, induced : ndarray of shape (instances, senses)
+        Weights of the senses.
     """
     n, step, sums = len(gold), max(1, BLOCK // len(gold)), np.zeros(2)
     for start in range(0, n, step):
@@ -282,10 +318,15 @@ def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
 
 
 def paired_f(gold: Weights, induced: Weights) -> float:
-    """F-score of the pairs of instances that share their heaviest induced sense, against those that share a gold one.
+    """Compute the F-score of instance pairs that share their heaviest induced sense, against a shared gold sense.
 
-    Instances without an induced sense share none; of equally heavy senses the first counts. Two sides without pairs
-    have the value 1.
+    Instances without an induced sense share none; on ties the first of the heaviest senses counts. The value is 1 if
+    neither side has pairs.
+
+    Parameters
+    ----------
+    gold, induced : ndarray of shape (instances, senses)
+        Weights of the senses.
     """
     first, second, there = gold.argmax(axis=1), induced.argmax(axis=1), induced.any(axis=1)
     table = np.unique(np.stack([first, second])[:, there], axis=1, return_counts=True)[1]
@@ -374,7 +415,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
 
 
 def _in_bins(weights: Weights) -> Weights:
-    """One column for each bin of each sense, with 1 where the weight is in it; bounds belong to the lower bin."""
+    """Return one column for each bin of each sense, 1 where the weight is in it; bounds belong to the lower bin."""
     bounds = np.arange(1, BINS) / BINS
     return np.asarray(np.eye(BINS)[np.searchsorted(bounds, weights)].reshape(len(weights), -1))
 
@@ -390,7 +431,7 @@ def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:
-    """Agreement of some instances with all, 0 with themselves."""
+    """Agreement of a range of instances with all, 0 with themselves."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:
         rows = np.flatnonzero(column)

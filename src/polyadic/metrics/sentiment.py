@@ -1,7 +1,7 @@
-"""Sentiment of reviews: how much of it a linear classifier finds in the sum of their word vectors.
+"""Sentiment of reviews: accuracy of a linear classifier on sums of word vectors.
 
-A few labelled reviews that go as far as many show that the vectors bring the distinction along; hence accuracy at
-several shares of the training part.
+If few labelled reviews suffice, the vectors encode sentiment; hence the accuracy is measured for several shares of the
+training part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ITER = 10_000  # five hundred were needed at most; the 100 of scikit-learn s
 
 
 class Review(NamedTuple):
-    """What someone wrote, and whether it is praise."""
+    """Text of a review, and whether it is positive."""
 
     text: str
     positive: bool
@@ -39,24 +39,24 @@ class Review(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentiment:
-    """How often the sentiment of unseen reviews is recognised.
+    """Accuracy on unseen reviews.
 
     Attributes
     ----------
     coverage : float
         Share of all tokens that are known.
     unknown : int
-        Reviews without any known word; they are kept, as vectors of zeros.
+        Number of reviews without any known word; they are kept, as vectors of zeros.
     positive : float
         Share of the reviews that are positive.
     trained : dict of float to int
-        Reviews trained on, by share of the training part.
+        Number of training reviews, by share of the training part.
     reviews : list of Review
-        In the order of the columns of the arrays below.
+        The reviews, in the order of the columns of the arrays below.
     tested : ndarray of bool, shape (runs, reviews)
-        Which reviews each run tested.
+        Whether each review was in the test part of each run.
     right : dict of float to ndarray of bool, shape (runs, reviews)
-        Which of them were classified rightly, by share.
+        Whether it was classified correctly, by share.
     """
 
     coverage: float
@@ -69,7 +69,7 @@ class Sentiment:
 
     @property
     def accuracy(self) -> dict[float, float]:
-        """Share of the tested reviews that were classified rightly in all runs, by share of the training part."""
+        """Share of the test reviews classified correctly in all runs together, by share of the training part."""
         return {share: float(right.sum() / self.tested.sum()) for share, right in self.right.items()}
 
     @property
@@ -79,7 +79,7 @@ class Sentiment:
         return {share: (right.sum(axis=1) / tests).tolist() for share, right in self.right.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures for JSON; shares become text."""
+        """Return the results for JSON; shares become strings."""
         return {
             "accuracy": {str(share): value for share, value in self.accuracy.items()},
             "per_run": {str(share): values for share, values in self.per_run.items()},
@@ -97,9 +97,10 @@ class Sentiment:
         return f"accuracy {shares} ({len(self.reviews):,} reviews, {self.coverage:.0%} of the tokens known)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Give accuracy at each share; a unit is a tested review: times classified rightly, and times tested.
+        """Return the accuracy at each share, with test reviews as resampling units.
 
-        Two models can be compared whatever words they know, since all reviews are tested, and the same by each run.
+        A unit has the number of times a review was classified correctly, and tested. All models are tested on the same
+        reviews whatever their vocabulary, so they can be compared.
         """
         times = self.tested.sum(axis=0)
         some = times > 0
@@ -128,32 +129,31 @@ def sentiment(
 
     .. math:: x = \sum_w n_w \frac{u_w}{\|u_w\|}, \qquad P(\text{positive}) = \sigma(v \cdot x + b)
 
-    where word :math:`w` occurs :math:`n_w` times between white space. Words are in lower case if the whole vocabulary
-    is, unknown ones are left out. The regression is that of scikit-learn with its defaults (L2 penalty, C = 1), run
-    until it converges. Each run draws a test part; the rest is the training part, of which the first reviews are used.
-
-    The parts depend on the seed and on the reviews alone, neither on the vectors nor on the order in which the reviews
-    come: they are sorted by name first (then by label and text).
+    where word :math:`w` occurs :math:`n_w` times in the text split at white space. Words are in lower case if the whole
+    vocabulary is; unknown words are left out. The regression is scikit-learn's with default settings (L2 penalty, C =
+    1), run to convergence. Each run draws a test part; the rest is the training part, of which the first reviews are
+    used. The splits depend only on the seed and the set of reviews: these are first sorted by name (then by label and
+    text).
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here.
+        Word vectors; their policy for unknown words is ignored.
     reviews : iterable of Review
-        :func:`~polyadic.datasets.polarity`, for instance.
+        Labelled reviews, for instance :func:`~polyadic.datasets.polarity`.
     shares : iterable of float
         Shares of the training part to learn from, in (0, 1].
     test : float
         Share of the reviews in the test part, in (0, 1).
     runs : int
-        How many times the reviews are divided.
+        Number of random splits.
     seed : int
-        Of the divisions.
+        Seed of the splits.
 
     Raises
     ------
     InputError
-        If no review has a known word, a share lies outside its range, or one leaves reviews of one class only.
+        If no review has a known word, a share is out of range, or a training part has reviews of only one class.
 
     References
     ----------
@@ -203,13 +203,21 @@ def sentiment(
 def document_vectors(
     embedding: Embedding, texts: Iterable[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sum the unit vectors of the words between white space; each occurrence counts, unknown words are left out.
+    """Sum the unit vectors of the words of each text, split at white space; unknown words are left out.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors.
+    texts : iterable of str
+        Texts whose words are separated by white space.
 
     Returns
     -------
     vectors : ndarray of shape (n, R)
+        Sum of the unit vectors of each text; repeated words count repeatedly.
     known, tokens : ndarray of shape (n,)
-        How many words of each text are known, and all.
+        Number of known words, and of all words, of each text.
 
     Examples
     --------
@@ -231,12 +239,7 @@ def document_vectors(
 
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
-    """Return shares of a training part in rising order, without repetition; each lies in (0, 1].
-
-    Raises
-    ------
-    InputError
-        If one does not, or there are none.
+    """Return the distinct shares of a training part in ascending order; InputError unless all are in (0, 1].
 
     Examples
     --------
@@ -253,14 +256,14 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
 
 
 def check_test(test: float) -> float:
-    """Return the share that is tested, or say that it must lie between 0 and 1."""
+    """Return the test share as a float; InputError unless it lies between 0 and 1."""
     if not 0 < test < 1:
         raise InputError(f"test must lie between 0 and 1; got {test!r}")
     return float(test)
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Give a share of a training part, from its beginning: small shares are parts of large ones; at least one item.
+    """Return the leading share of a training part, at least one item; small shares are subsets of large ones.
 
     Examples
     --------
@@ -278,12 +281,14 @@ def _divide(
     size = round(test * len(truth))
     training, testing = order[size:], order[:size]
     if not len(testing) or not len(training):
-        raise InputError(f"{test:g} of {len(truth):,} reviews leaves none to test, or to train on; give more reviews")
+        raise InputError(
+            f"{test:g} of {len(truth):,} reviews leaves none for testing, or none for training; use more reviews"
+        )
     for share in shares:
         part = truth[first(training, share)]
         if part.all() or not part.any():
             raise InputError(
-                f"{share:g} of the training part is {len(part):,} reviews of one class only; give more reviews of the"
+                f"{share:g} of the training part is {len(part):,} reviews of one class only; use more reviews of the"
                 " other, or larger shares"
             )
     return training, testing

@@ -1,4 +1,4 @@
-"""Word similarity: how far the cosines of word pairs rank them as people do."""
+"""Word similarity: rank correlation of cosines of word pairs with human scores."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Agreement with people on a list of word pairs.
+    """Correlation with human scores on a list of word pairs.
 
     Attributes
     ----------
     spearman : float
-        Rank correlation over the pairs that count; NaN where it is not defined: fewer than two pairs, or a constant
-        side.
+        Rank correlation over the pairs used; NaN if undefined (fewer than two pairs, or a constant side).
     covered, total : int
-        Pairs of which both words are known, and all pairs.
+        Number of pairs whose words are both known, and of all pairs.
     unknown : str
-        What became of the other pairs.
+        Treatment of the other pairs.
     """
 
     spearman: float
@@ -38,24 +37,24 @@ class Similarity:
     total: int
     unknown: str
     rows: np.ndarray = field(repr=False, compare=False)
-    """Score and cosine of each pair that counts; shape (n, 2)."""
+    """Score and cosine of each pair used; shape (n, 2)."""
 
     @property
     def coverage(self) -> float:
-        """Share of the pairs of which both words are known."""
+        """Share of the pairs whose words are both known."""
         return self.covered / self.total
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the pairs; an undefined correlation is None."""
+        """Return the fields for JSON, without the pairs; an undefined correlation is None."""
         fields = {key: value for key, value in vars(self).items() if key != "rows"}
         return fields | {"spearman": None if math.isnan(self.spearman) else self.spearman}
 
     def figure(self, name: str = "similarity") -> Figure:
-        """Give the correlation as a figure; pairs are what is resampled.
+        """Return the correlation as a figure with pairs as resampling units.
 
-        Where pairs share words they are not independent, and intervals are too narrow: those of MEN, whose 3,000 pairs
-        share 751 words, held the truth in 79 % of 150 draws of vectors that know nothing but have hubs, not in 95 %;
-        those of WordSim-353 and SimLex-999 in 97 and 93 %.
+        Pairs that share words are not independent, so intervals are too narrow. In 150 simulations with random vectors
+        with hubs, the 95 % intervals covered the true value in 79 % of cases for MEN, whose 3,000 pairs share 751
+        words, and in 97 and 93 % for WordSim-353 and SimLex-999.
         """
         return Figure(name, self.rows, self.covered, self.total, statistic=rank_correlation, chance=0.0)
 
@@ -65,27 +64,27 @@ class Similarity:
 
 
 def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *, unknown: str = "skip") -> Similarity:
-    r"""Spearman correlation of people's scores with the cosines of word pairs.
+    r"""Compute the Spearman correlation of human scores with the cosines of word pairs.
 
     .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
 
-    Ties get their average rank; cosines are compared as float32, so that rounding breaks no ties. Words are in lower
-    case if the whole vocabulary is.
+    Ties have their average rank; cosines are compared as float32, so that rounding does not break ties. Words are in
+    lower case if the whole vocabulary is.
 
     Parameters
     ----------
     embedding : Embedding
-        Its own policy for unknown words plays no part here.
+        Word vectors; their policy for unknown words is ignored.
     pairs : iterable of (str, str, float)
         Two words and their score.
     unknown : {"skip", "zero"}
-        ``"skip"`` leaves out pairs with an unknown word: compare such figures only at equal coverage. ``"zero"`` keeps
-        them at similarity 0, as hyperwords does.
+        Treatment of pairs with an unknown word. ``"skip"`` leaves them out: such results are comparable only at equal
+        coverage. ``"zero"`` assigns them a similarity of 0, as hyperwords does.
 
     Raises
     ------
     InputError
-        If there are no pairs, or a score is no finite number.
+        If there are no pairs, or a score is not a finite number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well probabilities of strings fit those that are true."""
+"""Perplexity of predicted string probabilities."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
-    r"""Give the perplexity of a test set of strings by their true probabilities, as PAutomaC has it.
+    r"""Compute the perplexity of a test set of strings with known true probabilities, as in PAutomaC.
 
     .. math:: 2^{-\sum_x p_T(x) \log_2 p_C(x)}
 
-    with both made to add to 1 over the set. It is least where both are equal.
+    with both distributions normalized over the set. The minimum is reached if they are equal.
 
     Parameters
     ----------
     truth : array of shape (n,)
-        Probabilities of different strings.
+        True probabilities of distinct strings.
     logs : array of shape (n,)
-        Natural logs of those that a model gives them.
+        Natural logarithms of the predicted probabilities.
 
     Raises
     ------
     InputError
-        If there are not as many of each, or the truth is no distribution.
+        If the shapes differ, or the true probabilities are negative, not finite or all zero.
 
     References
     ----------
@@ -45,7 +45,7 @@ def string_perplexity(truth: ArrayLike, logs: ArrayLike) -> float:
     if p.shape != log_q.shape or p.ndim != 1 or not len(p):
         raise InputError(f"each string needs two probabilities; got shapes {p.shape} and {log_q.shape}")
     if not (np.isfinite(p).all() and (p >= 0).all() and p.sum() > 0):
-        raise InputError("true probabilities must not be negative, and some above 0")
+        raise InputError("true probabilities must be finite and non-negative, and at least one must be positive")
     largest = log_q.max()
     if not np.isfinite(largest):
         return float("inf") if largest == -np.inf else float("nan")

@@ -1,20 +1,20 @@
-r"""How good topics are: whether their words belong together, differ, foretell documents, and are found again.
+r"""Topic models: coherence, diversity, held-out perplexity and stability of topics.
 
-**Coherence** asks how much the top words of a topic occur together, in windows of text or in documents, of any corpus:
-with :math:`P(a)` the share of windows in which a word occurs,
+**Coherence** measures how often the top words of a topic occur together in windows of text or in documents of any
+corpus: with :math:`P(a)` the share of windows that contain a word,
 
 .. math:: \mathrm{NPMI}(a, b) = \log \frac{P(a, b) + \epsilon}{P(a) P(b)} \Big/ -\log (P(a, b) + \epsilon)
 
-**Completion perplexity** is :math:`\exp(-\tfrac1N \sum \log P(w | d))` over words hidden from the model, when the
-mixture of their document was found from its other words: lower is better, the size of the vocabulary is what uniform
-guesses get, and it is always above 1.
+**Completion perplexity** is :math:`\exp(-\tfrac1N \sum \log P(w | d))` over hidden words, where the topic mixture of a
+document was inferred from its other words. Lower is better; uniform guessing gives the size of the vocabulary, and the
+minimum is 1.
 
 References
 ----------
-Roder, Both, Hinneburg (2015), Exploring the space of topic coherence measures, for ``npmi`` and ``c_v``. gensim has
-them too; where a word is in a window twice its counts are too low, since it forgets the word with the first.
-Wallach, Murray, Salakhutdinov, Mimno (2009), Evaluation methods for topic models, section 5, for completion.
-Dieng, Ruiz, Blei (2020), Topic modeling in embedding spaces, section 6, for diversity.
+Röder, Both, Hinneburg (2015), Exploring the space of topic coherence measures, for ``npmi`` and ``c_v``. gensim
+implements them too, but its counts are too low when a word occurs twice in a window, because it forgets the word with
+its first occurrence. Wallach, Murray, Salakhutdinov, Mimno (2009), Evaluation methods for topic models, section 5, for
+completion. Dieng, Ruiz, Blei (2020), Topic modeling in embedding spaces, section 6, for diversity.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     Topic = Sequence[Hashable]
 
 EPSILON = 1e-12
-"""What is added to the share of windows with two words, as in the published measures."""
+"""Added to the share of windows with two words, as in the published measures."""
 WINDOWS = {"npmi": 10, "c_v": 110}
-"""Words in a window of each measure, as published."""
+"""Window size in words of each measure, as published."""
 BLOCK = 1 << 22
-"""Places of words in windows that are listed at a time."""
+"""Number of (word, window) incidences processed at a time."""
 
 
-class Occurrences(NamedTuple):
-    """In how many windows words occur, and pairs of them.
+class Cooccurrences(NamedTuple):
+    """Number of windows that contain words, and pairs of words.
 
     Attributes
     ----------
     rows : dict
-        Of ``together``, for each word.
+        Row of each word in ``together``.
     together : ndarray of shape (words, words)
-        Windows with both; on the diagonal those with the word.
+        Number of windows with both words; the diagonal counts windows with the word.
     windows : int
-        All of them.
+        Total number of windows.
     """
 
     rows: dict[Any, int]
@@ -61,20 +61,19 @@ class Occurrences(NamedTuple):
     windows: int
 
 
-def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Occurrences:
-    """Count the windows of text in which words occur, each pair of them too.
+def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Cooccurrences:
+    """Count the windows of text that contain words, and pairs of words.
 
-    A window is so many words that follow one another; each place of a document where one can begin has one, and a
-    shorter document is one window.
+    A window is ``window`` consecutive words, at every position of a document; a shorter document is one window.
 
     Parameters
     ----------
     documents : iterable of sequences
-        The words of each document, in order.
+        Words of each document, in order.
     words : iterable
-        Those to count.
+        Words to count.
     window : int
-        Its length.
+        Window size in words.
 
     Raises
     ------
@@ -105,39 +104,39 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
             together += _product(spans, total, len(index))
             spans, size = [], 0
     if not total:
-        raise InputError("coherence needs documents; there are none")
-    return Occurrences(index, together + _product(spans, total, len(index)), total)
+        raise InputError("coherence needs at least one document")
+    return Cooccurrences(index, together + _product(spans, total, len(index)), total)
 
 
-def in_documents(table: csr_array, columns: ArrayLike) -> Occurrences:
-    """Count the documents in which words occur, each pair of them too.
+def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
+    """Count the documents that contain words, and pairs of words.
 
     Parameters
     ----------
     table : csr_array of shape (documents, words)
-        Counts.
+        Document-term counts.
     columns : sequence of int
-        The words to count; they are named by these numbers.
+        Columns of the words to count; they are identified by these numbers.
     """
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)
-    return Occurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
+    return Cooccurrences({int(c): row for row, c in enumerate(chosen)}, (some.T @ some).toarray(), table.shape[0])
 
 
-def npmi_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray[np.float64]:
-    """Give the mean NPMI of all pairs of the words of each topic, from -1 to 1.
+def npmi_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
+    """Compute the mean NPMI over all pairs of words of each topic, from -1 to 1; shape (topics,).
 
     Parameters
     ----------
     topics : sequence of sequences of words
-        The top words of each, two at least, all of them counted.
-    occurrences : Occurrences
-        In windows of ten words as published; in documents where there are no texts.
+        Top words of each topic, at least two, all of them counted.
+    occurrences : Cooccurrences
+        Counts in windows of ten words, as published, or in documents if there are no texts.
 
     Raises
     ------
     InputError
-        If a topic has less than two words, or one that was not counted.
+        If a topic has fewer than two words, or one that was not counted.
 
     Examples
     --------
@@ -153,10 +152,10 @@ def npmi_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray
     return np.array(means)
 
 
-def c_v_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray[np.float64]:
-    """Give the mean cosine of each word's NPMI with the words of its topic, and the sum of these over the topic.
+def c_v_coherence(topics: Sequence[Topic], occurrences: Cooccurrences) -> NDArray[np.float64]:
+    """Compute the C_v coherence of each topic: the mean cosine of each word's NPMI vector with the sum over the topic.
 
-    Parameters and faults are those of :func:`npmi_coherence`; windows have 110 words as published.
+    Parameters and errors are those of :func:`npmi_coherence`; the published window size is 110 words.
     """
     means = []
     for topic in topics:
@@ -168,7 +167,7 @@ def c_v_coherence(topics: Sequence[Topic], occurrences: Occurrences) -> NDArray[
 
 
 def diversity(topics: Sequence[Topic]) -> float:
-    """Give the share of different words among the top words of all topics.
+    """Return the share of distinct words among the top words of all topics.
 
     Examples
     --------
@@ -182,20 +181,25 @@ def diversity(topics: Sequence[Topic]) -> float:
 
 
 def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> tuple[csr_array, csr_array]:
-    """Divide the words of each document by chance: those a model may see, and those it is to foretell.
+    """Split the word occurrences of each document at random into an observed and a hidden part.
 
     Parameters
     ----------
     table : csr_array of shape (documents, words)
-        Counts, whole numbers.
+        Integer counts.
     seed : int, optional
+        Seed of the split.
     share : float
-        Of the occurrences, not of the words, that are seen; without replacement, rounded up.
+        Share of the occurrences (not of the distinct words) that is observed; sampled without replacement, rounded up.
+
+    Returns
+    -------
+    observed, hidden : csr_array of shape (documents, words)
     """
     table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
     if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
-        raise InputError("completion needs counts, whole numbers from 0 on, and a share between 0 and 1")
+        raise InputError("completion needs non-negative integer counts, and a share between 0 and 1")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -217,29 +221,29 @@ def surprise(
     background: NDArray[Any],
     background_share: float = 0.05,
 ) -> NDArray[np.float64]:
-    r"""Give :math:`-\log P` of the hidden words of each document, shape (documents,).
+    r"""Compute :math:`-\log P` of the hidden words of each document, shape (documents,).
 
     .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
 
     Parameters
     ----------
     hidden : csr_array of shape (documents, words)
-        Counts of words that were not seen; see :func:`halves`.
+        Counts of hidden words; see :func:`halves`.
     mixtures : ndarray of shape (documents, rank)
-        Weights of topics in each document, found from the words seen.
+        Weights of topics in each document, inferred from the observed words.
     words : ndarray of shape (rank, words)
-        Weights of words in each topic. Only products of the two matter: what is negative counts as zero, and each
-        document is made to sum to one.
+        Weights of words in each topic. Only the product of the two matters: negative values count as zero, and each
+        document is normalized to sum to one.
     background : ndarray of shape (words,)
-        Weights of words in all documents trained on, positive. Without it a single word to which a model gives no
-        chance would make the perplexity infinite.
+        Positive weights of words in all training documents. Without them, a single word of probability zero would make
+        the perplexity infinite.
     background_share : float
-        :math:`\beta`, the same for all models that are compared.
+        Weight :math:`\beta` of the background; must be equal for all models that are compared.
 
     Raises
     ------
     InputError
-        If no word is hidden, shapes do not fit, or a hidden word has no chance at all.
+        If no word is hidden, shapes do not match, or a hidden word has probability zero.
     """
     if check_number("background_share", background_share) > 1:
         raise InputError(f"background_share must be at most 1; got {background_share}")
@@ -250,7 +254,7 @@ def surprise(
             f" background; got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
-        raise InputError("no word is hidden; there is nothing to foretell")
+        raise InputError("no word is hidden; nothing can be predicted")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
     W, H = np.asarray(mixtures, float), np.asarray(words, float)
     surprises = np.zeros(hidden.shape[0])
@@ -262,7 +266,7 @@ def surprise(
             chances *= background_share
             chances += (1 - background_share) * model[hidden.indices[here]] / model.sum()
         if len(chances) and chances.min() <= 0:
-            raise InputError("a hidden word has no chance at all; add to background, or raise background_share")
+            raise InputError("a hidden word has probability 0; increase background or background_share")
         surprises[d] = -hidden.data[here] @ np.log(chances)
     return surprises
 
@@ -275,20 +279,21 @@ def completion_perplexity(
     background: NDArray[Any],
     background_share: float = 0.05,
 ) -> float:
-    """Give the perplexity of hidden words: the exponential of the mean of :func:`surprise` over them.
+    """Compute the perplexity of hidden words: the exponential of the mean :func:`surprise` per word.
 
-    Parameters and errors are those of it.
+    Parameters and errors are those of :func:`surprise`.
     """
     each = surprise(hidden, mixtures, words, background=background, background_share=background_share)
     return float(np.exp(each.sum() / hidden.sum(dtype=float)))
 
 
 def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Give the mean cosine between the topics of two fits, matched one to one such that it is largest.
+    """Compute the mean cosine between the topics of two fits under the best one-to-one matching.
 
     Parameters
     ----------
     first, second : ndarray of shape (rank, words)
+        Topic-word weights of both fits.
 
     Examples
     --------
@@ -296,16 +301,16 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     1.0
     """
     if first.shape != second.shape:
-        raise InputError(f"topics to match must be as many, over the same words; got {first.shape} and {second.shape}")
+        raise InputError(f"topics to match must have equal shapes; got {first.shape} and {second.shape}")
     unit = [A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), EPSILON) for A in (first, second)]
     cosines = unit[0] @ unit[1].T
     return float(cosines[linear_sum_assignment(-cosines)].mean())
 
 
-def _npmi(topic: Topic, occurrences: Occurrences) -> NDArray[np.float64]:
-    """Give the NPMI of each two words of a topic; 1 of a word with itself."""
+def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
+    """Return the matrix of NPMI values of the words of a topic; the diagonal is 1."""
     if len(topic) < 2:
-        raise InputError(f"coherence needs two words of a topic at least; got {len(topic)}")
+        raise InputError(f"coherence needs at least two words per topic; got {len(topic)}")
     if absent := [word for word in topic if word not in occurrences.rows]:
         raise InputError(f"{absent[0]!r} was not counted; count all top words")
     rows = [occurrences.rows[word] for word in topic]
@@ -317,7 +322,7 @@ def _npmi(topic: Topic, occurrences: Occurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Add up pairs of words that lie in the same window, from the windows first..last in which each one is."""
+    """Count pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

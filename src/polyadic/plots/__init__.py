@@ -1,4 +1,4 @@
-"""Pictures: functions that draw onto matplotlib axes and return them. They never call ``show``."""
+"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``."""
 
 from polyadic.plots.axes import new_axes
 from polyadic.plots.sentences import activation_map, templates

@@ -1,4 +1,4 @@
-"""Axes of one's own, without a window, and labels of points on them that do not cover one another."""
+"""Axes on new figures without a window, and placement of non-overlapping labels."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
 DISTANCES = (6, 10, 16, 23, 31, 40)
-"""Where a label is tried, in points from its point: nearest first, and at each distance right, left, above, ..."""
+"""Candidate distances of a label from its point, in points; at each distance, right, left, above, ... are tried."""
 
 
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
-    """Make axes on a figure of their own, in inches, without a window; a notebook shows them as a picture.
+    """Create axes on a new figure without a window; notebooks display them as an image.
+
+    Parameters
+    ----------
+    width, height : float
+        Size of the figure in inches.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
 
 @cache
 def _shown() -> type[Any]:
-    """Make the class of axes that a notebook shows; of others it prints where they lie."""
+    """Create a subclass of Axes that notebooks display as an image; by default they print its position."""
     from matplotlib.axes import Axes
 
     return type("Shown", (Axes,), {"_repr_png_": _picture})
@@ -53,26 +58,26 @@ def _picture(ax: Any) -> bytes:
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
-    """Write a label beside each point, where it covers no point and no label before it.
+    """Write a label next to each point such that it overlaps no point and no earlier label.
 
-    A label that was moved far has a line to its point. Where there is no room, the label is left out: give the
-    important points first.
+    Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
+    first.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its limits set.
+        Axes with final limits.
     points : ndarray of shape (n, 2)
-        In the units of the axes.
+        Points in data coordinates.
     texts, colors : sequence of str
-        One for each.
+        Text and colour of each label.
     size : float
-        Of the letters, in points.
+        Font size in points.
 
     Returns
     -------
     int
-        How many labels were left out.
+        Number of labels left out.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.font_manager import FontProperties
@@ -119,14 +124,14 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
 
 @contextlib.contextmanager
 def without_glyph_warnings() -> Iterator[None]:
-    """Say nothing of letters that are shown as boxes: :func:`place` said it once, where it chose the font."""
+    """Silence matplotlib's missing-glyph warnings, since :func:`place` has already warned."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
 def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
-    """Give the letters that the usual font lacks, and an installed font that has most of them, if there is one."""
+    """Return the characters missing from the default font, and the installed font that covers most of them, if any."""
     from matplotlib import font_manager
 
     usual = font_manager.findfont(font_manager.FontProperties())
@@ -148,7 +153,7 @@ def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
 
 
 def _letters(file: str) -> set[str]:
-    """Give the letters of a font; none if it cannot be read, or is gone since they were listed."""
+    """Return the characters of a font; empty if it cannot be read or no longer exists."""
     from matplotlib import font_manager
 
     try:
@@ -158,7 +163,7 @@ def _letters(file: str) -> set[str]:
 
 
 def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[np.float64]:
-    """Half the width and height of a text in pixels."""
+    """Return half the width and height of a text in pixels."""
     note = ax.annotate(text, (0, 0), fontsize=size, fontfamily=families)
     with without_glyph_warnings():
         box = note.get_window_extent()
@@ -193,5 +198,5 @@ def _write(
 
 
 def _overlaps(box: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
-    """Tell whether a box (left, bottom, right, top) covers a part of any of others."""
+    """Return whether a box (left, bottom, right, top) overlaps any of the other boxes."""
     return bool(((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())

@@ -1,4 +1,4 @@
-"""Pictures of filters of word sequences, and of what a sentence has of them."""
+"""Plots of the filters of convolutional sentence models, and of their activations."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 def templates(
     model: ConvolutionalSentences, coordinates: Sequence[int] | None = None, *, ends: int = 3, ax: Any = None
 ) -> Any:
-    """Show filters as rows of squares, their values in colour, with words at both ends of their coordinate.
+    """Plot filters as heat maps, labelled with the words at both ends of their coordinate.
 
     Parameters
     ----------
     model : ConvolutionalSentences
-        Fitted.
+        Fitted model.
     coordinates : sequence of int, optional
-        Which to show; by default the first ten.
+        Coordinates to plot; by default the first ten.
     ends : int
-        Words with the largest and with the smallest values of a coordinate to name.
+        Number of words with the largest, and with the smallest, values of a coordinate in its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each filter, a column for each of its places.
+        A row for each filter, a column for each of its positions.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def templates(
     K, L, _ = model.filters_.shape
     chosen = list(range(min(K, 10))) if coordinates is None else list(coordinates)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < K for k in chosen):
-        raise InputError(f"coordinates are numbers from 0 to {K - 1}; got {chosen}")
+        raise InputError(f"coordinates must be numbers from 0 to {K - 1}; got {chosen}")
     rows = model.filters_[chosen, :, : model.length].reshape(len(chosen) * L, -1)
     ax = new_axes(height=1.2 + 0.28 * len(rows)) if ax is None else ax
     image = ax.imshow(rows, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
@@ -69,19 +69,19 @@ def templates(
     return ax
 
 
-def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: int = 20, ax: Any = None) -> Any:
-    """Show how much of each filter is where in a sentence.
+def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
+    """Plot the activations of filters along a sentence.
 
     Parameters
     ----------
-    model : ConvolutionalSentences or another model of sentences
-        Fitted.
+    model : ConvolutionalSentences or another sentence model
+        Fitted model.
     sentence : str or list of str
-        Its known words are the columns.
-    most : int
-        Filters to show: those with the largest activations.
+        Sentence whose known words are the columns.
+    n_filters : int
+        Number of filters, those with the largest activations.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
@@ -93,15 +93,15 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: i
     InputError
         If no word is known.
     """
-    check_int("most", most, low=1)
+    check_int("n_filters", n_filters, low=1)
     check_is_fitted(model)
     known = known_words(next(words_of([sentence])), model.embedding_)
     if not known:
-        raise InputError("no word of the sentence has a vector; there is nothing to show")
+        raise InputError("no word of the sentence is in the vocabulary")
     w = model.activations(known)
     K, L = w.shape[:2]
     w = w.reshape(K * L, -1)[:, : len(known)]
-    chosen = np.argsort(-np.abs(w).max(axis=1), kind="stable")[:most]
+    chosen = np.argsort(-np.abs(w).max(axis=1), kind="stable")[:n_filters]
     ax = new_axes(width=2 + 0.5 * len(known), height=1.5 + 0.22 * len(chosen)) if ax is None else ax
     limit = float(np.abs(w[chosen]).max())
     image = ax.imshow(w[chosen], cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto")

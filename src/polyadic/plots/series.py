@@ -1,4 +1,4 @@
-"""Pictures of numbers by step or group: an objective, errors above the least, figures with intervals."""
+"""Plots of values by iteration or group: an objective, errors relative to the optimum, figures with intervals."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def objective(history: Sequence[float], *, ax: Any = None) -> Any:
-    """Show the objective at the start and after each sweep.
+    """Plot the initial objective and the objective after each iteration.
 
     Parameters
     ----------
     history : sequence of float
-        As in ``history_`` of a model.
+        Objective values, such as ``history_`` of a model.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -37,18 +37,18 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
 
 
 def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any = None) -> Any:
-    """Show by epoch how far errors are above the least that is possible, as a share of it.
+    """Plot the relative excess of errors over the optimum by epoch, on a logarithmic scale.
 
-    Of a matrix all of whose cells are known, the least is the sum of the squared singular values beyond the rank.
+    For a fully observed matrix the optimum is the sum of the squared singular values beyond the rank.
 
     Parameters
     ----------
     histories : mapping of str to sequence of float
-        Such as ``history_`` of models, by the name in the legend; above 0.
+        Positive errors by epoch, such as ``history_`` of models, by name in the legend.
     optimum : float
-        Above 0.
+        Smallest possible error, positive.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     Raises
     ------
     InputError
-        If there is nothing to show, or a number is not above 0.
+        If there is nothing to plot, or a number is not positive.
 
     References
     ----------
@@ -66,9 +66,9 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(f"the errors of {name!r} must be numbers above 0, at least one")
+            raise InputError(f"the errors of {name!r} must be one or more positive numbers")
     if not histories:
-        raise InputError("there is no descent to show")
+        raise InputError("histories must not be empty")
     ax = new_axes() if ax is None else ax
     for name, errors in histories.items():
         above = np.asarray(errors) / optimum - 1
@@ -81,18 +81,18 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
 
 
 def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = False, ax: Any = None) -> Any:
-    """Show values that change with ``x``, each with its interval.
+    """Plot values with intervals as functions of ``x``.
 
     Parameters
     ----------
     series : mapping of str to array of shape (n, 3)
-        Value, low and high at each ``x``, by the name in the legend; NaN where there is none.
+        Value, lower and upper bound at each ``x``, by name in the legend; NaN for missing values.
     x : sequence of float
-        Such as ranks, or shares of a training part.
+        Positions, such as ranks or shares of a training part.
     log : bool
-        Whether equal ratios of ``x`` are equally far apart; it must be above 0 then.
+        Whether the ``x`` axis is logarithmic; requires positive ``x``.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -101,11 +101,11 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
     Raises
     ------
     InputError
-        If a series does not have value, low and high at each ``x``, or ratios of ``x`` are asked for where it has none.
+        If a series has the wrong shape, or ``log`` is set and ``x`` is not positive.
     """
     points = _points(series, len(x))
     if log and not (np.asarray(x) > 0).all():
-        raise InputError("x must be above 0 where its ratios are shown")
+        raise InputError("x must be positive if log is set")
     ax = new_axes() if ax is None else ax
     for k, (name, (value, low, high)) in enumerate(points.items()):
         style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}
@@ -120,16 +120,16 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
 
 
 def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = None) -> Any:
-    """Show values side by side in groups, each with its interval.
+    """Plot grouped bars with intervals.
 
     Parameters
     ----------
     series : mapping of str to array of shape (n, 3)
-        Value, low and high in each group, by the name in the legend; NaN where there is none.
+        Value, lower and upper bound in each group, by name in the legend; NaN for missing values.
     groups : sequence of str
-        What the groups are called.
+        Names of the groups.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = No
     Raises
     ------
     InputError
-        If a series does not have value, low and high in each group.
+        If a series has the wrong shape.
     """
     points = _points(series, len(groups))
     ax = new_axes(width=2 + 0.18 * (len(points) + 2) * len(groups)) if ax is None else ax
@@ -153,9 +153,11 @@ def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = No
 
 
 def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.float64]]:
-    """Give values, lows and highs of each series, as rows of floats."""
+    """Return values, lower and upper bounds of each series as rows of floats."""
     points = {name: np.asarray(rows, float) for name, rows in series.items()}
     for name, rows in points.items():
         if rows.shape != (size, 3):
-            raise InputError(f"{name!r} must have value, low and high at {size} places; got shape {rows.shape}")
+            raise InputError(
+                f"{name!r} must have value, low and high at each of {size} positions; got shape {rows.shape}"
+            )
     return {name: rows.T for name, rows in points.items()}

@@ -1,4 +1,4 @@
-"""Pictures of correspondence analysis: rows and columns as points, inertias, contributions."""
+"""Plots of correspondence analysis: biplot, scree plot, contributions."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ def biplot(
     top: int | None = None,
     ax: Any = None,
 ) -> Any:
-    """Show the rows and columns of a table as points, with labels that do not cover one another.
+    """Plot the rows and columns of a table as points with non-overlapping labels.
 
     Parameters
     ----------
     model : CorrespondenceAnalysis
-        Fitted, with ``power=1``.
+        Model fitted with ``power=1``.
     rows, columns : sequence of str, optional
-        Labels; by default those of the DataFrame that the model was fitted to, or numbers from 1.
+        Labels; by default those of the DataFrame used in ``fit``, or numbers from 1.
     kind : {"symmetric", "rows", "columns"}
-        ``symmetric``: both in principal coordinates; distances among rows and among columns mean something, those
-        between the two do not. ``rows``: columns in standard coordinates, as arrows; a row lies at the mean of the
-        columns it is made of. ``columns``: the other way round.
+        Type of the map. ``symmetric``: rows and columns in principal coordinates; distances within each set are
+        interpretable, those between the two sets are not. ``rows``: columns in standard coordinates, as arrows; a row
+        is the weighted mean of its columns. ``columns``: the reverse.
     axes : (int, int)
-        Which to show; of an analysis with one axis that, on a line.
+        Axes to plot, from 0; an analysis with a single axis is plotted on a line.
     top : int, optional
-        Label only so many of either side, those that make most of these axes, and show the others faintly. By default
-        all; a label without room is left out, those of the side with fewer points and of the largest mass come first.
+        Number of labelled points per set, those with the largest contribution to these axes; the others are drawn
+        faintly. By default all points are labelled. Labels without room are left out, starting with the lowest
+        priority: the set with fewer points and points of large mass come first.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def biplot(
     Raises
     ------
     InputError
-        If there are not as many labels as points, or an axis was not kept.
+        If the number of labels does not match, or an axis was not kept.
     """
     check_choice("kind", kind, ("symmetric", "rows", "columns"))
     kept = len(model.singular_values_)
@@ -96,7 +97,7 @@ def biplot(
 
 
 def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: float = 1.0, label: bool = False) -> None:
-    """Show points, or arrows to them."""
+    """Draw points, or arrows to them."""
     color = COLORS[side]
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
@@ -112,24 +113,24 @@ def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: floa
 
 
 def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: int, side: str) -> Sequence[str]:
-    """Give the labels of rows or columns: those given, those of the table, or numbers."""
+    """Return the labels of rows or columns: the given ones, those of the table, or numbers."""
     if labels is None:
         known = model.row_labels_ if side == "rows" else model.column_labels_
         return [str(number) for number in range(1, size + 1)] if known is None else known
     if len(labels) != size:
-        raise InputError(f"there are {size:,} {side} and {len(labels):,} labels of them")
+        raise InputError(f"labels must have one entry for each of the {size:,} {side}; got {len(labels):,}")
     return labels
 
 
 def scree(model: Any, *, ax: Any = None) -> Any:
-    """Show the share of the inertia of each axis, and how they add up.
+    """Plot the share of inertia of each axis, and the cumulative share.
 
     Parameters
     ----------
     model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
-        Fitted.
+        Fitted model.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -156,31 +157,32 @@ def contributions(
     top: int = 20,
     ax: Any = None,
 ) -> Any:
-    """Show which rows or columns make an axis, and at which end of it they are.
+    """Plot the rows or columns that contribute most to an axis, with their signs.
 
     Parameters
     ----------
     model : CorrespondenceAnalysis
-        Fitted.
+        Fitted model.
     labels : sequence of str, optional
-        Of all rows, or columns; by default as in :func:`biplot`.
+        Labels of all rows or columns; by default as in :func:`biplot`.
     side : {"rows", "columns"}
+        Whether to plot rows or columns.
     axis : int
-        From 0.
+        Number of the axis, from 0.
     top : int
-        How many, those that contribute most first.
+        Number of bars, in descending order of contribution.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A bar for each, to the left if it is at the negative end; a dotted line where all would contribute alike.
+        One bar each, to the left if at the negative end; dotted lines mark the mean contribution.
 
     Raises
     ------
     InputError
-        If there are not as many labels as points, or the axis was not kept.
+        If the number of labels does not match, or the axis was not kept.
     """
     check_int("axis", axis, low=0, high=len(model.singular_values_) - 1)
     check_int("top", top, low=1)

@@ -1,4 +1,4 @@
-"""Pictures of topics: their words, and which documents have them."""
+"""Plots of topics: their words, and their distribution over labelled documents."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
-    """Show the words of topics as bars, as long as their weight is large beside that of the first.
+    """Plot the top words of topics as bars of their weights relative to the first word.
 
     Parameters
     ----------
     model : TextTopics
-        Fitted.
+        Fitted model.
     topics : sequence of int, optional
-        Which to show; by default the first ten.
+        Topics to plot; by default the first ten.
     top : int
-        Words of each.
+        Number of words per topic.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row of bars for each topic, each bar with its word.
+        A row of labelled bars for each topic.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
     H = model.model_.components_
     chosen = list(range(min(len(H), 10))) if topics is None else list(topics)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < len(H) for k in chosen):
-        raise InputError(f"topics are numbers from 0 to {len(H) - 1}; got {chosen}")
+        raise InputError(f"topics must be numbers from 0 to {len(H) - 1}; got {chosen}")
     ax = new_axes(width=1.2 + 1.05 * top, height=0.8 + 0.42 * len(chosen)) if ax is None else ax
     for row, k in enumerate(chosen):
         best = [at for at in np.argsort(-H[k], kind="stable")[:top] if H[k, at] > 0]
@@ -64,29 +64,30 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
 
 
 def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -> Any:
-    """Show how much of each topic is in documents of each label.
+    """Plot the mean share of each topic in the documents of each label.
 
     Parameters
     ----------
     weights : array of shape (documents, rank)
-        Of topics in documents; what is negative counts as zero, and each document as one.
-    labels : sequence, one for each document
+        Weights of topics in documents; negative values count as zero, and each document is normalized to sum to one.
+    labels : sequence
+        Label of each document.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each label, a column for each topic; topics are in order of the label that has most of them.
+        A row for each label and a column for each topic; topics are ordered by the label with their largest share.
 
     Raises
     ------
     InputError
-        If there are not as many labels as documents.
+        If the number of labels does not match.
     """
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
-        raise InputError(f"weights of shape {W.shape} need a label for each document; got {len(labels)}")
+        raise InputError(f"weights of shape {W.shape} need one label for each document; got {len(labels)}")
     W = W / np.maximum(W.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     names, group = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
     shares = np.stack([W[group == g].mean(axis=0) for g in range(len(names))])

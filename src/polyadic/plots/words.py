@@ -1,4 +1,4 @@
-"""Pictures of word vectors."""
+"""Plots of word vectors."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int = 8, ax: Any = None) -> Any:
-    """Show which words the products of ``word`` with each context select.
+    """Plot the words selected by ``word`` in combination with each context.
 
     Parameters
     ----------
     embedding : Embedding
         Word vectors.
     word : str
-        The word whose senses are looked for.
+        Ambiguous word.
     contexts : sequence of str
-        One or more words that select a sense each.
+        One or more words, each of which selects a sense.
     top : int
-        Neighbours shown of each product.
+        Number of neighbours per context.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure, ``ax.figure``.
+        Axes to draw on; by default those of a new figure, ``ax.figure``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row per neighbour, grouped by the context that selects it, with its cosine with every product.
+        One row per neighbour, grouped by the context that selects it, with its cosine with every combination.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
         If a word is unknown or no context is given.
     """
     if not contexts:
-        raise InputError("a picture of senses needs a context")
-    embedding = embedding.themes
+        raise InputError("a plot of senses needs at least one context")
+    embedding = embedding.components
     nearest = {c: [neighbour for neighbour, _ in embedding.neighbours(word, c, top=top)] for c in contexts}
     words = [neighbour for group in nearest.values() for neighbour in group]
     products = unit_rows(np.stack([embedding.phrase(word, context) for context in contexts]))
@@ -62,33 +62,32 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
 
 
 def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: Any = None) -> Any:
-    """Show words as points, near one another where their vectors are alike.
+    """Plot words as points in the plane of the first two principal components of their unit vectors.
 
     Parameters
     ----------
     embedding : Embedding
         Word vectors.
     groups : mapping of str to sequence of str
-        Words by group, each of which has a colour: neighbours by query, or substitutes by sense. A word of several has
-        that of the first.
+        Words by group, such as neighbours by query or substitutes by sense. Each group has a colour; a word of several
+        groups has the colour of the first.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The plane in which the directions of the vectors differ most (principal components); what it shows of their
-        differences is said below it.
+        The map; the explained variance is shown below it.
 
     Raises
     ------
     InputError
-        If a word is unknown or there are fewer than three.
+        If a word is unknown or there are fewer than three words.
     """
     color = {word: f"C{k % 10}" for k, words in reversed([*enumerate(groups.values())]) for word in words}
     words = list(dict.fromkeys(word for some in groups.values() for word in some))
     if len(words) < 3:
-        raise InputError(f"a map takes three words or more; got {len(words)}")
+        raise InputError(f"a map needs at least three words; got {len(words)}")
     directions = unit_rows(np.stack([embedding[word] for word in words]).astype(np.float64))
     U, s, _ = np.linalg.svd(directions - directions.mean(axis=0), full_matrices=False)
     at = np.pad(U[:, :2] * s[:2], ((0, 0), (0, max(2 - len(s), 0))))

@@ -24,7 +24,7 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import whole_file
 from polyadic.core.progress import bar
 from polyadic.core.resources import MAX_THREADS
-from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
+from polyadic.metrics.brackets import Bracketing, MatchedBrackets, counted, match_counted
 from polyadic.syntax.brackets import Phrase, parse_phrase, shared
 from polyadic.syntax.dependency import ArcFactored
 from polyadic.syntax.derivations import Parse
@@ -64,7 +64,7 @@ class Candidates(NamedTuple):
     parses : list of Parse
         Candidates, best first.
     counts : ndarray of int64 of shape (candidates, 5)
-        A :class:`~polyadic.metrics.brackets.Matched` for each candidate.
+        A :class:`~polyadic.metrics.brackets.MatchedBrackets` for each.
     """
 
     gold: Phrase
@@ -73,8 +73,8 @@ class Candidates(NamedTuple):
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """Costs 1 - F of the candidates; shape (candidates,)."""
-        return np.array([1 - Matched(*row).f1 for row in self.counts.tolist()])
+        """1 - F of each candidate; shape (candidates,)."""
+        return np.array([1 - MatchedBrackets(*row).f1 for row in self.counts.tolist()])
 
     def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
         """Return the ids of the counted features and the values of the real-valued features of each candidate."""

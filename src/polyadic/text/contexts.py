@@ -1,4 +1,4 @@
-"""Words counted with the words to their left or right, or at each distance: tables that need not be symmetric."""
+"""Word-context matrices by side or distance, which need not be symmetric."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from polyadic.core.errors import check_choice, check_int
 from polyadic.core.progress import tracked
-from polyadic.text.counts import WIDEST
+from polyadic.text.counts import MAX_WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,34 +18,29 @@ if TYPE_CHECKING:
 
 Side = Literal["both", "left", "right"]
 BLOCK = 1 << 22
-"""Pairs of words collected before they are summed."""
+"""Number of word pairs collected before they are summed."""
 
 
 def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
-    """Count how often each word occurs with each of its context words in the same sentence.
+    """Count the context words of each word in the same sentence.
 
     Parameters
     ----------
     corpus : Corpus
         Encoded text.
     side : {"both", "left", "right"}
-        Where context words stand. With both sides the table is symmetric, and off its diagonal that of
+        Side of the context words. With both sides the table is symmetric and, off the diagonal, equal to
         ``count(corpus, order=2, width=width)``.
     width : int
-        Up to how many words away.
+        Maximum distance in words.
     positional : bool
-        Whether a word at another place is another context: column ``place * V + word``, places from the leftmost to the
+        Whether each distance has contexts of its own: column ``place * V + word``, with places from the leftmost to the
         rightmost, ``2 * width`` of them for both sides, else ``width``.
 
     Returns
     -------
     csr_array of shape (V, V) or (V, places * V)
         Rows are words, columns their contexts.
-
-    Raises
-    ------
-    InputError
-        If an option is out of range.
 
     Examples
     --------
@@ -57,7 +52,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
     [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
     """
     check_choice("side", side, get_args(Side))
-    check_int("width", width, low=1, high=WIDEST)
+    check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     distances = [*range(-width, 0), *range(1, width + 1)]
     places = [d for d in distances if side == "both" or (d < 0) == (side == "left")]
@@ -85,7 +80,7 @@ def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional:
 def _pairs(
     ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Words, and those that stand ``distance`` words to their right in the same sentence."""
+    """Return words, and the words ``distance`` to their right in the same sentence."""
     d = abs(distance)
     same = sentence[:-d] == sentence[d:]
     left, right = ids[:-d][same], ids[d:][same]

@@ -1,4 +1,4 @@
-"""A corpus as numbers on disk: built once from any text, then opened at no cost and never loaded as a whole."""
+"""Corpus of word numbers on disk: built once from text, then memory-mapped."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from polyadic.core.urls import bytes_of
 from polyadic.text import languages
 from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
 from polyadic.text.lines import FILE as TEXT
-from polyadic.text.lines import Line, Lines
-from polyadic.text.multiwords import together
+from polyadic.text.lines import ConcordanceLine, Lines
+from polyadic.text.multiwords import join_words
 from polyadic.text.pieces import Piece, Reading, nested
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
@@ -40,37 +40,37 @@ if TYPE_CHECKING:
 KIND, VERSION = "corpus", 2
 _ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
 SAMPLES = 16
-"""Pieces whose beginnings tell the language."""
+"""Number of pieces used for language detection."""
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 
 class Corpus:
     """Documents of sentences of word numbers, as memory-mapped arrays.
 
-    Made by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out and the rest
-    closes up; sentences left empty vanish, documents left empty stay.
+    Created by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out, and the
+    remaining words become adjacent; empty sentences are dropped, empty documents are kept.
 
     Attributes
     ----------
     ids : (N,) uint16 or uint32 array
-        The number of each token.
+        Word number of each token.
     sentences : (S + 1,) int64 array
-        Sentence ``s`` is ``ids[sentences[s]:sentences[s + 1]]``.
+        Sentence offsets: sentence ``s`` is ``ids[sentences[s]:sentences[s + 1]]``.
     documents : (D + 1,) int64 array
-        Document ``d`` has the sentences from ``documents[d]`` to ``documents[d + 1]``.
+        Document offsets: document ``d`` has the sentences from ``documents[d]`` to ``documents[d + 1]``.
     vocabulary : Vocabulary
         The word of each number; counts are those in ``ids``.
     settings : dict
-        How the corpus was built, of which files, and in which language.
+        Settings, files and language of the corpus.
     digest : str
-        SHA-256 of the content, the same for the same text and settings on any machine.
+        SHA-256 of the content, identical on all machines for the same text and settings.
     path : Path
         The folder.
     fields : tuple of dict, optional
-        What is known of each document besides its words, all strings: ``file`` where there are several, ``title``, the
-        other columns of a table; None if nothing is known of any. Read when first asked for.
+        Metadata of each document, all strings: ``file`` if there are several files, ``title``, and the other columns of
+        a table; None if no document has any. Read on first access.
     titles : tuple of str, optional
-        What each document is called; empty where it has no title, None if none has one.
+        Title of each document, empty if it has none; None if no document has one.
 
     Examples
     --------
@@ -117,44 +117,45 @@ class Corpus:
         overwrite: bool = False,
         **reading: Any,
     ) -> Corpus:
-        """Encode text; the result depends neither on ``jobs`` nor on the machine.
+        """Encode text; the result does not depend on ``jobs`` or on the machine.
 
         Parameters
         ----------
         source : path, folder, glob, "-" or iterable
-            What to read: see :func:`polyadic.text.readers.read`. An iterable is read once, so iterators and generators
-            will do.
+            Text to read: see :func:`polyadic.text.readers.read`. An iterable is read once, so generators are allowed.
         path : path, optional
-            The folder to make; without it a temporary one that lives as long as the corpus object.
-        min_count, max_size : int
-            Words that occur less often are left out, as are all but the ``max_size`` most frequent.
+            Folder to create; by default a temporary folder that is deleted with the corpus object.
+        min_count : int
+            Minimum number of occurrences of a word in the vocabulary.
+        max_size : int, optional
+            Maximum size of the vocabulary; the most frequent words are kept.
         language : str
-            The code of the language, such as "de"; ``"auto"`` guesses it from the first text.
+            Language code, such as "de"; ``"auto"`` detects it from the first text.
         stop_words : str, path or iterable of str, optional
-            Words to leave out, after tokenization: ``"language"`` for the list of the language, ``"auto"`` for words
-            that occur all over the text (:func:`~polyadic.text.stopwords.most_spread`), and what
-            :func:`~polyadic.text.stopwords.stop_words` takes.
+            Words to remove after tokenization: ``"language"`` for the list of the language, ``"auto"`` for words that
+            occur throughout the text (:func:`~polyadic.text.stopwords.most_spread`), or any source accepted by
+            :func:`~polyadic.text.stopwords.stop_words`.
         tokenizer : callable, optional
-            From the text of a document (or of a part of a long one, cut at line ends) to a list of sentences, each a
-            list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``; for text that is
-            tokenised already: ``whitespace``.
+            Function from the text of a document (or of a part of a long one, split at line ends) to a list of
+            sentences, each a list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``. Use
+            ``whitespace`` for pre-tokenized text.
         multiwords : bool
-            Whether two words that stand side by side far more often than by chance are one, such as ``new_york``: see
+            Whether to join adjacent words that co-occur far more often than by chance, such as ``new_york``: see
             :mod:`polyadic.text.multiwords`.
         keep_text : bool
-            Whether the sentences stay as they stand in the text, for :attr:`lines`; the folder takes as much room as
-            the text, and half as much again.
+            Whether to keep the original sentences for :attr:`lines`; this takes about 1.5 times the size of the text.
         jobs : int, optional
-            Number of processes; all cores by default. Small inputs are done in this one.
+            Number of processes; all cores by default. Small inputs are processed without workers.
         overwrite : bool
-            Whether a corpus of that name is replaced.
+            Whether to replace an existing corpus.
         **reading
-            How files are read: see :class:`~polyadic.text.pieces.Reading`. Text for ``whitespace`` is not wrapped.
+            How files are read: see :class:`~polyadic.text.pieces.Reading`. With ``whitespace``, lines are not
+            unwrapped.
 
         Raises
         ------
         InputError
-            If the input cannot be used or nothing is left of it. Whatever goes wrong, no folder is left behind.
+            If the input is not valid or no words are left. No partial folder remains after any error.
         """
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         if not callable(tokenizer):
@@ -191,12 +192,12 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder; the arrays stay on disk and are only checked, the text that was kept is not.
+        """Open a corpus folder; the arrays are checked and memory-mapped, the kept text is not checked.
 
         Raises
         ------
         InputError
-            If it is no corpus, of another version, or damaged; the message names the file and the fault.
+            If the folder is not a corpus, has another version, or is damaged; the message names the file.
         """
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
@@ -223,7 +224,7 @@ class Corpus:
 
     @functools.cached_property
     def fields(self) -> tuple[dict[str, str], ...] | None:
-        """What is known of each document, or None."""
+        """Metadata of each document, or None."""
         file = self.path / FIELDS
         if not file.exists():
             return None
@@ -237,17 +238,17 @@ class Corpus:
 
     @functools.cached_property
     def titles(self) -> tuple[str, ...] | None:
-        """What each document is called, or None."""
+        """Title of each document, or None."""
         titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
         return titles if any(titles) else None
 
     @functools.cached_property
     def lines(self) -> Lines:
-        """The sentences of the text, where it was kept."""
+        """The sentences of the text, if the text was kept."""
         return Lines(self.path)
 
-    def line(self, position: int) -> Line:
-        """Give the sentence that a token stands in: as in the text, where that was kept, else its words.
+    def line(self, position: int) -> ConcordanceLine:
+        """Return the sentence of a token: the original if the text was kept, else its words.
 
         Examples
         --------
@@ -264,7 +265,9 @@ class Corpus:
         before = [self.vocabulary.words[i] for i in self.ids[self.sentences[sentence] : position]]
         start = sum(map(len, before)) + len(before)
         text = " ".join(self.vocabulary.words[i] for i in ids)
-        return Line(document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),))
+        return ConcordanceLine(
+            document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),)
+        )
 
     @functools.cached_property
     def _rows(self) -> NDArray[np.int64] | None:
@@ -275,12 +278,12 @@ class Corpus:
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
-        """Cut other text into sentences of words, as that of the corpus was.
+        """Split other text into sentences of words in the same way as the text of the corpus.
 
         Raises
         ------
         InputError
-            If what cut the corpus's is none of this package, or files told its words.
+            If the corpus was built with a custom tokenizer, or from lemmas in its files.
 
         Examples
         --------
@@ -289,10 +292,11 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas that its files tell; of other text they are not known"
+                f"the words of {self.path} are lemmas given in its files, so other text cannot be"
+                " tokenized in the same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
-        return [together(sentence, pairs) for sentence in nested(self._tokenizer(text))]
+        return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenize:
@@ -300,7 +304,9 @@ class Corpus:
         if name == _name(whitespace):
             return whitespace
         if not name.startswith("Tokenizer("):
-            raise InputError(f"{self.path} was cut into words by {name}, which is not known here")
+            raise InputError(
+                f"{self.path} was tokenized by {name}, which is not part of polyadic; tokenize the text with it first"
+            )
         call = ast.parse(name, mode="eval").body
         assert isinstance(call, ast.Call)
         settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
@@ -308,7 +314,7 @@ class Corpus:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The title of each document, or its file, or its number, from 1."""
+        """Name of each document: its title, file, or number from 1."""
         known = self.fields or ({},) * (len(self.documents) - 1)
         return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
@@ -319,26 +325,26 @@ class Corpus:
         *,
         min_count: int = 1,
     ) -> Corpus:
-        """Make a corpus of some of the documents, such as those that are not held out for a test.
+        """Create a corpus of a subset of the documents, such as a training set.
 
         Parameters
         ----------
         documents : sequence of int
-            Numbers of different documents; they are kept in their present order.
+            Numbers of the documents, without repetition; they keep their order in this corpus.
         path : path, optional
-            The folder to make; without it a temporary one that lives as long as the corpus object.
+            Folder to create; by default a temporary folder that is deleted with the corpus object.
         min_count : int
-            Leave out words that occur less often in these documents.
+            Minimum number of occurrences of a word in these documents.
 
         Returns
         -------
         Corpus
-            Its vocabulary has the words that occur in these documents, by their count there.
+            Corpus whose vocabulary and counts are those of these documents.
 
         Raises
         ------
         InputError
-            If a number is no document's or is named twice, or the documents hold no words.
+            If a number is out of range or repeated, or the documents contain no words.
 
         Examples
         --------
@@ -378,7 +384,7 @@ class Corpus:
         return corpus
 
     def document(self, number: int) -> list[list[str]]:
-        """Return the sentences of a document as words (those of the vocabulary)."""
+        """Return the sentences of a document as lists of words (those in the vocabulary)."""
         if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
             raise IndexError(f"the corpus has {len(self.documents) - 1} documents; there is no number {number}")
         number %= len(self.documents) - 1
@@ -391,7 +397,7 @@ class Corpus:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """How many tokens, words, sentences and documents there are, and in which language."""
+        """Numbers of tokens, words, sentences and documents, and the language."""
         sentences, documents = len(self.sentences) - 1, len(self.documents) - 1
         numbers = {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
         return {**numbers, "language": self.settings["language"]}
@@ -410,7 +416,7 @@ def _fill(
     tokenizer: Tokenize,
     jobs: int | None,
 ) -> tuple[str, Tokenize]:
-    """Read and encode the text; say in which language it is, and how it was cut into words."""
+    """Read and encode the text; return its language and tokenizer."""
     files = find_files(source)
     total = bytes_of(file for file in files or () if file != "-")
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
@@ -427,30 +433,30 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas are for words that are cut here, and this text is tokenised already; CoNLL-U has its own"
+                    "lemmas are not available for text that is tokenised already; CoNLL-U files have their own"
                     " (--field lemma, field='lemma')"
                 )
         if several:
             read.close()
             draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account)
-            several.tell_skipped(account)
+            several.warn_skipped(account)
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
     if not draft.documents:
-        raise InputError("the corpus is empty: the source holds no documents")
+        raise InputError("the corpus is empty: the source contains no documents")
     if not draft.tokens:
-        raise InputError("the corpus is empty: its documents hold no words")
+        raise InputError("the corpus is empty: its documents contain no words")
     return language, tokenizer
 
 
 def _guessed(first: list[Piece]) -> str:
-    """Guess the language of pieces of text from samples all over them."""
+    """Detect the language from samples of pieces of text."""
     sampled = first[:: -(-len(first) // SAMPLES)] if first else []
-    return languages.guess("\n".join(as_text(piece)[: languages.SAMPLED // SAMPLES] for piece in sampled))
+    return languages.guess("\n".join(as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in sampled))
 
 
 def _name(tokenizer: Callable[[str], Any]) -> str:
-    """Describe a tokenizer without anything that changes from run to run, such as an address."""
+    """Describe a tokenizer without parts that differ between runs, such as addresses."""
     if isinstance(tokenizer, Tokenizer):
         return repr(tokenizer)
     named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
@@ -467,7 +473,7 @@ def _digest(folder: Path) -> str:
 
 def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
     if len(offsets) < 2 or offsets[0] != 0:
-        raise InputError(f"{path} is damaged: its offsets do not begin with 0 and one more")
+        raise InputError(f"{path} is damaged: its offsets must begin with 0 and have at least one more")
     if offsets[-1] != end:
         raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
     for start in range(0, len(offsets) - 1, _BLOCK):
@@ -483,11 +489,13 @@ def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> 
     for start in range(0, len(ids), _BLOCK):
         block = ids[start : start + _BLOCK]
         if block.max() >= len(vocabulary):
-            raise InputError(f"{path} is damaged: it holds the id {block.max()}, but there are {len(vocabulary)} words")
+            raise InputError(
+                f"{path} is damaged: it contains the id {block.max()}, but there are {len(vocabulary)} words"
+            )
         counts += np.bincount(block, minlength=len(vocabulary))
     if not np.array_equal(counts, vocabulary.counts):
         number = int((counts != vocabulary.counts).argmax())
         raise InputError(
-            f"{path} does not fit vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
+            f"{path} does not match vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
             f"but its count is {vocabulary.counts[number]}"
         )

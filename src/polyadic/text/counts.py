@@ -1,17 +1,17 @@
-r"""Exact n-way co-occurrence counts of any order from 2 to 5.
+r"""Exact n-way co-occurrence counts of orders 2 to 5.
 
-A tuple of positions :math:`p_1 < \dots < p_n` of one sentence counts once for the unordered tuple of its words, if it
+A tuple of positions :math:`p_1 < \dots < p_n` of one sentence counts once for the unordered tuple of its words if it
 fits the window of width :math:`w`:
 
-* ``span``: :math:`p_n - p_1 \le w`, that is, it fits into :math:`w + 1` consecutive words;
-* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`: the others lie within
-  :math:`w` of one of them (Bailey and Aeron, 2017, as described);
+* ``span``: :math:`p_n - p_1 \le w`: the tuple fits into :math:`w + 1` consecutive words;
+* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`: all words lie within :math:`w`
+  of one of them (Bailey and Aeron, 2017, as described);
 * ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
   :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
 
-Work is divided by the rarest word of a tuple: :func:`polyadic.core.kernels.count_tuples` counts the tuples of a range
-of rarest words as a pure function of that range and the corpus. Parts are written to disk by those who count them, put
-together, and mapped into memory, so what is held is bounded by a budget.
+Work is divided by the rarest word of a tuple: :func:`polyadic.text.kernels.count_tuples` is a pure function of a range
+of rarest words and the corpus. Workers write their parts to disk; the parts are joined and memory-mapped, so memory
+use stays within a budget.
 """
 
 from __future__ import annotations
@@ -47,36 +47,35 @@ if TYPE_CHECKING:
 Window = Literal["span", "centred", "chunk"]
 VERSION = 1
 MEMORY = 2 << 30
-"""Bytes that counting may use unless told otherwise."""
+"""Default memory budget in bytes."""
 PART = 1e6
-"""Tuples counted as one piece of work: room for them is small enough to be used again. That for four times as many is
-given back and fetched anew page by page, which costs a third of the time."""
-PARTS = 2000
-"""Pieces of work at most."""
-LOOKS = 16
-"""Parts of the corpus in which tuples to look at are reckoned."""
-WIDEST = 1000
-"""Largest window; the tuples in a wider one are more than can be counted."""
+"""Number of tuples per task. The buffers are then small enough to be reused; four times as many take a third longer."""
+MAX_PARTS = 2000
+"""Maximum number of tasks."""
+N_SAMPLES = 16
+"""Number of parts of the corpus for which the tuples are estimated."""
+MAX_WIDTH = 1000
+"""Largest window."""
 
 
 @dataclass(eq=False, repr=False)
 class Counts:
-    """How often words occur together.
+    """Co-occurrence counts of words.
 
     Attributes
     ----------
     entries : Entries
-        Symmetric; the values are the counts.
+        Symmetric tensor of the counts.
     events : int
-        Number of tuples seen, also those not kept.
+        Number of tuples seen, including those not kept.
     marginals : ndarray of shape (V,)
-        Number of tuples each word was in, once for each time it was a member; they sum to ``order * events``.
+        Number of tuples that contain each word, with multiplicity; they sum to ``order * events``.
     vocabulary : Vocabulary
         The words.
     settings : dict
-        How they were counted.
+        Settings of the count.
     chunks : Chunks or None
-        What the chunk normalisers of :mod:`polyadic.text.weighting` need.
+        Sums for the chunk normalisers of :mod:`polyadic.text.weighting`.
     """
 
     entries: Entries
@@ -88,7 +87,7 @@ class Counts:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The order, and how many words, different tuples and tuples seen there are."""
+        """The order and the numbers of words, distinct tuples and tuples seen."""
         words, entries = len(self.vocabulary), len(self.entries)
         return {"order": self.entries.order, "words": words, "entries": entries, "events": int(self.events)}
 
@@ -96,13 +95,13 @@ class Counts:
         return f"Counts({', '.join(f'{name} {number:,}' for name, number in self.sizes.items())})"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""
+        """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json`` atomically."""
         with whole_folder(path, kind="counts", overwrite=overwrite) as draft:
             self.entries.write_into(draft)
             self.write_rest(draft)
 
     def write_rest(self, folder: Path) -> None:
-        """Write everything but the entries."""
+        """Write everything except the entries."""
         save_array(folder / "marginals.npy", self.marginals)
         self.vocabulary.save(folder / "vocabulary.txt")
         content = {**self.entries.description(), "events": self.events, "settings": self.settings}
@@ -113,12 +112,12 @@ class Counts:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Counts:
-        """Map a folder of counts into memory.
+        """Memory-map a folder of counts.
 
         Raises
         ------
         InputError
-            If it is of another kind or version, damaged, or its parts do not fit.
+            If the folder is of another kind or version, is damaged, or its files do not match.
         """
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         with checked_in_background(folder):
@@ -126,7 +125,7 @@ class Counts:
             whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
             if not (entries.symmetric and entries.unlisted == "zero" and whole):
                 raise InputError(
-                    f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero"
+                    f"{folder} is damaged: counts must be symmetric, at least 1, and zero where not listed"
                 )
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             marginals = open_array(folder / "marginals.npy", (np.int64,))
@@ -148,10 +147,10 @@ class Counts:
 
 
 def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
-    """Refuse marginals that are not those of the tuples: probabilities made of them would be nonsense."""
+    """Raise InputError if the marginals do not match the tuples, because probabilities would be wrong."""
     listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
     if marginals.sum() != entries.order * events or (marginals < listed).any():
-        raise InputError(f"{folder} is damaged: marginals.npy does not fit the tuples and the number of events")
+        raise InputError(f"{folder} is damaged: marginals.npy does not match the tuples and the number of events")
 
 
 class Chunks(NamedTuple):
@@ -159,31 +158,31 @@ class Chunks(NamedTuple):
 
     number: int
     words: int
-    """Distinct words, summed over chunks."""
+    """Number of distinct words, summed over chunks."""
     marginals: NDArray[np.int64]
-    """In how many chunks each word occurs."""
+    """Number of chunks that contain each word."""
 
 
-class Plan(NamedTuple):
-    """What counting will take, known before it starts; and what it starts from."""
+class CountPlan(NamedTuple):
+    """Estimated cost of counting, and the prepared input."""
 
     tuples: float
-    """Upper bound of the tuples to look at."""
+    """Upper bound of the number of tuples."""
     memory: float
-    """Bytes held at once."""
+    """Bytes of memory."""
     disk: float
     """Upper bound of the bytes written."""
     parts: list[tuple[int, int, int]]
-    """Ranges of rarest words, each of which can be counted alone, and how many tuples each has at most."""
+    """Tasks: first and last rarest word and the maximum number of tuples of each."""
     indexed: Shared
-    """:class:`~polyadic.text.kernels.WordIndex` of ids and sentences, which take a third of its room."""
+    """A :class:`~polyadic.text.kernels.WordIndex`, shared as ids and sentences, which take a third of the memory."""
     chunks: Chunks | None
     made_of: dict[str, Any]
-    """The corpus and the window."""
+    """Digest of the corpus and settings of the window."""
 
     @property
     def sizes(self) -> dict[str, int]:
-        """What it will take: tuples at most, and memory and disk in MiB, rounded up."""
+        """Maximum number of tuples, and memory and disk in MiB, rounded up."""
         memory, disk = math.ceil(self.memory / 2**20), math.ceil(self.disk / 2**20)
         return {"tuples_at_most": round(self.tuples), "memory_mib": memory, "disk_mib_at_most": disk}
 
@@ -200,7 +199,7 @@ def count(
     memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
-    planned: Plan | None = None,
+    planned: CountPlan | None = None,
 ) -> Counts:
     """Count the unordered tuples of words that occur together in a sentence.
 
@@ -209,25 +208,25 @@ def count(
     corpus : Corpus
         The encoded text.
     path : path, optional
-        Folder to keep the counts in; by default a temporary one that lives as long as the result.
+        Folder for the counts; by default a temporary folder that is deleted with the result.
     order : int
-        Words in a tuple, 2 to 5.
+        Number of words in a tuple, 2 to 5.
     window : {"span", "centred", "chunk"}
-        Which tuples of positions count, see the module.
+        Which tuples of positions count; see the module.
     width : int
-        The :math:`w` of the window.
+        Width :math:`w` of the window.
     min_count : int
-        Keep tuples that occur this often; all contribute to ``events`` and ``marginals``.
+        Minimum count of a tuple to be kept. All tuples contribute to ``events`` and ``marginals``.
     repeats : bool
         Whether a tuple may contain a word twice.
     memory : int, optional
-        Budget in bytes; 2 GiB by default.
+        Memory budget in bytes; 2 GiB by default.
     threads : int, optional
-        All cores by default; the counts do not depend on it.
+        Number of threads; all cores by default. The counts do not depend on it.
     overwrite : bool
-        Whether an existing folder of counts is replaced.
-    planned : Plan, optional
-        What :func:`plan` gave for the same: words are then not indexed again.
+        Whether to replace an existing folder of counts.
+    planned : CountPlan, optional
+        Result of :func:`plan` for the same arguments, to avoid indexing the words again.
 
     Returns
     -------
@@ -236,7 +235,7 @@ def count(
     Raises
     ------
     InputError
-        If an argument is out of range, the budget is too small, no tuple is kept, or the plan is of something else.
+        If an argument is out of range, the budget is too small, no tuple is kept, or the plan is for other arguments.
 
     Examples
     --------
@@ -252,7 +251,7 @@ def count(
     if planned is None:
         planned = _planned(corpus, window_of, threads, memory)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
-        raise InputError("the plan is of another corpus or window")
+        raise InputError("the plan was made for another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
             spool = SpillFile(draft / "parts")
@@ -279,8 +278,8 @@ def plan(
     repeats: bool = False,
     memory: int | None = None,
     threads: int | None = None,
-) -> Plan:
-    """Say what :func:`count` with the same arguments will take."""
+) -> CountPlan:
+    """Estimate the cost of :func:`count` with the same arguments."""
     window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
     return _planned(corpus, window_of, _threads(threads), memory)
 
@@ -292,17 +291,17 @@ def _threads(threads: int | None) -> int:
 def _count_part(
     arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
-    first, last, most = part
-    words, counts, marginals = kernels.count_tuples(index, first, last, most=most, **arguments)
+    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
+    first, last, max_tuples = part
+    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
     return spool.leave([words, counts]), marginals
 
 
-def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> Plan:
-    """Check the settings, cut chunks if asked for, index the words, and plan."""
+def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> CountPlan:
+    """Check the settings, cut the text into chunks if requested, index the words, and plan the tasks."""
     window = check_choice("window", settings["window"], get_args(Window))
     order = check_int("order", settings["order"], low=2, high=5)
-    width = check_int("width", settings["width"], low=1, high=WIDEST)
+    width = check_int("width", settings["width"], low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
@@ -317,20 +316,20 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
     looking = partial(_work, order, repeats=settings["repeats"])
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
-    looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // LOOKS)), shared=index)]
+    looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
-    return Plan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
+    return CountPlan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
-    """Give how near to one another words of a tuple stand, and how far from one of them to look."""
+    """Return the maximum distance to the centre of a tuple, and the maximum distance to look from a word."""
     return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
 
 
 def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
-    """Give the tuples to look at for each word at some positions, and the bytes of the index of all."""
+    """Return the number of candidate tuples of each word at some positions, and the bytes of the whole index."""
     held = index.ids.nbytes + index.positions.nbytes + index.starts.nbytes
     return kernels.tuple_work(index, order, where, repeats=repeats), held
 
@@ -338,7 +337,7 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 def _cut(
     work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
 ) -> tuple[float, float, float, list[tuple[int, int, int]]]:
-    """Cut the words into ranges of nearly that much work that fit the budget, for entries of so many bytes."""
+    """Split the words into ranges of about ``size`` tuples of ``entry`` bytes that fit the memory budget."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
@@ -350,7 +349,7 @@ def _cut(
             " order, the width or the threads"
         )
     everything = float(work.sum())
-    size = min(max(size, everything / PARTS), (share - keys) / entry)
+    size = min(max(size, everything / MAX_PARTS), (share - keys) / entry)
     bounds = [0]
     total = 0.0
     for c, tuples in enumerate(work):
@@ -365,9 +364,9 @@ def _cut(
 
 
 def _counted(
-    plan: Plan, order: int, min_count: int, spool: SpillFile, threads: int
+    plan: CountPlan, order: int, min_count: int, spool: SpillFile, threads: int
 ) -> tuple[list[Spilled], NDArray[np.int64]]:
-    """Count part after part; give where their tuples are, and the marginals."""
+    """Count all parts; return the spill files and the marginals."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
@@ -384,7 +383,7 @@ def _counted(
 
 
 def _write_tuples(spool: SpillFile, parts: list[Spilled], order: int, draft: Path) -> int:
-    """Write the columns of all parts, each behind that of the part before; give how many tuples there are."""
+    """Write the columns of all parts one after another; return the number of tuples."""
     n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
     kind = np.dtype(parts[0].kinds[0][0])
     with (draft / "indices.npy").open("wb") as file:  # not through a memory map: there a full disk kills the process

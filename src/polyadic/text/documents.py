@@ -1,4 +1,4 @@
-"""Tables of documents and words: how often each word of a vocabulary occurs in each document."""
+"""Document-term matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def document_table(corpus: Corpus) -> csr_array:
     Returns
     -------
     csr_array of shape (documents, words), float32
-        A row for each document, also for those left empty; columns as in ``corpus.vocabulary``.
+        One row per document, including empty ones; columns as in ``corpus.vocabulary``.
 
     Examples
     --------
@@ -39,21 +39,7 @@ def document_table(corpus: Corpus) -> csr_array:
 
 
 def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
-    """Count the words of other documents in the columns of a vocabulary; words that it lacks are left out.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Read once.
-    index : mapping of str to int
-        The column of each word.
-    tokenizer : callable
-        As in :meth:`~polyadic.text.corpus.Corpus.build`.
-
-    Raises
-    ------
-    InputError
-        If ``texts`` is a single string, or holds anything but strings.
+    """Count the words of new documents that are in ``index``; shape (documents, words).
 
     Examples
     --------
@@ -69,7 +55,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
 
 
 def counts_by_row(table: Any) -> csr_array:
-    """Give counts in a sparse or dense table by row, each pair once and without zeros; the table is left as it is.
+    """Return a table of counts in CSR format without duplicates and zeros; the input is not modified.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Text into numbers: chunks of documents are encoded in worker processes, left on disk and renumbered at the end.
+"""Encode text as numbers: workers encode chunks of documents to disk, and a second pass renumbers them.
 
-The text is read once. A worker gives every word of its chunk a number by first occurrence, and leaves these; the
-parent gives the words provisional numbers that hold for the whole corpus. When the vocabulary is known, a second pass
-over what was left, not over the text, writes the final numbers. Only the word counts stay in memory (and, where two
-words are made one, a table of fixed size and the pairs that are frequent).
+The text is read once. A worker numbers the words of its chunk by first occurrence and writes the numbers to a spill
+file; the parent assigns provisional numbers for the whole corpus. When the vocabulary is known, a second pass over the
+spill files writes the final numbers. Only the word counts stay in memory (and, if word pairs are joined, a table of
+fixed size and the frequent pairs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from polyadic.core.executor.spill import Spilled, SpillFile
 from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
-from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
+from polyadic.text.multiwords import MIN_COUNT, join_pairs, pairs, select_pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
@@ -43,12 +43,12 @@ Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 FIELDS = "documents.jsonl"
 ROWS = "rows.npy"
-"""Which row of the kept text each sentence is."""
+"""File with the row of the kept text for each sentence."""
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 
 
 class Chunk(NamedTuple):
-    """Encoded documents: numbers stand for ``types``."""
+    """Encoded documents; numbers refer to ``types``."""
 
     types: list[str]
     counts: NDArray[np.int64]  # how often each occurs
@@ -60,13 +60,7 @@ class Chunk(NamedTuple):
 
 
 def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: bool = False) -> Chunk:
-    """Give the words of pieces, or of files, numbers by first occurrence; words are held for a few pieces at a time.
-
-    Raises
-    ------
-    InputError
-        If the tokenizer returns anything but lists of strings.
-    """
+    """Encode pieces or files with words numbered by first occurrence, holding the words of a few pieces at a time."""
     account = Account()
     pieces = group.pieces(account) if isinstance(group, Files) else group
     index: defaultdict[str, int] = defaultdict(count().__next__)
@@ -101,7 +95,7 @@ def encode(group: Group, tokenize: Tokenize, spool: SpillFile, *, keep_text: boo
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
-    """Group pieces so that each group is worth a task."""
+    """Group pieces into chunks of about one task each."""
     chunk: list[Piece] = []
     size = 0
     for piece in pieces:
@@ -115,7 +109,7 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
-    """Take what may be read where it is encoded, several files or ranges of one; None for one, pipes, or no files."""
+    """Return the input as Files if workers can read it themselves (several files, or ranges of one), else None."""
     if not paths or not all(map(is_file, paths)):
         return None
     files = Files.of(
@@ -125,7 +119,7 @@ def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
-    """Group files so that each group is worth a task: as they are, if those who encode them see them, or in pieces."""
+    """Yield tasks: files, if the workers can read them, else chunks of pieces."""
     if not _executor(jobs).sees(files.paths):
         yield from chunks(files.pieces(account, advance))
         return
@@ -146,10 +140,10 @@ def _executor(jobs: int | None) -> Executor:
 def encode_all(
     groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
-    """Encode groups of pieces or files, in order, in ``jobs`` processes (default: one for each core).
+    """Encode groups of pieces or files in order with ``jobs`` processes (default: all cores).
 
-    Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
-    generator ends, whatever ends it.
+    Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and stop when the generator
+    ends.
     """
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
@@ -161,7 +155,7 @@ def encode_all(
 
 
 class Draft:
-    """A corpus in the making: provisional numbers on disk, the count of each type in memory."""
+    """Corpus under construction: provisional numbers on disk, type counts in memory."""
 
     def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
         self._folder = folder
@@ -184,7 +178,7 @@ class Draft:
     def fill(
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
-        """Encode groups of pieces or files, in so many processes, and append them; ``account`` is told of files."""
+        """Encode groups of pieces or files and append them; ``account`` collects the summary of files."""
         kept = self._lines is not None
         with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
             for chunk in made:
@@ -219,11 +213,11 @@ class Draft:
         return self._tokens
 
     def counts(self) -> dict[str, int]:
-        """Return how often each type occurs."""
+        """Return the count of each type."""
         return dict(zip(self._index, self._counts.tolist(), strict=False))
 
     def spread(self, block: int) -> dict[str, int]:
-        """Return in how many blocks of so many tokens each type occurs."""
+        """Return the number of blocks of ``block`` tokens that contain each type."""
         parts = np.zeros(len(self._index), dtype=np.int64)
         for numbers, *_ in self._chunks():
             for start in range(0, len(numbers), block):
@@ -233,22 +227,22 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Make one word of two that stand together far more often than by chance, joined by "_", and give those words.
+        """Join adjacent words that co-occur far more often than by chance with "_"; return the joined words.
 
-        Pairs that do not come into the vocabulary that ``choose`` gives are two words again.
+        Pairs that do not make it into the vocabulary returned by ``choose`` are separated again.
         """
-        words, fewest = list(self._index), max(min_count, FEWEST)
+        words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
         usable[[self._index[word] for word in stop_words if word in self._index]] = False
-        keys = chosen(pairs(self._sentences, usable, fewest=fewest), self._counts[: len(words)])
+        keys = select_pairs(pairs(self._sentences, usable, min_count=min_pair_count), self._counts[: len(words)])
         while len(keys):
             names = [f"{words[int(key) >> 32]}_{words[int(key) & (2**32 - 1)]}" for key in keys]
             index = {**self._index}
             numbers_of = np.array([index.setdefault(name, len(index)) for name in names], np.uint32)
             counts = np.zeros(len(index), np.int64)
             for numbers, lengths in self._sentences():
-                counts += np.bincount(joined(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
+                counts += np.bincount(join_pairs(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
             vocabulary = choose(dict(zip(index, counts.tolist(), strict=True)))
             kept = np.array([name in vocabulary for name in names])
             if kept.all():
@@ -264,7 +258,7 @@ class Draft:
     def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
         spool, parts = SpillFile(self._folder / "joined"), []
         for numbers, lengths, *rest in self._chunks():
-            parts.append((0, spool.take(spool.leave([*joined(numbers, lengths, keys, numbers_of), *rest]))))
+            parts.append((0, spool.take(spool.leave([*join_pairs(numbers, lengths, keys, numbers_of), *rest]))))
         self._spool.remove()
         self._spool, self._parts = spool, parts
 
@@ -298,7 +292,7 @@ class Draft:
             documents.append([sentence])
 
     def close(self) -> None:
-        """Delete the provisional numbers, and the fields if no document has any."""
+        """Delete the provisional numbers, and the metadata file if no document has any."""
         self._tables.close()
         self._fields.close()
         if self._lines is not None:
@@ -323,7 +317,7 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
 
 
 def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
-    """Give sentences as they stand in the text, with their words; of words alone the text is these between spaces."""
+    """Return the sentences of a piece as written, each with its tokens; pre-tokenized text is joined by spaces."""
     content = piece.content
     if not isinstance(content, str):
         return [(" ".join(words), words) for words in nested(content)]

@@ -1,4 +1,4 @@
-"""Lines of labels and numbered features: what libsvm, libFM and SVMrank read; lists to rank among them."""
+"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank, with query groups."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 BLOCK = 1 << 24
 """Bytes read at a time."""
 PARSED = 1 << 18
-"""Bytes of lines that are parsed at once, more or less."""
-WIDEST = 1 << 31
-"""Numbers of features are below it."""
+"""Approximate number of bytes parsed at once."""
+MAX_FEATURES = 1 << 31
+"""Feature numbers must be below this."""
 
 
 class FeatureLines(NamedTuple):
-    """What lines such as ``1 qid:3 7:0.5 9:1 # a comment`` say.
+    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
 
     Attributes
     ----------
     features : csr_array of shape (lines, features)
-        In column i what stands at ``i:``; column 0 is empty in files that number from 1.
+        Column i holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     labels : ndarray of shape (lines,)
     groups : ndarray of int of shape (lines,)
-        After ``qid:``; -1 where a line has none.
+        The ``qid:`` of each line, or -1.
     """
 
     features: csr_array
@@ -53,16 +53,10 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     Parameters
     ----------
     path : path
-        Each line a label, perhaps ``qid:`` and a number, and features as ``number:value`` in any order; what follows
-        ``#`` is a comment.
+        Lines of a label, optionally ``qid:`` and a number, and features as ``number:value`` in any order; ``#`` begins
+        a comment.
     features : int, optional
-        How many columns to give at least.
-
-    Raises
-    ------
-    InputError
-        Naming the line, if a label is missing or something else is no line of that kind, if a value is not finite, or
-        a feature stands twice. If the file cannot be read, or has no line.
+        Minimum number of columns.
 
     Examples
     --------
@@ -75,7 +69,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     """
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} has no line but comments and empty ones")
+        raise InputError(f"{path} has only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))
@@ -83,14 +77,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
 
 
 def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterator[FeatureLines]:
-    """Read a file piece by piece; lines of a group stay together. Raises as :func:`read_feature_lines`.
-
-    Parameters
-    ----------
-    path : path
-    size : int
-        Bytes of a piece, more or less.
-    """
+    """Read a file in blocks of about ``size`` bytes; lines of a query group stay together."""
     check_int("size", size, low=1)
     rest, line = None, 1
     try:
@@ -115,7 +102,7 @@ def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
 
 
 def _complete(groups: NDArray[np.int64]) -> int:
-    """Say how many lines there are before those of the last group, which may go on."""
+    """Return the number of lines before the last group, which may be incomplete."""
     if not len(groups) or groups[-1] < 0:
         return len(groups)
     other = np.flatnonzero(groups != groups[-1])
@@ -133,7 +120,7 @@ def _joined(parts: list[FeatureLines]) -> FeatureLines:
 
 
 def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
-    """Read lines, some at a time, for the fast reader takes the square of their number where they say ``qid:``."""
+    """Parse lines in small batches, because scikit-learn's reader takes quadratic time on lines with ``qid:``."""
     parts, at, number = [], 0, line
     while at < len(piece):
         end = piece.find(b"\n", at + PARSED) + 1 or len(piece)
@@ -145,7 +132,7 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _few(piece: bytes, path: str, line: int) -> FeatureLines:
-    """Read lines by scikit-learn's fast reader, or slowly if there is something to refuse or to sort."""
+    """Parse lines with scikit-learn's fast reader, or slowly if lines are unsorted or invalid."""
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
@@ -179,7 +166,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
-            raise InputError(f"{path}, line {number}: some lines have qid:, others have none")
+            raise InputError(f"{path}, line {number}: some lines have qid:, others do not")
         labels.append(label)
         groups.append(group)
         columns += sorted(features)
@@ -191,7 +178,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
-    """Take a line apart; say what is wrong with it."""
+    """Split a line into label, group and features; ValueError if it is malformed."""
     if ":" in words[0]:
         raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
     label, group = _number(words[0]), -1
@@ -204,7 +191,7 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
         if not mark:
             raise ValueError(f"expected number:value, got {word!r:.40}")
         if (at := _whole(name)) in features:
-            raise ValueError(f"feature {at} stands twice")
+            raise ValueError(f"feature {at} occurs twice")
         features[at] = _number(value)
     return label, group, features
 
@@ -215,32 +202,27 @@ def _number(word: str) -> float:
             return number
     except ValueError:
         pass
-    raise ValueError(f"{word!r:.40} is no finite number")
+    raise ValueError(f"{word!r:.40} is not a finite number")
 
 
 def _whole(word: str) -> int:
-    if not word.isdecimal() or int(word) >= WIDEST:
-        raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
+    if not word.isdecimal() or int(word) >= MAX_FEATURES:
+        raise ValueError(f"{word!r:.40} is not an integer from 0 to 2**31 - 1")
     return int(word)
 
 
 class RankLines:
-    r"""Lists of a file, block by block as QueryGroups, as often as wanted; the file is not read again for that.
+    r"""Query groups of a file in blocks, for repeated iteration; the file is read once.
 
-    A candidate costs what its relevance lacks of the highest in its list.
+    The cost of a candidate is the highest relevance of its list minus its own.
 
     Parameters
     ----------
     path : path
-        See :func:`~polyadic.text.feature_lines.read_feature_lines`; each line needs ``qid:``, lines of a
-        list stand together.
+        File in the format of :func:`~polyadic.text.feature_lines.read_feature_lines`; each line needs ``qid:``, and the
+        lines of a list must be consecutive.
     size : int
-        Bytes of a block, more or less.
-
-    Raises
-    ------
-    InputError
-        If lines have no ``qid:``, a list stands in two places, or as ``read_feature_lines``.
+        Approximate number of bytes of a block.
 
     Examples
     --------
@@ -262,11 +244,11 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: lines must say qid:, the list to which they belong")
+                raise InputError(f"{self.path}: every line needs qid:, the number of its list")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):
-                raise InputError(f"{self.path}: the lines of a list must stand together; sort them by qid")
+                raise InputError(f"{self.path}: the lines of a list must be consecutive; sort them by qid")
             seen.update(here)
             highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
             yield QueryGroups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

@@ -1,4 +1,4 @@
-"""Tables: lines of fields with a mark between them, or the rows of a Parquet, Arrow or Excel file."""
+"""Read tables: delimited text lines, or rows of Parquet, Arrow or Excel files."""
 
 from __future__ import annotations
 
@@ -17,32 +17,27 @@ if TYPE_CHECKING:
 
 
 BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xlsx": xlsx_rows, ".xlsm": xlsx_rows}
-"""Tables that are no text, by suffix."""
+"""Readers of binary tables by suffix."""
 
 
 class Fields(NamedTuple):
-    """The number of a line, from 1, and what stands between its marks, without spaces around."""
+    """Line number, from 1, and its fields without surrounding spaces."""
 
     line: int
     fields: list[str]
 
 
 def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
-    r"""Read the lines of a table that are not blank.
+    r"""Yield the non-blank lines of a table.
 
     Parameters
     ----------
     path : path
-        Text in UTF-8; or .parquet, .arrow, .feather, .xlsx, whose names of columns are the first line.
+        UTF-8 text, or .parquet, .arrow, .feather, .xlsx, whose column names are the first line.
     marks : sequence of str
-        What may stand between fields: the first of them that the first line has; else the last.
+        Possible delimiters: the first one that occurs in the first line is used, else the last.
     quotes : bool
-        Whether quotes surround fields, as in CSV, or are letters like others, as text needs it.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its first line is empty, or quotes do not fit.
+        Whether quotes enclose fields, as in CSV, or are ordinary characters.
 
     Examples
     --------
@@ -61,7 +56,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             if not first.strip():
-                raise InputError(f"{path}, line 1 is empty; begin with a line of fields")
+                raise InputError(f"{path}, line 1 is empty; the first line must have the fields")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
             lines = csv.reader(
@@ -74,4 +69,4 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     except csv.Error as error:
-        raise InputError(f"{path} is no table of that kind: {error}") from None
+        raise InputError(f"{path} is not a valid table: {error}") from None

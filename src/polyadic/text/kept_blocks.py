@@ -1,4 +1,4 @@
-"""Groups that are read but once: their arrays lie in a temporary folder, of which one block is held at a time."""
+"""Cache of query groups that can be read only once: arrays in a temporary folder, one block in memory at a time."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class KeptBlocks:
-    """Blocks of lists, as often as wanted, made when they are first asked for.
+    """Repeatable iteration over blocks of query groups, which are created on first use.
 
     Parameters
     ----------
     make : callable
-        Gives the blocks; called once.
+        Returns the blocks; called once.
 
     Examples
     --------

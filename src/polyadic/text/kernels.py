@@ -1,17 +1,14 @@
-"""Doors to the loops that count tuples of words.
+"""Numba kernels that count tuples of words that occur together, by their rarest word.
 
-Counts of unordered n-tuples of words that occur together, by their rarest word.
-
-The words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of
-``c`` are written down as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work
-for one ``c`` is independent of every other, its integers stay in a near cache, and runs come out in sorted order.
+Words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of ``c``
+are encoded as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work for one ``c``
+is independent of all others, its integers stay in cache, and runs come out in sorted order.
 
 A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
-Behind each sentence, and ``reach`` times before the first and behind the last, stands an id that is no word.
+Sentences are separated by an id that is not a word, which is also repeated ``reach`` times at both ends of the text.
 
-Numbers that cannot be below zero are unsigned where it matters: of a signed one numba asks each time whether it counts
-from the end of the array, which takes a seventh of the time. Here as in other loops, arrays are copied element by
-element: to assign one to a slice, numba compiles seconds of what puts shapes that differ into words.
+Unsigned numbers are used in inner loops because numba checks signed indices for wraparound, which takes a seventh of
+the time. Arrays are copied element by element because slice assignment makes numba compile its error path.
 """
 
 from __future__ import annotations
@@ -28,32 +25,32 @@ if TYPE_CHECKING:
 
 
 class WordIndex(NamedTuple):
-    """A corpus prepared for counting: see :func:`index_words`."""
+    """Corpus prepared for counting; see :func:`index_words`."""
 
     ids: NDArray[Any]
-    """With an id that is no word around sentences."""
+    """Word ids with a separator around sentences."""
     positions: NDArray[Any]
-    """Where each word is, from the most frequent on."""
+    """Positions of each word, by falling frequency."""
     starts: NDArray[np.int64]
-    """Where the positions of each word begin."""
+    """Start of each word in ``positions``."""
     end: int
-    """The id that is no word."""
+    """The separator, an id that is not a word."""
     reach: int
 
 
 def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """List the occurrences of each word, and set sentences apart so far that a window of ``reach`` sees where they end.
+    """Index the occurrences of each word and separate sentences so that windows of ``reach`` see their ends.
 
     Parameters
     ----------
     ids : ndarray of shape (N,)
         Word ids below ``size``.
     sentences : ndarray of shape (S + 1,)
-        Where sentences start; the last value is N.
+        Offsets of sentences; the last value is N.
     size : int
         Number of words, V.
     reach : int
-        Words to look to each side, at most 32,767.
+        Maximum distance between words of a tuple, at most 32,767.
     """
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
@@ -66,12 +63,7 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
 
 
 def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """List where each word is, in the order of the ids, and where the list of each begins; ``end`` is no word.
-
-    Raises
-    ------
-    ValueError
-        If there are other ids that are not from 0 to ``size`` - 1.
+    """Return the positions of each word in order of word ids, and the offset of each word; ``end`` is not a word.
 
     Examples
     --------
@@ -89,7 +81,7 @@ def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray
 
 
 def indexed_length(ids: int, bounds: int, reach: int) -> int:
-    """Give how long the ids of an index are, of so many ids and bounds of sentences.
+    """Return the length of the ids of an index, given the numbers of ids and of sentence offsets.
 
     Examples
     --------
@@ -102,7 +94,7 @@ def indexed_length(ids: int, bounds: int, reach: int) -> int:
 def chunk_sets(
     ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Cut sentences into chunks of ``length`` words; give the distinct words of each and where chunks start."""
+    """Cut sentences into chunks of ``length`` words; return the distinct words of each and the offsets of chunks."""
     ids, sentences = _tokens(ids, sentences)
     if not (length > 0 and order > 0):
         raise ValueError(f"length and order must be positive; got {length} and {order}")
@@ -113,7 +105,7 @@ def chunk_sets(
 
 
 def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
-    """Give a bound of the tuples of which each word is the rarest, at some or all of ``index.ids``; shape (V,)."""
+    """Return a bound of the tuples of which each word is the rarest, shape (V,), at some positions of ``index.ids``."""
     work = np.zeros(len(index.starts) - 1)
     start, stop, _ = where.indices(len(index.ids))
     _count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
@@ -129,7 +121,7 @@ def count_tuples(
     near: int,
     repeats: bool,
     min_count: int,
-    most: int | None = None,
+    max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
     """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
 
@@ -140,53 +132,48 @@ def count_tuples(
     first, last : int
         Range of words.
     order : int
-        Words in a tuple; ``(order - 1) * bit_length(last - 1)`` may not pass 64.
+        Number of words in a tuple; ``(order - 1) * bit_length(last - 1)`` must not exceed 64.
     near : int
         One of the positions of a tuple is within ``near`` of both ends.
     repeats : bool
-        Whether a word may stand twice in a tuple.
+        Whether a word may occur twice in a tuple.
     min_count : int
-        Occurrences of the tuples to return.
-    most : int, optional
-        Tuples that there are at most; by default what :func:`tuple_work` says.
+        Minimum count of the tuples to return.
+    max_tuples : int, optional
+        Upper bound of the number of tuples; by default from :func:`tuple_work`. ValueError if there are more.
 
     Returns
     -------
     words : ndarray of shape (order, n)
         Ids, rarest word first, in lexicographic order.
     counts : ndarray of shape (n,)
-        Occurrences, at least ``min_count``.
+        Count of each tuple, at least ``min_count``.
     marginals : ndarray of shape (V,)
-        Number of tuples, kept or not, that contain each word, once for each time it is a member.
-
-    Raises
-    ------
-    ValueError
-        If there are more than ``most``.
+        Number of tuples, kept or not, that contain each word, with multiplicity.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     bits = (order - 1) * max(last - 1, 1).bit_length()
     keys = np.empty(1 << 12, np.uint32 if bits <= 32 else np.uint64)
-    if most is None:
-        most = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
-    words = np.empty((order, most // min_count), index.ids.dtype)
-    counts = np.empty(most // min_count + 1, np.uint32)
+    if max_tuples is None:
+        max_tuples = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
+    words = np.empty((order, max_tuples // min_count), index.ids.dtype)
+    counts = np.empty(max_tuples // min_count + 1, np.uint32)
     how = (first, last, order, near, repeats, min_count)
     n = _count_tuples(*index, *how, keys, words, counts, marginals)
     if n < 0:
-        raise ValueError(f"there are more than {most} tuples")
+        raise ValueError(f"there are more than {max_tuples} tuples")
     return words[:, :n], counts[:n], marginals
 
 
 def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
-    """Give in how many tuples each word is, once for each time it is a member; shape (V,).
+    """Return the number of tuples that contain each word, with multiplicity; shape (V,).
 
     Parameters
     ----------
     tuples : ndarray of shape (n, order)
         Word ids below ``size``, column by column in memory.
     counts : ndarray of shape (n,)
-        Occurrences of each.
+        Count of each tuple.
     size : int
         Number of words, V.
     """
@@ -197,7 +184,7 @@ def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int)
 
 
 def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Check that sentences cut the ids into pieces: a loop would write beyond its arrays."""
+    """Check the sentence offsets, because a kernel would write beyond its arrays."""
     ids, sentences = frozen(ids), frozen(sentences, np.int64)
     if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
         raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
@@ -205,16 +192,16 @@ def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[An
 
 
 TOGETHER = 64
-"""Occurrences whose surroundings are fetched at once, so that they are waited for together."""
+"""Number of occurrences whose contexts are fetched together, to overlap memory latency."""
 INSERTED = 48
-"""Keys from which on the passes of a radix sort beat insertion."""
+"""Number of keys from which radix sort is faster than insertion sort."""
 WIDE = 4000
-"""Keys from which on a pass of 11 bits costs less beside what it saves than one of 8."""
+"""Number of keys from which radix sort passes of 11 bits are faster than passes of 8 bits."""
 
 
 @njit(cache=True, nogil=True)
 def _with_ends(ids, sentences, reach, end, padded):
-    """Copy the ids with ``end`` behind each sentence, and ``reach`` times before the first and behind the last."""
+    """Copy the ids with ``end`` after each sentence, and ``reach`` times before the first and after the last."""
     at = reach
     padded[:reach] = end
     for s in range(sentences.shape[0] - 1):
@@ -228,7 +215,7 @@ def _with_ends(ids, sentences, reach, end, padded):
 
 @njit(cache=True, nogil=True)
 def _word_starts(ids, end, starts):
-    """Write where the list of each word's positions begins (V + 1); give how many there are, -1 if one is no word."""
+    """Write the offset of each word's positions (V + 1); return the number of positions, -1 if an id is not a word."""
     starts[:] = 0
     for p in range(ids.shape[0]):
         if ids[p] != end:
@@ -242,7 +229,7 @@ def _word_starts(ids, end, starts):
 
 @njit(cache=True, nogil=True)
 def _occurrences(ids, end, positions, starts):
-    """List the positions of each word from where ``starts`` says."""
+    """Write the positions of each word from its offset in ``starts``."""
     for p in range(ids.shape[0]):
         c = ids[p]
         if c != end:
@@ -257,7 +244,7 @@ def _occurrences(ids, end, positions, starts):
 def _chunk_sets(ids, sentences, length, order, sets, bounds):
     """Cut sentences into chunks of ``length`` words and keep each chunk's distinct words, if at least ``order``.
 
-    Returns the number of words written to ``sets`` and of chunks, whose starts go to ``bounds``.
+    Returns the number of words written to ``sets`` and the number of chunks; chunk offsets go to ``bounds``.
     """
     n, chunks = 0, 0
     bounds[0] = 0
@@ -285,7 +272,7 @@ def _chunk_sets(ids, sentences, length, order, sets, bounds):
 
 @njit(cache=True, nogil=True)
 def _count_work(ids, end, reach, start, stop, order, repeats, work):
-    """Add for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
+    """Add for each word an upper bound of the tuples of which it is the rarest: ``sum_p C(k_p, order - 1)``."""
     for p in range(np.uint64(start), np.uint64(stop)):
         c = ids[p]
         if c == end:
@@ -307,7 +294,7 @@ def _count_work(ids, end, reach, start, stop, order, repeats, work):
 
 @njit(cache=True, nogil=True)
 def _add_counts(words, counts, marginals):
-    """Add the count of each of some tuples to the marginal of one of its words."""
+    """Add the count of each tuple to the marginal of one of its words."""
     for i in range(words.shape[0]):
         marginals[words[i]] += counts[i]
 
@@ -318,9 +305,9 @@ def _count_tuples(
 ):
     """Count the tuples whose rarest word is ``first``..``last`` - 1.
 
-    ``keys`` is an array of the integers that tuples are written as. Writes kept tuples to ``words`` (order, n), rarest
-    word first and in lexicographic order, and to ``counts`` (n + 1); returns how many there are, -1 if there may be
-    more than n. All tuples, kept or not, add to ``marginals``, once for each member.
+    ``keys`` is a buffer for encoded tuples. Writes kept tuples to ``words`` (order, n), rarest word first and in
+    lexicographic order, and to ``counts`` (n + 1); returns their number, or -1 if there may be more than n. All tuples,
+    kept or not, add to ``marginals``, with multiplicity.
     """
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
@@ -405,7 +392,7 @@ def _candidates(around, end, reach, c, repeats, candidates):
 
 @njit(cache=True, nogil=True)
 def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
-    """Write the keys of all pairs of candidates that make a tuple with position 0; count those of each."""
+    """Write the keys of all pairs of candidates that form a tuple with position 0; count those of each."""
     written, first = np.uint64(n), np.uint64(0)
     for k in range(np.uint64(1), np.uint64(m)):
         x, q = np.uint64(candidates[0, k]), candidates[1, k]
@@ -426,9 +413,9 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write the keys of all ``size``-subsets of the candidates that make a tuple with position 0.
+    """Write the keys of all ``size``-subsets of the candidates that form a tuple with position 0.
 
-    Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits apiece.
+    Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits each.
     """
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
@@ -480,7 +467,7 @@ def _spans(candidates, members, j, d, near, reach):
 
 @njit(cache=True, nogil=True)
 def _sort(keys, swap, n, bits, digits, following):
-    """Sort ``keys[:n]`` of ``bits`` bits; returns the sorted array and the other one."""
+    """Sort ``keys[:n]`` of ``bits`` bits; return the sorted array and the other buffer."""
     if n <= INSERTED:
         for i in range(1, n):
             x = keys[i]
@@ -515,7 +502,7 @@ def _sort(keys, swap, n, bits, digits, following):
 
 @njit(cache=True, nogil=True)
 def _runs(keys, n, min_count, counts, written):
-    """Keep the first of each run of at least ``min_count`` equal keys, and write how long it is; without a branch."""
+    """Keep the first of each run of at least ``min_count`` equal keys and write its length, without branches."""
     if n == 0:
         return 0
     keys[n] = ~keys[n - 1]

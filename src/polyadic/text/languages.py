@@ -1,8 +1,8 @@
-"""What depends on the language of a text: which it is, and where its sentences and words end.
+"""Language-dependent parts of text processing: language detection, and boundaries of sentences and words.
 
-The language is guessed by py3langid (Lui and Baldwin 2012): from 100 characters rightly in .98 to 1 of pieces of
-English, German, Italian, Spanish and Czech text. Sentences are cut by sentencex, which knows the abbreviations of some
-30 languages and falls back to related ones.
+The language is detected by py3langid (Lui and Baldwin 2012): on pieces of 100 characters of English, German, Italian,
+Spanish and Czech its accuracy is 0.98 to 1. Sentences are split by sentencex, which knows the abbreviations of some 30
+languages and falls back to related ones.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ from polyadic.core.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FEWEST = 100
-"""Characters of different words; with fewer the language is not guessed, but taken to be English."""
-SAMPLED = 1 << 16
-"""Characters that are looked at."""
+MIN_CHARACTERS = 100
+"""Minimum number of characters of different words for language detection; shorter text is taken to be English."""
+MAX_SAMPLED = 1 << 16
+"""Maximum number of characters examined."""
 PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
-"""In these languages an apostrophe parts two words: l'eau, dell'acqua, İstanbul'da."""
+"""Languages in which an apostrophe separates two words: l'eau, dell'acqua, İstanbul'da."""
 COLON = {"fi", "sv"}
-"""In these a colon parts a word from its ending: EU:n, USA:s."""
+"""Languages in which a colon separates a word from its ending: EU:n, USA:s."""
 ORDINAL = {"bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "se"}
 ORDINAL |= {"sk", "sl", "sr", "tr"}
-"""In these a full stop behind a number makes it ordinal: 3. Oktober."""
+"""Languages in which a full stop after a number makes it ordinal: 3. Oktober."""
 DOTTED = {"az", "tr"}
-"""In these the small letter of I has no dot, and that of İ has one."""
+"""Languages in which the lower case of I is dotless, and that of İ has a dot."""
 UNSPACED = {"ja": "japanese", "zh": "chinese", "km": "", "lo": "", "my": "", "th": ""}
-"""Languages that put no spaces between words, with the extra that cuts them."""
+"""Languages without spaces between words, with the extra that segments them."""
 UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Their letters, as the body of a character class."""
+"""Letters of these languages, as a character class body."""
 
 
 def guess(text: str) -> str:
-    """Give the code of the language that a text is probably in, such as "en" or "de".
+    """Return the two-letter code of the most probable language of a text, such as "en" or "de".
 
-    Only codes of two letters are given. The kin of Chinese that have one of three are taken for it: what cuts text into
-    words, and the stop words, are those of Chinese.
+    Chinese languages with three-letter codes are reported as Chinese, whose segmenter and stop words apply.
 
     Examples
     --------
@@ -51,8 +50,8 @@ def guess(text: str) -> str:
     >>> guess("C'était le plus grand des hommes")
     'en'
     """
-    sample = " ".join(dict.fromkeys(text[:SAMPLED].split()))  # a word again and again tells no more than once
-    if len(sample.strip()) < FEWEST and not _UNSPACED_SCRIPT.search(sample):
+    sample = " ".join(dict.fromkeys(text[:MAX_SAMPLED].split()))  # a word again and again tells no more than once
+    if len(sample.strip()) < MIN_CHARACTERS and not _UNSPACED_SCRIPT.search(sample):
         return "en"
     import py3langid
 
@@ -63,27 +62,21 @@ _UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_LETTERS}]{{8}}")
 
 
 def is_unspaced(letter: str) -> bool:
-    """Tell whether a letter is of a script without spaces between words."""
+    """Return whether a letter belongs to a script without spaces between words."""
     return re.match(f"[{UNSPACED_LETTERS}]", letter) is not None
 
 
 def check(language: str) -> str:
-    """Return the code of a language in lower case, or say what a code is.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
+    """Return a language code in lower case; raise InputError if it is not a code."""
     if not re.fullmatch(r"[A-Za-z]{2,3}", language):
         raise InputError(f"language must be auto or a code of two or three letters, such as 'en'; got {language!r}")
     return language.lower()
 
 
 def sentences(text: str, language: str) -> Iterator[str]:
-    """Cut a line of text behind the ends of sentences, not behind initials, abbreviations and ordinal numbers.
+    """Split a line of text into sentences, but not after initials, abbreviations and ordinal numbers.
 
-    Ends within quotations are none, unless that makes a sentence of more than :data:`LONGEST` characters.
+    Sentence ends within quotations are ignored, unless a sentence would exceed :data:`MAX_SENTENCE_LENGTH` characters.
 
     Examples
     --------
@@ -114,17 +107,17 @@ def _parts(text: str, language: str) -> Iterator[str]:
 
     try:
         for part in _segments(text, segment):
-            if len(part) <= LONGEST:
+            if len(part) <= MAX_SENTENCE_LENGTH:
                 yield part
             else:
                 yield from segment(part, _QUOTES)
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
-        raise InputError(f"a text has half of a surrogate pair, which is no character: {near!r}") from None
+        raise InputError(f"a text contains an unpaired surrogate, which is not a valid character: {near!r}") from None
 
 
 def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Cut a line as a function does that takes the square of its length, a stretch at a time."""
+    """Apply a segmenter of quadratic cost to a line, one stretch at a time."""
     at = 0
     while len(text) - at > STRETCH:
         blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
@@ -137,9 +130,9 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
 
 
 STRETCH = 1 << 13
-"""Characters of a line that are looked at together; hardly a paragraph is longer."""
-LONGEST = 500
-"""Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
+"""Characters of a line that are segmented at once; few paragraphs are longer."""
+MAX_SENTENCE_LENGTH = 500
+"""Characters of a sentence; in a longer one an unpaired quotation mark may hide sentence ends."""
 _WIDE_BLANKS = re.compile(r"[^\S\x00-\x7f]")  # behind "I" or another numeral, sentencex fails at them
 _QUOTES = re.compile('["“”„«»‹›]|[^\\S\\x00-\\x7f]')
 _GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.$")
@@ -148,7 +141,7 @@ _BEFORE = 4  # characters that these look at, before blanks
 
 
 def lowered(text: str, language: str) -> str:
-    """Put text in lower case.
+    """Convert text to lower case.
 
     Examples
     --------
@@ -160,7 +153,7 @@ def lowered(text: str, language: str) -> str:
 
 @functools.cache
 def segmenter(language: str) -> Callable[[str], list[str]] | None:
-    """Give what cuts text without spaces into words; None for other languages, and where it is not installed."""
+    """Return a word segmenter for Chinese or Japanese; None for other languages or if it is not installed."""
     try:
         if language == "zh":
             with warnings.catch_warnings():
@@ -181,15 +174,7 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
 
 @functools.cache
 def lemmatizer(language: str) -> Callable[[str], str]:
-    """Give what takes forms of words to their lemmas, by the lists and rules of simplemma.
-
-    Raises
-    ------
-    InputError
-        If it does not know the language.
-    MissingExtraError
-        If it is not installed.
-    """
+    """Return a function from word forms to lemmas, using simplemma."""
     try:
         from simplemma import lemmatize
     except ImportError:
@@ -197,17 +182,17 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     try:
         lemmatize("a", lang=language)
     except ValueError:
-        raise InputError(f"lemmas are not known of the language {language!r}; leave them out") from None
+        raise InputError(f"lemmas are not available for the language {language!r}; leave out lemmas") from None
     return functools.lru_cache(1 << 18)(functools.partial(lemmatize, lang=language))
 
 
 def warn_of_unspaced(language: str) -> None:
-    """Warn if words of a language cannot be told apart here."""
+    """Warn if words of a language cannot be segmented."""
     if language in UNSPACED and segmenter(language) is None:
         extra = UNSPACED[language]
         instead = f'pip install "polyadic[{extra}]", or cut' if extra else "cut"
         warnings.warn(
-            f"the text is in a language without spaces between words ({language}), and whole clauses become words:"
+            f"the text is in a language without spaces between words ({language}), so whole clauses become words:"
             f" {instead} it into words and read it as tokenised",
             stacklevel=3,
         )

@@ -1,8 +1,7 @@
-"""The text of a corpus, sentence by sentence, with an index of its words: from what was learned back to the lines.
+"""Text of a corpus by sentence, with a full-text index, for concordances.
 
-One file of SQLite, ``text.sqlite``: a row for each document with what is known of it, a row for each sentence as it
-stands in the text, and a full-text index (FTS5) of its words as the tokenizer made them, so that what is asked for is
-what was counted. Nothing is held in memory: a question is answered line by line, sorted on disk where it is sorted.
+The SQLite file ``text.sqlite`` has one row per document with its metadata, one row per sentence as written, and a
+full-text index (FTS5) of the tokens, so that queries match what was counted. Results are streamed and sorted on disk.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 
 FILE = "text.sqlite"
 Place = Callable[[str], "tuple[int, int] | None"]
-"""Finds a word in a text."""
+"""Find a word in a text; return its (start, end) or None."""
 SORTS = ("document", "left", "right", "relevance")
-MOST = (1 << 63) - 1
-"""Lines that SQLite can count."""
-WIDEST = (1 << 31) - 1
-"""Words between others that SQLite can count."""
+MAX_ROWS = (1 << 63) - 1
+"""Largest number of rows that SQLite can count."""
+MAX_WIDTH = (1 << 31) - 1
+"""Largest distance between words that SQLite can count."""
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);
@@ -42,11 +41,19 @@ CREATE VIRTUAL TABLE words USING fts5(sentence, content='', tokenize="unicode61 
 _CATEGORIES = "L* M* N* P* S* Co"
 
 
-class Line(NamedTuple):
-    """A sentence in which words stand.
+class ConcordanceLine(NamedTuple):
+    """Sentence that contains the words searched for.
 
-    ``document`` is the number of its document, from 0, ``fields`` what is known of that, ``text`` the sentence, and
-    ``places`` where the words that were asked for stand in it, as (start, end).
+    Attributes
+    ----------
+    document : int
+        Number of the document, from 0.
+    fields : mapping of str to str
+        Metadata of the document.
+    text : str
+        The sentence.
+    places : tuple of (int, int)
+        Start and end of each word searched for.
     """
 
     document: int
@@ -56,29 +63,29 @@ class Line(NamedTuple):
 
     @property
     def left(self) -> str:
-        """What stands before the first word that was asked for."""
+        """Text before the first word searched for."""
         return self.text[: self.places[0][0]] if self.places else self.text
 
     @property
     def word(self) -> str:
-        """That word, as it stands in the text."""
+        """The first word searched for, as written."""
         return self.text[slice(*self.places[0])] if self.places else ""
 
     @property
     def right(self) -> str:
-        """What stands behind it."""
+        """Text after the first word searched for."""
         return self.text[self.places[0][1] :] if self.places else ""
 
 
 class _Connection(sqlite3.Connection):
-    """Closed when nobody holds it any more: each thread has its own, and Python 3.13 warns of one that stays open."""
+    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class LineWriter:
-    """Writes the text of a corpus while it is read."""
+    """Write the text of a corpus while it is read."""
 
     def __init__(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection)
@@ -92,7 +99,7 @@ class LineWriter:
         fields: Iterable[Mapping[str, str]],
         sentences: Sequence[Sequence[tuple[str, Sequence[str]]]],
     ) -> None:
-        """Append pieces of documents: whether each starts one, the fields of those, and the sentences of each."""
+        """Append pieces: whether each starts a document, the fields of new documents, and each piece's sentences."""
         self._base.execute("BEGIN")
         known = iter(fields)
         for start, some in zip(starts, sentences, strict=True):
@@ -118,17 +125,17 @@ class LineWriter:
 
 
 class Lines:
-    """The lines of a corpus whose text was kept.
+    """Searchable text of a corpus that was built with ``keep_text=True``.
 
     Parameters
     ----------
     path : path
-        The folder of the corpus.
+        Folder of the corpus.
 
     Raises
     ------
     InputError
-        If it is no corpus, or its text was not kept or is damaged.
+        If the folder is not a corpus, or its text was not kept or is damaged.
 
     Examples
     --------
@@ -146,7 +153,7 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
+                f"{path} does not contain the text: build the corpus again to keep it (--keep-text, keep_text=True)"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
@@ -166,13 +173,13 @@ class Lines:
         return base
 
     def __len__(self) -> int:
-        with self._told():
+        with self._checked():
             return int(self._base.execute("SELECT count(*) FROM sentences").fetchone()[0])
 
     @property
     def fields(self) -> list[str]:
-        """What is known of documents: the names of their fields, in the order in which they were met."""
-        with self._told():
+        """Names of the metadata fields of documents, in order of first appearance."""
+        with self._checked():
             query = (
                 "SELECT key FROM documents, json_each(documents.fields) GROUP BY key"
                 " ORDER BY min(documents.id), min(json_each.id)"
@@ -182,9 +189,9 @@ class Lines:
     def count(
         self, *words: str, width: int | None = None, either: bool = False, where: Mapping[str, str] | None = None
     ) -> int:
-        """Count the lines in which all the words stand, or either of them; see :meth:`find`."""
+        """Count the lines that contain all the words, or any of them with ``either``; see :meth:`find`."""
         chosen, values = self._chosen(words, width, where, either=either)
-        with self._told():
+        with self._checked():
             return int(self._base.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])  # constants
 
     def find(
@@ -196,24 +203,27 @@ class Lines:
         where: Mapping[str, str] | None = None,
         start: int = 0,
         top: int | None = None,
-    ) -> Iterator[Line]:
-        """Yield the lines in which all the words stand.
+    ) -> Iterator[ConcordanceLine]:
+        """Yield the lines that contain all the words.
 
         Parameters
         ----------
         *words : str
-            As the corpus spells them, or in any case; one with spaces is a phrase, ``"bank*"`` all words that begin so.
+            Words to find, in any case. One with spaces is a phrase; ``"bank*"`` matches all words that begin with
+            "bank".
         width : int, optional
-            With at most so many other words between them; by default anywhere in a sentence.
+            Maximum number of other words between the words; by default they may be anywhere in the sentence.
         either : bool
-            Whether one of the words is enough.
+            Whether a line with any one of the words matches.
         sort : {"document", "left", "right", "relevance"}
-            As in the text, or by the words to the left of the first one, the nearest first, or to its right; or such
-            that lines with most of the words, and the rarest of them, come first (BM25).
+            Order of the lines: as in the text; by the words to the left of the first match, nearest first; by those to
+            its right; or by BM25, which ranks lines with most of the words, and the rarest, first.
         where : mapping of str to str, optional
-            Only documents whose fields have these values.
-        start, top : int
-            Leave out the first lines, and give at most so many.
+            Only search documents whose fields have these values.
+        start : int
+            Number of lines to skip.
+        top : int, optional
+            Maximum number of lines.
 
         Raises
         ------
@@ -221,29 +231,31 @@ class Lines:
             If no word is given, or the file is damaged.
         """
         check_choice("sort", sort, SORTS)
-        check_int("start", start, low=0, high=MOST)
-        limit = -1 if top is None else check_int("top", top, low=1, high=MOST)
+        check_int("start", start, low=0, high=MAX_ROWS)
+        limit = -1 if top is None else check_int("top", top, low=1, high=MAX_ROWS)
         chosen, values = self._chosen(words, width, where, either=either)
         asked = [self._form(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         first = {"document": "", "relevance": "bm25(words), "}.get(sort, "side(text), ")
         query = f"SELECT document, fields, text {chosen} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
-        with self._told():
+        with self._checked():
             for document, known, text in self._base.execute(query, (*values, limit, start)):
-                yield Line(document, json.loads(known), text, _places(text, asked))
+                yield ConcordanceLine(document, json.loads(known), text, _places(text, asked))
 
-    def at(self, row: int, *words: str) -> Line:
-        """Give the sentence of a row, and where the words stand in it."""
+    def at(self, row: int, *words: str) -> ConcordanceLine:
+        """Return the sentence of a row with the places of the words in it."""
         query = (
             "SELECT document, fields, text FROM sentences JOIN documents ON documents.id = document"
             " WHERE sentences.id = ?"
         )
-        with self._told():
+        with self._checked():
             document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
-            return Line(document, json.loads(known), text, _places(text, [self._form(word) for word in words]))
+            return ConcordanceLine(
+                document, json.loads(known), text, _places(text, [self._form(word) for word in words])
+            )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Give what is known of a document, its sentences from one on, and how many it has.
+        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences.
 
         Raises
         ------
@@ -257,20 +269,20 @@ class Lines:
         >>> text.document(0, start=1)
         ({}, ['Two roses.'], 2)
         """
-        check_int("start", start, low=0, high=MOST)
-        with self._told():
+        check_int("start", start, low=0, high=MAX_ROWS)
+        with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
             if known is None:
-                raise InputError(f"{self.path} has no document {number}, counted from 0")
+                raise InputError(f"{self.path} has no document {number} (numbers start at 0)")
             first, last = self._first(number), self._first(number + 1)
-            end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MOST))
+            end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MAX_ROWS))
             rows = self._base.execute(
                 "SELECT text FROM sentences WHERE id >= ? AND id < ? ORDER BY id", (first + start, end)
             )
             return json.loads(known[0]), [text for (text,) in rows], last - first
 
     def _first(self, document: int) -> int:
-        """Give the first sentence that is of a document or a later one; they are in order, so it is looked for."""
+        """Return the first sentence of a document or a later one, by binary search."""
         low, high = 0, len(self)
         while low < high:
             half = (low + high) // 2
@@ -281,11 +293,11 @@ class Lines:
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
     ) -> tuple[str, list[str]]:
-        """Write what lines are chosen in SQL, which holds constants only, and the values in it."""
+        """Return the SQL that selects lines (constants only), and its parameters."""
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
-                raise InputError(f"lines are of Unicode; {asked!r} has bytes that are none")
+                raise InputError(f"a search must be valid Unicode; got {asked!r}")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
@@ -295,14 +307,14 @@ class Lines:
         return chosen, [matched, *values]
 
     def _plain(self, word: str) -> str:
-        """Give a word or phrase as the corpus has it; where it has no marks, "Mr. Darcy" is "Mr Darcy"."""
+        """Return a word or phrase as tokenized in the corpus: without punctuation tokens, "Mr. X" becomes "Mr X"."""
         word = word.replace("_", " ") if word.lower() in self._pairs else word
         parts = unicodedata.normalize("NFC", word).split()
         bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
         return " ".join(bare or parts)
 
     def _form(self, word: str) -> Place:
-        """Give what finds a word or phrase of the corpus in a sentence: by lemmas where the corpus has lemmas."""
+        """Return a function that finds a word or phrase in a sentence, by lemmas if the corpus has lemmas."""
         if self._lemma is None or word.endswith("*"):
             search = self._pattern(word).search
             return lambda text: None if (match := search(text)) is None else match.span()
@@ -319,7 +331,7 @@ class Lines:
         return place
 
     def _pattern(self, word: str) -> re.Pattern[str]:
-        """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
+        """Return a pattern that matches a word or phrase of the corpus in the original text."""
         normal = self._plain(word)
         normal = normal.rstrip("*") or normal
         parts = [re.escape(part).replace("'", "['’]") for part in normal.split()]
@@ -328,7 +340,7 @@ class Lines:
         return re.compile(before + r"[\W_]+".join(parts) + behind, re.IGNORECASE)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _checked(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
@@ -336,11 +348,11 @@ class Lines:
 
 
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
-    """Write a question in FTS5's language."""
+    """Return an FTS5 query."""
     if not words or not all(words):
-        raise InputError("lines need at least one word to look for")
+        raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width is between words that stand together; leave it out where either is enough")
+        raise InputError("width is not available with either; leave out one of them")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start
@@ -348,11 +360,11 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     ]
     if width is None or len(words) == 1:
         return (" OR " if either else " ").join(quoted)
-    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0, high=WIDEST)})"
+    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0, high=MAX_WIDTH)})"
 
 
 def _bare(word: str) -> str:
-    """Leave out the marks around a word, but for the star that says it is a beginning."""
+    """Remove the punctuation around a word, but keep a final star."""
     letters = [k for k, sign in enumerate(word) if unicodedata.category(sign)[0] not in "PS"]
     return word[letters[0] : letters[-1] + 1] + "*" * word.endswith("*") if letters else ""
 
@@ -362,7 +374,7 @@ def _places(text: str, asked: Sequence[Place]) -> tuple[tuple[int, int], ...]:
 
 
 def _side(text: str, asked: Sequence[Place], sort: str) -> str:
-    """Give what lines are sorted by."""
-    line = Line(0, {}, text, _places(text, asked))
+    """Return the sort key of a line."""
+    line = ConcordanceLine(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())
     return " ".join(reversed(words) if sort == "left" else words)

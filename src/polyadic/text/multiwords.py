@@ -1,11 +1,11 @@
-r"""Two words that are one: pairs that stand side by side far more often than by chance, such as "new york".
+r"""Collocations: adjacent words that co-occur far more often than by chance, such as "new york", become one word.
 
 .. math:: \text{NPMI}(a, b) = \log \frac{n_{ab} N}{n_a n_b} \Big/ \log \frac{N}{n_{ab}}
 
-lies between -1 and 1, which it is where neither word stands without the other (Bouma 2009, Normalized (pointwise)
-mutual information in collocation extraction). Pairs of at least a threshold become a word; where two overlap, the first
-does. Stop words and rare words are in none, nor are marks; where marks are left out, words on both sides of one are
-side by side.
+lies between -1 and 1, and is 1 if the words only occur together (Bouma 2009, Normalized (pointwise) mutual information
+in collocation extraction). Pairs with an NPMI above a threshold become a word; of overlapping pairs, the first one
+does. Stop words, rare words and punctuation are never part of a pair; where punctuation is dropped, the words around it
+are adjacent.
 """
 
 from __future__ import annotations
@@ -21,32 +21,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 THRESHOLD = 0.55
-"""Of NPMI: of those tried, it agrees best with the titles of articles (docs/results/sizes.md)."""
-FEWEST = 10
-"""Times that a pair occurs at least."""
+"""Minimum NPMI; of the values tried, this one agrees best with the titles of articles (docs/results/sizes.md)."""
+MIN_COUNT = 10
+"""Minimum count of a pair."""
 BUCKETS = 24
-"""Pairs are first counted in 2^24 places, by a hash, so that memory stays bounded; then those whose place suffices."""
+"""Logarithm of the number of hash buckets in which pairs are first counted, to bound memory."""
 
 Chunks = Callable[[], "Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]]"]
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
-def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) -> Counted:
-    """Count pairs of usable words that stand side by side in a sentence so many times at least.
+def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
+    """Count adjacent pairs of usable words with at least ``min_count`` occurrences.
 
     Parameters
     ----------
     chunks : callable
-        Gives the words of consecutive sentences and how many each has, (numbers, lengths), chunk by chunk; called
-        twice.
+        Returns an iterable of (word numbers, lengths of sentences); called twice.
     usable : ndarray of shape (V,)
-        By word.
-    fewest : int
+        Whether each word may be part of a pair.
+    min_count : int
 
     Returns
     -------
     keys, counts
-        Pairs as a 2^32 + b, sorted, and how often each occurs.
+        Pairs encoded as a 2^32 + b, sorted, and their counts.
     """
 
     def found() -> Iterator[NDArray[np.uint64]]:
@@ -60,24 +59,24 @@ def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) ->
         places[hashes] += often.astype(np.uint32)
     keys, counts = np.empty(0, np.uint64), np.empty(0, np.int64)
     for key in found():
-        new, often = np.unique(key[places[_place(key)] >= fewest], return_counts=True)
+        new, often = np.unique(key[places[_place(key)] >= min_count], return_counts=True)
         keys, at = np.unique(np.concatenate([keys, new]), return_inverse=True)
         counts = np.bincount(at, np.concatenate([counts, often]), minlength=len(keys)).astype(np.int64)
-    return keys[counts >= fewest], counts[counts >= fewest]
+    return keys[counts >= min_count], counts[counts >= min_count]
 
 
 def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give where a pair is counted first."""
+    """Return the hash bucket of a pair."""
     place: NDArray[np.uint64] = (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BUCKETS)
     return place
 
 
 NONE = np.uint64(2**64 - 1)
-"""No pair: the end of a sentence lies between."""
+"""Key of a pair that spans two sentences."""
 
 
 def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Give the pair that begins at each word but the last."""
+    """Return the pair that begins at each word except the last."""
     wide = numbers.astype(np.uint64)
     keys = (wide[:-1] << np.uint64(32)) | wide[1:]
     ends = np.cumsum(lengths, dtype=np.int64)[:-1]
@@ -85,13 +84,15 @@ def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray
     return keys
 
 
-def chosen(counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD) -> NDArray[np.uint64]:
-    """Give the pairs that become words, the most frequent first.
+def select_pairs(
+    counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD
+) -> NDArray[np.uint64]:
+    """Return the pairs whose NPMI reaches the threshold, the most frequent first.
 
     Examples
     --------
     >>> keys, n = np.array([1, 2], np.uint64), np.array([90, 20])  # of the words 0 and 1, and of 0 and 2
-    >>> chosen((keys, n), np.array([110, 95, 5000])).tolist()
+    >>> select_pairs((keys, n), np.array([110, 95, 5000])).tolist()
     [1]
     """
     keys, n = counted
@@ -102,15 +103,15 @@ def chosen(counted: Counted, occurrences: NDArray[np.int64], *, threshold: float
     return keys[kept][np.argsort(-n[kept], kind="stable")]
 
 
-def joined(
+def join_pairs(
     numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Give words and lengths of sentences with pairs in one: that of the k-th of ``keys`` is the k-th of ``named``.
+    """Join pairs in encoded sentences: ``keys[k]`` becomes the word ``named[k]``; return words and sentence lengths.
 
     Examples
     --------
     >>> numbers, lengths = np.array([3, 5, 3, 3, 5], np.uint32), np.array([3, 2], np.uint32)
-    >>> joined(numbers, lengths, np.array([(3 << 32) + 5], np.uint64), np.array([9], np.uint32))
+    >>> join_pairs(numbers, lengths, np.array([(3 << 32) + 5], np.uint64), np.array([9], np.uint32))
     (array([9, 3, 9], dtype=uint32), array([2, 1], dtype=uint32))
     """
     order = np.argsort(keys)
@@ -129,12 +130,12 @@ def joined(
     return result[~gone], (lengths - lost).astype(np.uint32)
 
 
-def together(sentence: Sequence[str], words: Container[str]) -> list[str]:
-    """Give a sentence of other text with two words in one where the one is a word.
+def join_words(sentence: Sequence[str], words: Container[str]) -> list[str]:
+    """Join adjacent words of a sentence whose combination is in ``words``.
 
     Examples
     --------
-    >>> together(["in", "new", "york"], {"in", "new", "new_york"})
+    >>> join_words(["in", "new", "york"], {"in", "new", "new_york"})
     ['in', 'new_york']
     """
     result: list[str] = []

@@ -1,10 +1,10 @@
-r"""Where the words of a corpus stand, and what stands around them, counted when asked.
+"""Positions of each word of a corpus, and co-occurrence counts around selected positions.
 
-One index of all positions by word answers what a table of counts of every pair and triple would: a window reaches
-:math:`w` words to each side in the sentence, a pair is a word in it, and a triple :math:`(u, v, w)` is two words that
-with the one in the midst lie within :math:`w + 1` consecutive words, which is the window ``span`` of
-:mod:`polyadic.text.counts`. So what is counted around *all* occurrences of a word agrees with what was counted in the
-whole text, and what is counted around *some* of them is the evidence for a sense.
+An index of all positions by word answers queries that would otherwise need counts of every pair and triple. A window
+has :math:`w` words on each side within the sentence; a pair is a word in the window; a triple :math:`(u, v, w)` is two
+words that lie within :math:`w + 1` consecutive words including the central one, as in the window ``span`` of
+:mod:`polyadic.text.counts`. Counts around *all* occurrences of a word therefore agree with the counts of the whole
+text, and counts around *some* of them are evidence for one sense.
 """
 
 from __future__ import annotations
@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-REACH = 50
-"""Words to each side at most."""
+MAX_WIDTH = 50
+"""Maximum number of words on each side."""
 
 
 class Occurrences:
-    """The positions of all words of a corpus; 4 bytes for each token are held.
-
-    Parameters
-    ----------
-    corpus : Corpus
+    """Index of the positions of all words of a corpus; takes 4 bytes per token.
 
     Examples
     --------
@@ -50,19 +46,19 @@ class Occurrences:
         self._ends = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
 
     def positions(self, number: int) -> NDArray[np.int64]:
-        """Give the positions of a word, given by number, in the order of the text."""
+        """Return the positions of a word, given by number, in text order."""
         return np.asarray(self._positions[self._starts[number] : self._starts[number + 1]], np.int64)
 
     def documents(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the number of the document of each position."""
+        """Return the document number of each position."""
         return np.asarray(np.searchsorted(self._ends, positions, side="right") - 1, np.int64)
 
     def lengths(self) -> NDArray[np.int64]:
-        """Give the number of tokens of each document."""
+        """Return the number of tokens of each document."""
         return np.diff(self._ends)
 
     def around(self, positions: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-        """Give the words around positions, of shape (n, 2 width), -1 beyond the ends of the sentence."""
+        """Return the words around positions, shape (n, 2 width); -1 beyond the ends of the sentence."""
         offsets = _offsets(width)
         at = positions[:, None] + offsets
         sentences = np.asarray(self.corpus.sentences)
@@ -71,19 +67,19 @@ class Occurrences:
         return np.where(inside, self.corpus.ids[np.where(inside, at, 0)].astype(np.int64), -1)
 
     def pairs(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the words around positions: their numbers, and how often each stands there."""
+        """Count the words around positions; return their numbers and counts."""
         around = self.around(positions, width)
         counts = np.bincount(around[around >= 0], minlength=len(self.corpus.vocabulary))
         words = np.flatnonzero(counts)
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count pairs of different words that stand with a position within ``width + 1`` words.
+        """Count pairs of different words that lie with a position within ``width + 1`` consecutive words.
 
         Returns
         -------
         pairs : ndarray of shape (m, 2)
-            Numbers of two words each, the smaller first.
+            Word numbers, the smaller first.
         counts : ndarray of shape (m,)
         """
         around, offsets = self.around(positions, width), _offsets(width)
@@ -96,7 +92,7 @@ class Occurrences:
         return np.stack(np.divmod(keys, size), axis=1), counts
 
     def together(self, numbers: list[int], width: int) -> NDArray[np.int64]:
-        """Give positions of the rarest of several words where all the others stand within ``width`` words of it."""
+        """Return the positions of the rarest word that have all other words within ``width`` words."""
         rarest, *others = sorted(numbers, key=lambda number: len(self.positions(number)))
         positions = self.positions(rarest)
         if not len(positions):
@@ -105,17 +101,17 @@ class Occurrences:
         return positions[np.all([(around == other).any(axis=1) for other in others], axis=0)] if others else positions
 
 
-def sample(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Give at most so many of some positions, evenly from all of the text.
+def sample(positions: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
+    """Return at most ``max_size`` positions, evenly spaced.
 
     Examples
     --------
     >>> sample(np.arange(10), 4).tolist()
     [0, 3, 6, 9]
     """
-    if len(positions) <= most:
+    if len(positions) <= max_size:
         return positions
-    return positions[np.linspace(0, len(positions) - 1, most).round().astype(int)]
+    return positions[np.linspace(0, len(positions) - 1, max_size).round().astype(int)]
 
 
 def _offsets(width: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from polyadic.core.errors import InputError, check_choice
 from polyadic.text.streams import blocks, name_of
 
 PIECE = 1 << 20
-"""Characters of a long document that are handed on at once."""
+"""Maximum number of characters of a piece of a long document."""
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
@@ -25,10 +25,18 @@ Content = str | list[str] | list[list[str]]
 
 
 class Piece(NamedTuple):
-    """A document, or part of a long one.
+    """Document, or part of a long one.
 
-    ``starts`` says whether a new document begins, ``markup`` whether ``content`` is MediaWiki markup still; ``fields``
-    is what is known of the document besides its text, such as its title, all strings.
+    Attributes
+    ----------
+    content : str, list of str or list of list of str
+        Text, a tokenized sentence, or tokenized sentences.
+    starts : bool
+        Whether a new document begins.
+    markup : bool
+        Whether the content is MediaWiki markup.
+    fields : mapping of str to str
+        Metadata of the document, such as its title.
     """
 
     content: Content
@@ -39,30 +47,25 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read.
+    """Settings for reading files.
 
     Parameters
     ----------
     format : str
-        What the files hold; one of :data:`FORMATS`, or ``"auto"``, which looks at the suffix and
-        the beginning of each file.
+        Format of the files, one of :data:`FORMATS`; ``"auto"`` detects it from the suffix and the first bytes of each
+        file.
     field : str, optional
-        The column of a table, or the field of JSON lines, that holds the document. The other ones stay with it. Of
-        CoNLL-U the column of the words, ``"lemma"`` or by default ``"form"``.
+        Column of a table, or field of JSON lines, that holds the document; the others become metadata. For CoNLL-U, the
+        column of the words: ``"form"`` (default) or ``"lemma"``.
     wrapped : bool, optional
-        Whether lines of text were broken to fit a page, so that a sentence goes on in the next line and an empty line
-        ends a paragraph. By default the lengths of the lines tell, file by file.
+        Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
+        ends a paragraph. By default detected for each file from the lengths of its lines.
     encoding : str
-        Of text files.
+        Encoding of text files.
     errors : {"skip", "strict", "replace", "ignore"}
-        What to do about a file that cannot be read: leave it out, count it and name it in a warning, or stop. Of bytes
-        that are in another encoding, ``"replace"`` puts U+FFFD in their place and ``"ignore"`` leaves them out. The
-        only file of a source is never skipped.
-
-    Raises
-    ------
-    InputError
-        If there is no such format, encoding or policy.
+        Treatment of unreadable files: ``"skip"`` leaves them out and names them in a warning (but never the only file
+        of a source), the other values raise an error. For bytes in another encoding, ``"replace"`` inserts U+FFFD and
+        ``"ignore"`` drops them.
     """
 
     format: str = "auto"
@@ -83,7 +86,7 @@ class Reading:
 
 
 class File(NamedTuple):
-    """An open file, decompressed, and how it is to be read; the stream may begin at some byte of it."""
+    """Open decompressed file and its reading settings; the stream may begin at an offset."""
 
     path: str
     stream: io.BufferedReader
@@ -92,20 +95,20 @@ class File(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Name in messages."""
         return name_of(self.path)
 
     def texts(self) -> Iterator[str]:
-        """Decode it, block by block."""
+        """Yield the decoded text in blocks."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
         return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
 
     def whole(self) -> io.BytesIO:
-        """Read it into memory, for formats whose end is read first."""
+        """Read the file into memory, for formats whose end is read first."""
         return io.BytesIO(self.stream.read())
 
     def head(self, size: int = 1 << 16) -> str:
-        """Decode the beginning without reading on; empty where that cannot be done."""
+        """Decode the first bytes without consuming them; empty if that fails."""
         decoder = codecs.getincrementaldecoder(self.reading.encoding)("ignore")
         try:
             return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
@@ -113,20 +116,21 @@ class File(NamedTuple):
             return ""
 
     def archive(self) -> io.BytesIO:
-        """Read a zipped file into memory, unless what is in it, which its reader would hold, is far larger."""
+        """Read a zip file into memory; InputError if its content is far larger than the file."""
         packed = self.whole()
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(packed) as parts:
             size = sum(part.file_size for part in parts.infolist())
-            if size > max(UNPACKED, TIMES * packed.getbuffer().nbytes):
+            if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
                 raise InputError(
-                    f"{self.name} holds {size:,} bytes, more than {TIMES} times its size; it is not unpacked"
+                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size;"
+                    " it is not unpacked"
                 )
         packed.seek(0)
         return packed
 
 
-UNPACKED, TIMES = 1 << 26, 100
-"""Bytes that an archive may hold in any case, and so many times its size."""
+MAX_UNPACKED, MAX_RATIO = 1 << 26, 100
+"""Bytes that an archive may always hold, and maximum ratio of its content to its size beyond that."""
 
 
 def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
@@ -137,17 +141,17 @@ def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
 
 
 TOKEN = 6
-"""Characters that a token of tokenised text counts for."""
+"""Characters counted per token of tokenized text."""
 
 
 def size_of(piece: Piece) -> int:
-    """Give about how many characters a piece has."""
+    """Return the approximate number of characters of a piece."""
     content = piece.content
     return len(content) if isinstance(content, str) else TOKEN * sum(map(len, nested(content)))
 
 
 def checked(item: Any, where: str) -> Content:
-    """Return what may be a document's content, or say why it is none."""
+    """Return the content of a document, or raise InputError if it is not valid."""
     wanted = "must be a string, a list of tokens or a list of lists of tokens"
     if isinstance(item, str):
         return item

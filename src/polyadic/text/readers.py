@@ -1,4 +1,4 @@
-"""Documents from files, folders, globs, standard input or any iterable, one after another in bounded memory."""
+"""Read documents from files, folders, glob patterns, standard input or any iterable in bounded memory."""
 
 from __future__ import annotations
 
@@ -58,31 +58,32 @@ SUFFIXES = {
     ".eml": "mail",
     ".xlsm": "xlsx",
 }
-"""Suffixes that say what a file holds."""
+"""Format by file suffix."""
 OTHERS = {
     **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
     **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
-    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and name that"),
-    ".json": "write an object a line and call it .jsonl",
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and use that"),
+    ".json": "write one object per line and name the file .jsonl",
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
-"""Suffixes of what cannot be read, and what helps."""
+"""Suffixes of unsupported formats, with advice."""
 TASK, READ = 1 << 22, 1 << 26
-"""Bytes that a worker reads together, of small files or in a large one, and of a file that it reads as a whole; a
-larger one that cannot be cut is read where they are led from."""
+"""Bytes read in one task, of small files or in a large one; and the largest file that a worker reads whole.
+Larger files that cannot be split are read by the main process.
+"""
 CUTS = {"text": b"\n", "lines": b"\n", "wiki": b"\n<doc "}
-"""What a file is cut before or behind, whose parts can be read alone: at the line end."""
+"""Marks at which a file can be split into independently readable parts, by format; the cut is at the line end."""
 SEARCHED = 1 << 16
-"""Bytes behind each task in which such a place is looked for."""
+"""Bytes after each task that are searched for such a mark."""
 PACKED = 3.5
-"""Bytes of text in one of a compressed file."""
-SURVEYED = 100
-"""Files behind URLs that are looked at before they are read."""
-HELD = 1 << 26
-"""Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
-NAMED = 5
-"""Skipped files that a warning names."""
+"""Assumed compression ratio."""
+MAX_SURVEYED = 100
+"""Maximum number of remote files examined before reading."""
+MAX_HELD = 1 << 26
+"""Characters of a file that are held back until it is completely read; a longer file cannot be skipped."""
+MAX_NAMED = 5
+"""Maximum number of skipped files named in a warning."""
 
 _CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 
@@ -91,38 +92,30 @@ Source = str | os.PathLike[str] | Iterable[Any]
 
 @dataclass
 class Account:
-    """What was read: files by format, and why others were left out."""
+    """Summary of a read: number of files by format, and why files were skipped."""
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Account) -> None:
-        """Add what was read elsewhere."""
+        """Add another summary."""
         self.formats.update(other.formats)
         self.skipped |= other.skipped
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
-    r"""Yield the documents of ``source``, one string each.
+    """Yield the documents of ``source``, one string each.
 
     Parameters
     ----------
     source : path, folder, glob, URL, "-" or iterable
-        A file (decompressed if it ends in ``.gz .bz2 .xz .lzma .zst``), all files below a folder in alphabetical order
-        (hidden ones aside), a pattern such as ``"texts/**/*.txt"``, what lies behind a URL (``"https://..."``,
-        ``"s3://..."``; a folder or a pattern too, but of the web), ``"-"`` for standard input, an iterable of paths
-        (:class:`pathlib.Path`, :class:`~polyadic.core.urls.URL`), or an iterable of documents, which is read exactly
-        once. A document is a string, a list of tokens (one tokenised sentence) or a list of lists of tokens.
+        Where to read from: a file (decompressed if it ends in ``.gz .bz2 .xz .lzma .zst``), all visible files below a
+        folder in alphabetical order, a pattern such as ``"texts/**/*.txt"``, a URL (``"https://..."``, ``"s3://..."``;
+        except for the web also a folder or a pattern), ``"-"`` for standard input, an iterable of paths
+        (:class:`pathlib.Path`, :class:`~polyadic.core.urls.URL`), or an iterable of documents, which is read once. A
+        document is a string, a list of tokens (one tokenized sentence) or a list of lists of tokens.
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
-
-    Raises
-    ------
-    InputError
-        If there are no files, or one is absent, unreadable, broken, binary, in another encoding or not in the format,
-        and is not to be skipped.
-    MissingExtraError
-        If a format needs a package that is not installed.
 
     Examples
     --------
@@ -133,14 +126,14 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
 
 
 class Document(NamedTuple):
-    """The text of a document, and what else is known of it."""
+    """Text of a document and its metadata."""
 
     text: str
     fields: Mapping[str, str]
 
 
 def documents(source: Source, **reading: Any) -> Iterator[Document]:
-    """Yield what :func:`read` yields, with what else is known of each document.
+    """Yield the documents of :func:`read` with their metadata.
 
     Examples
     --------
@@ -160,7 +153,7 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
 
 
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Say what a document is called: its title, or the file where there are several; or nothing.
+    """Return the title of a document, or its file if there are several files, or an empty string.
 
     Examples
     --------
@@ -171,13 +164,7 @@ def name_of_document(fields: Mapping[str, str]) -> str:
 
 
 def find_files(source: Source) -> list[str] | None:
-    """Return the files that ``source`` names, in the order they are read; None if it is an iterable of documents.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Return the files of ``source`` in reading order; None for an iterable of documents."""
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, os.PathLike) for item in source):
         return [file for item in source for file in find_files(item) or ()]
     if not isinstance(source, (str, os.PathLike)):
@@ -192,7 +179,7 @@ def find_files(source: Source) -> list[str] | None:
         below = sorted(file for file in Path(path).rglob("*") if file.is_file())
         files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
         if not files:
-            raise InputError(f"the folder {path} holds no files")
+            raise InputError(f"the folder {path} contains no files")
         return files
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
@@ -208,10 +195,10 @@ def pieces(
     advance: Callable[[float], None] | None = None,
     account: Account | None = None,
 ) -> Iterator[Piece]:
-    """Yield what :func:`read` yields in pieces of bounded size, and warn of files that were skipped.
+    """Yield the documents of :func:`read` in pieces of bounded size, and warn about skipped files.
 
-    ``advance`` is told of the bytes read, or of the documents where ``source`` is an iterable; what was read goes into
-    ``account``.
+    ``advance`` is called with the number of bytes read, or of documents if ``source`` is an iterable; ``account`` is
+    filled with a summary.
     """
     account = Account() if account is None else account
     files = find_files(source)
@@ -228,23 +215,25 @@ def pieces(
             if text and isinstance(item, str):
                 text = False  # so the first is looked at
                 if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
-                    raise InputError(f"the first document is the name of a file, {item!r}; pass files as pathlib.Path")
+                    raise InputError(
+                        f"the first document is the name of an existing file, {item!r}; pass files as pathlib.Path"
+                    )
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
             advance(1)
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Say what the files of a source are, from their beginnings; nothing of what cannot be looked at twice.
+    """Describe the files of a source from their first bytes; empty for sources that can be read only once.
 
     Returns
     -------
     dict
-        ``files``, their ``formats``, and how many of them have ``wrapped`` lines, if any has; of many files behind URLs
-        only how many they are, as each would be asked for.
+        ``files``, their ``formats``, and the number with ``wrapped`` lines if any; only the number of files if more
+        than :data:`MAX_SURVEYED` are remote.
     """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
-    if sum(map(is_url, files)) > SURVEYED:
+    if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
     formats: Counter[str] = Counter()
     wrapped = 0
@@ -264,7 +253,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
 
 
 def as_text(piece: Piece) -> str:
-    """Return the text of a piece: markup is removed, tokens are joined by spaces and sentences by line ends."""
+    """Return the text of a piece: markup is removed, tokens are joined by spaces and sentences by line breaks."""
     content = piece.content
     if isinstance(content, str):
         return markup.clean_markup(content) if piece.markup else content
@@ -272,16 +261,16 @@ def as_text(piece: Piece) -> str:
 
 
 class Files(NamedTuple):
-    """Files that are read one after another; those that cannot be read are left out where they may be.
+    """Files that are read one after another; unreadable ones are skipped where allowed.
 
     Attributes
     ----------
     paths : tuple of str
     folder : str or None
-        What names of files are relative to; None where there is only one.
+        Base of relative file names; None for a single file.
     reading : Reading
     span : (int, int) or None
-        Which bytes of the only path; None for all.
+        Byte range of the only path; None for all.
     """
 
     paths: tuple[str, ...]
@@ -291,18 +280,18 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, paths: list[str], reading: Reading) -> Files:
-        """Take all files of a source."""
+        """Create from all files of a source."""
         several = len(paths) > 1
         folder = os.path.commonpath([Path(path).absolute().parent for path in paths]) if several else None
         return cls(tuple(paths), folder, reading)
 
     @property
     def size(self) -> int:
-        """Bytes of them."""
+        """Total number of bytes."""
         return self.span[1] - self.span[0] if self.span else bytes_of(self.paths)
 
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
-        """Read them."""
+        """Read the files piece by piece."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
             named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
@@ -317,7 +306,7 @@ class Files(NamedTuple):
                 account.skipped[path] = str(error)
 
     def runs(self) -> Iterator[Files]:
-        """Give files in a row that are worth a task together, or one file that is too large to be read as a whole."""
+        """Yield consecutive files that make up one task, or one file that is too large to be read as a whole."""
         run: list[str] = []
         total = 0.0
         for path in self.paths:
@@ -331,10 +320,10 @@ class Files(NamedTuple):
             yield self._replace(paths=tuple(run))
 
     def ranges(self) -> list[Files]:
-        """Cut the only path into ranges of bytes that give the same documents; none if it is small or cannot be cut.
+        """Split the only path into byte ranges with the same documents; empty if it is small or cannot be split.
 
-        What can be is UTF-8, not compressed, of lines that were not broken to fit a page, or of articles. A file that
-        may have to be skipped is not: one of several, in error before so much of it is read that it no longer may.
+        Only uncompressed UTF-8 of unwrapped lines or of articles can be split. One of several files is read up to
+        :data:`MAX_HELD` first, so that it can still be skipped if it is damaged there.
         """
         (path,), how = self.paths, self.reading
         size = bytes_of(self.paths)
@@ -351,7 +340,7 @@ class Files(NamedTuple):
                 if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
                     return []
                 read = len(first)
-                while self.folder is not None and read <= HELD and (text := next(texts, "")):
+                while self.folder is not None and read <= MAX_HELD and (text := next(texts, "")):
                     read += len(text)
             bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
@@ -360,20 +349,16 @@ class Files(NamedTuple):
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
-    def tell_skipped(self, account: Account) -> None:
-        """Warn of what was left out.
-
-        Raises
-        ------
-        InputError
-            If all of them were.
-        """
+    def warn_skipped(self, account: Account) -> None:
+        """Warn about skipped files; raise InputError if all were skipped."""
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
-            raise InputError(f"none of the {len(skipped):,} files can be read; of the first: {skipped[self.paths[0]]}")
+            raise InputError(
+                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}"
+            )
         if skipped:
-            more = len(skipped) - NAMED
-            named_ones = "; ".join([*skipped.values()][:NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+            more = len(skipped) - MAX_NAMED
+            named_ones = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
             warnings.warn(
                 f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}",
                 SkippedFilesWarning,
@@ -382,7 +367,7 @@ class Files(NamedTuple):
 
 
 def unpacked_size(path: str) -> float:
-    """Tell about how many bytes of text a file holds."""
+    """Estimate the number of bytes of text in a file."""
     return bytes_of([path]) * (PACKED if suffix_of(path) in (*COMPRESSIONS, ".zip") else 1.0)
 
 
@@ -391,16 +376,16 @@ def _of_files(
 ) -> Iterator[Piece]:
     several = Files.of(files, reading)
     yield from several.pieces(account, advance)
-    several.tell_skipped(account)
+    several.warn_skipped(account)
 
 
 def _printable(path: str) -> str:
-    """Name a file in Unicode, whatever bytes its name has."""
+    """Return a file name as valid Unicode."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
-    """Give where lines begin before which a mark stands: the first behind each :data:`TASK` bytes that is near."""
+    """Yield the first line start before a mark after each :data:`TASK` bytes."""
     starts = range(TASK, size, TASK)
     blocks = parts_of(path, [(start, min(start + SEARCHED, size)) for start in starts])
     for start, block in zip(starts, blocks, strict=True):
@@ -427,22 +412,22 @@ def _of_file(
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
-    """Hold pieces back until their file has been read to its end, or is too long for that."""
+    """Hold pieces back until their file is completely read, or exceeds :data:`MAX_HELD`."""
     held: list[Piece] = []
     size = 0
     for piece in parts:
         held.append(piece)
         size += size_of(piece)
-        if size > HELD:
+        if size > MAX_HELD:
             break
     yield from held
     yield from parts
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Tell the format from what was asked for, the beginning, or the suffix.
+    """Detect the format from the setting, the first bytes, or the suffix.
 
-    Where nothing tells, it is a table if one is wanted or a column was named, and text otherwise.
+    Otherwise a table if one is expected or a column was named, else text.
     """
     if file.reading.format != "auto":
         return file.reading.format
@@ -450,7 +435,7 @@ def format_of(file: File, *, table: bool = False) -> str:
     inner = name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
-        raise InputError(f"{file.name} cannot be read as it is: {OTHERS[suffix]}")
+        raise InputError(f"{file.name} is in an unsupported format: {OTHERS[suffix]}")
     start = file.head().lstrip()[:2000].lower()
     if start.startswith("<doc "):
         return "wiki"
@@ -460,7 +445,7 @@ def format_of(file: File, *, table: bool = False) -> str:
 
 
 def _format_of(start: str, *, table: bool) -> str:
-    """Tell the format of what has a suffix that says nothing."""
+    """Detect the format from the first bytes."""
     if _CONLLU.match(start):
         return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
@@ -469,13 +454,7 @@ def _format_of(start: str, *, table: bool) -> str:
 
 
 def stamp(source: Source) -> str:
-    """Describe a text well enough to tell it from another or from a later state of itself.
-
-    Raises
-    ------
-    InputError
-        If there is no such file.
-    """
+    """Return a fingerprint of the files of a source and their state."""
     files = find_files(source) or []
     places = [file if is_url(file) else str(Path(file).resolve()) for file in files]
     return hashlib.sha256(os.fsencode(repr([*zip(places, states_of(files), strict=True)]))).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Words that carry grammar rather than meaning: lists by language, from the text itself, a file, or any iterable."""
+"""Stop words: lists by language, from the text itself, from a file, or from any iterable."""
 
 from __future__ import annotations
 
@@ -32,30 +32,25 @@ ENGLISH = frozenset(
     they've they'll they'd that'll who'll who'd there'll
     """.split()  # noqa: SIM905  a list of 280 quoted words would be unreadable
 )
-"""The built-in English list, in lower case, spelled as the default tokenizer spells words."""
-SPREAD = 100
-"""Words of a list that is made from a text."""
+"""The built-in English list, in lower case, as spelled by the default tokenizer."""
+MAX_STOP_WORDS = 100
+"""Number of stop words derived from a text."""
 BLOCK = 2_000
-"""Words of one of its parts."""
+"""Number of words of a block when stop words are derived from a text."""
 _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list of words"
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
-    """Return the set of words to leave out, as the default tokenizer spells them.
+    """Return the set of words to leave out, as spelled by the default tokenizer.
 
     Parameters
     ----------
     source : None, "none", "language", name or code of a language, path or iterable of str
-        No words; the list of ``language``, or of another, such as "german" or "de"; a UTF-8 file with one word a line;
-        or the words themselves. Words of files and iterables are taken as they are, and compared exactly: a lower-case
-        list does not remove "The" from text whose case was kept.
+        Where the words come from: none at all; the list of ``language``; the list of another language, such as "german"
+        or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are compared
+        exactly: a lower-case list does not remove "The" from text whose case was kept.
     language : str
-        The code of the language of the text.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or an item of the iterable is no string.
+        Language code of the text.
 
     Examples
     --------
@@ -69,8 +64,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     if source == "language":
         if not stop_list(language):
             warnings.warn(
-                f"there is no stop list for the language {language}: give stop_words a file, or auto, which makes"
-                " one from the text",
+                f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
+                " derives one from the text",
                 stacklevel=2,
             )
         return stop_list(language)
@@ -88,10 +83,11 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
 
 
 def most_spread(parts: Mapping[str, int]) -> list[str]:
-    """Give the words that occur in most parts of a text, which are grammatical for the greater part.
+    """Return the words that occur in the most blocks of a text; most of them are function words.
 
-    Of the 100 words in most blocks of 2,000 words .82 are in the English list for Wikipedia and .84 for novels, and .90
-    in the German one for aphorisms; of the most frequent 100, .74, .87 and .80. Words without a letter are left out.
+    Of the 100 words in most blocks of 2,000 words, 82 % are in the English list for Wikipedia, 84 % for novels, and 90
+    % in the German list for aphorisms; of the 100 most frequent words, 74, 87 and 80 %. Words without a letter are
+    excluded.
 
     Examples
     --------
@@ -99,14 +95,14 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
     ['the', 'cat']
     """
     ranked = sorted((-n, word) for word, n in parts.items() if any(map(str.isalpha, word)))
-    return [word for _, word in ranked[:SPREAD]]
+    return [word for _, word in ranked[:MAX_STOP_WORDS]]
 
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Give the list of a language, by its code or name, from the package stop-words; none if there is none.
+    """Return the stop list of a language (code or name) from the package stop-words; empty if it has none.
 
-    Words are spelled as the default tokenizer spells them; what it takes for several is left out.
+    Words are spelled as by the default tokenizer; entries that it splits are excluded.
 
     Examples
     --------
@@ -134,4 +130,4 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"the stop words in {path} are not UTF-8: byte {error.start} is in error") from None
+        raise InputError(f"the stop words in {path} are not UTF-8: byte {error.start} is invalid") from None

@@ -1,4 +1,4 @@
-"""Text from compressed or plain files, URLs and standard input, block by block, with every fault named."""
+"""Read text from plain or compressed files, URLs and standard input in blocks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
-LONGEST = 1 << 27
-"""Characters of a line; a file whose text is one line is no file of lines."""
+MAX_LINE_LENGTH = 1 << 27
+"""Maximum number of characters of a line."""
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 
 
 def name_of(path: str) -> str:
-    """Return how messages call ``path``: "-" is standard input."""
+    """Return the name of ``path`` for messages; "-" is standard input."""
     return "standard input" if path == "-" else path
 
 
@@ -33,23 +33,17 @@ def name_of(path: str) -> str:
 def open_bytes(
     path: str, advance: Callable[[float], None] | None = None, span: tuple[int, int] | None = None
 ) -> Iterator[io.BufferedReader]:
-    """Open a file, or standard input for ``"-"``, decompressed as its suffix says.
+    """Open a file, URL or standard input (``"-"``) and decompress it according to its suffix.
 
     Parameters
     ----------
     path : str
-        What to read.
+        The file, URL, or ``"-"``.
     advance : callable, optional
-        Told the number of bytes read from the file, still compressed.
+        Called with the number of (compressed) bytes of each read.
     span : (int, int), optional
-        The bytes to read, of a file that is not compressed; by default all. Of a URL they are read in one go.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be opened or read, or its compression is broken, also later while it is being read.
-    MissingExtraError
-        If ``.zst`` or a URL needs a package that is not installed.
+        Byte range to read from an uncompressed file; by default the whole file. A range of a URL is fetched in one
+        request.
     """
     suffix = suffix_of(path)
     try:
@@ -76,16 +70,11 @@ def open_bytes(
 def blocks(
     stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict", start: int = 0
 ) -> Iterator[str]:
-    r"""Decode ``stream`` piece by piece; all line ends become ``\n``. Without an encoding it must be UTF-8.
+    r"""Decode a stream block by block and convert line ends to ``\n``; the default encoding is UTF-8.
 
-    ``start`` is how many bytes of the file stand before those of the stream.
-
-    Raises
-    ------
-    InputError
-        If the bytes are not in ``encoding`` (unless ``errors`` forgives it), or are no text.
+    ``start`` is the position of the stream in its file, for error messages.
     """
-    given = "convert it" if encoding is None else "give its encoding"
+    given = "convert it to UTF-8" if encoding is None else "set the encoding"
     fix = given if encoding is None else f"{given}, or errors='replace' or errors='ignore'"
     if encoding is None or codecs.lookup(encoding).name == "utf-8":
         encoding = "utf-8" if start else "utf-8-sig"
@@ -102,7 +91,7 @@ def blocks(
             at = offset - len(error.object) + error.start
             raise InputError(
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
-                f"is in error; {fix}"
+                f"is invalid; {fix}"
             ) from None
         except UnicodeError as error:  # such as UTF-16 without a byte order mark
             raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
@@ -113,12 +102,7 @@ def blocks(
 
 
 def lines(texts: Iterable[str]) -> Iterator[str]:
-    r"""Cut consecutive blocks of text into lines, without their ``\n``.
-
-    Raises
-    ------
-    InputError
-        If a line is longer than ``LONGEST``.
+    r"""Split consecutive blocks of text into lines without ``\n``.
 
     Examples
     --------
@@ -130,8 +114,10 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         first, *rest = text.split("\n")
         unfinished.append(first)
-        if len(unfinished) * BLOCK > LONGEST and sum(map(len, unfinished)) > LONGEST:
-            raise InputError(f"line {number} is longer than {LONGEST:,} characters; it may be no file of lines")
+        if len(unfinished) * BLOCK > MAX_LINE_LENGTH and sum(map(len, unfinished)) > MAX_LINE_LENGTH:
+            raise InputError(
+                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file may not consist of lines"
+            )
         number += len(rest)
         if rest:
             yield "".join(unfinished)
@@ -143,17 +129,17 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _broken(path: str, suffix: str, error: Exception) -> str:
-    what = "is cut short" if isinstance(error, EOFError) else f"is no valid {suffix} file"
+    what = "is truncated" if isinstance(error, EOFError) else f"is not a valid {suffix} file"
     return f"cannot decompress {name_of(path)}: it {what} ({str(error).rstrip('.')})"
 
 
 def _binary(path: str, fix: str) -> str:
-    return f"{name_of(path)} is not text: it holds NUL bytes (if it is UTF-16 or UTF-32, {fix})"
+    return f"{name_of(path)} is not text: it contains NUL bytes (if it is UTF-16 or UTF-32, {fix})"
 
 
 @contextlib.contextmanager
 def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
-    """Buffer ``raw`` without closing it, since standard input is not ours to close."""
+    """Buffer ``raw`` without closing it, because standard input must stay open."""
     buffered: io.BufferedReader[Any] = io.BufferedReader(raw, BLOCK)
     try:
         yield buffered
@@ -174,27 +160,27 @@ def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
 
 
 class _Watched(io.RawIOBase):
-    """Bytes of another stream, so many of them or all; each read is reported."""
+    """Wrap a stream: report each read to a callback and optionally stop after ``limit`` bytes."""
 
-    def __init__(self, source: Any, advance: Callable[[float], None] | None, most: int | None = None) -> None:
+    def __init__(self, source: Any, advance: Callable[[float], None] | None, limit: int | None = None) -> None:
         self._source = source
         self._advance = advance
-        self._most = most
+        self._limit = limit
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        n = self._source.readinto(buffer if self._most is None else memoryview(buffer)[: self._most]) or 0
-        if self._most is not None:
-            self._most -= n
+        n = self._source.readinto(buffer if self._limit is None else memoryview(buffer)[: self._limit]) or 0
+        if self._limit is not None:
+            self._limit -= n
         if self._advance is not None:
             self._advance(n)
         return int(n)
 
 
 class _Zstandard(io.RawIOBase):
-    """The content of one or more Zstandard frames; unlike the package's own reader it notices a missing end."""
+    """Decompress one or more Zstandard frames; unlike the package's own reader, detect truncation."""
 
     def __init__(self, source: io.BufferedReader) -> None:
         try:

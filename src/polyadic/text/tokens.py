@@ -1,7 +1,4 @@
-"""From a document to sentences of tokens.
-
-Marks that belong to the words or numbers around them, for whatever says what a word is.
-"""
+"""Tokenizer: split documents into sentences and words."""
 
 from __future__ import annotations
 
@@ -24,37 +21,38 @@ _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts
 class Tokenizer:
     """Split a document into sentences and sentences into words.
 
-    The text is brought into Unicode's composed form (NFC), typographic apostrophes become ``'`` and soft hyphens
-    vanish. Then
+    The text is normalized to Unicode NFC, typographic apostrophes become ``'`` and soft hyphens are removed. Then
 
-    * a sentence ends at a line end and where :func:`~polyadic.text.languages.sentences` says: not behind initials
-      ("J. Smith"), abbreviations of the language ("Mr.", "z. B.") and, where they are written so, ordinal numbers;
-    * a word is a run of letters and digits with their combining marks, in any script, as in Unicode's annex 29; an
-      apostrophe or underscore between two letters belongs to it ("don't", "o'neil", "new_york"), as do marks that other
-      languages have there ("col·lecció", "צה״ל"), a comma or full stop between two digits ("3.14", "1,000") and a full
-      stop between single letters ("U.S." is "u.s"); a hyphen does not ("well-known" is two words);
-    * in Catalan, French, Italian, Turkish and their kin an apostrophe parts two words ("l'eau" is "l" and "eau"); in
-      Finnish and Swedish a colon joins them ("EU:n");
-    * a final "'s" is cut off ("dog's" becomes "dog"), as it would divide the counts of every noun by two.
+    * a sentence ends at a line break and at the boundaries found by :func:`~polyadic.text.languages.sentences`, which
+      skips initials ("J. Smith"), abbreviations of the language ("Mr.", "z. B.") and ordinal numbers where the language
+      writes them with a full stop;
+    * a word is a run of letters and digits with their combining marks, in any script, as in Unicode annex 29. An
+      apostrophe or underscore between two letters is part of the word ("don't", "o'neil", "new_york"), and so are the
+      word-internal marks of other languages ("col·lecció", "צה״ל"), a comma or full stop between digits ("3.14",
+      "1,000") and a full stop between single letters ("U.S." becomes "u.s"). A hyphen separates words ("well-known" is
+      two words);
+    * in Catalan, French, Italian, Turkish and related languages an apostrophe separates two words ("l'eau" becomes "l"
+      and "eau"); in Finnish and Swedish a colon joins them ("EU:n");
+    * a final "'s" is removed ("dog's" becomes "dog"), so that both forms share one count.
 
-    Chinese is cut into words by jieba and Japanese by SudachiPy, where they are installed (the extras ``chinese`` and
-    ``japanese``). Other text without spaces keeps each run of letters as one token: cut it into words first and pass it
-    with ``tokenizer=whitespace``, or pass a tokenizer of your own.
+    Chinese is segmented by jieba and Japanese by SudachiPy if they are installed (extras ``chinese`` and ``japanese``).
+    In other scripts without spaces each run of letters stays one token: segment such text first and pass
+    ``tokenizer=whitespace``, or pass your own tokenizer.
 
     Parameters
     ----------
     lowercase : bool
-        Whether words are put in lower case.
+        Whether to convert words to lower case.
     digits : {"keep", "drop", "zero"}
-        ``"drop"`` leaves out words that begin with a digit ("1984", "21st"; "mp3" stays); ``"zero"`` turns every digit
-        into ``0``, so that all years are one word.
+        Treatment of digits. ``"drop"`` removes words that begin with a digit ("1984", "21st", but not "mp3");
+        ``"zero"`` replaces every digit by ``0``, so that all years become one word.
     punctuation : {"drop", "keep"}
-        ``"keep"`` makes each punctuation mark or symbol, and "'s", a token of its own.
+        Treatment of punctuation. ``"keep"`` makes each punctuation mark, each symbol and "'s" a token of its own.
     lemmas : bool
-        Whether words are taken to their lemmas ("banks" to "bank", "ging" to "gehen"), word by word, by the lists and
-        rules of simplemma (the extra ``lemmas``), which know some 50 languages.
+        Whether to replace words by their lemmas ("banks" by "bank", "ging" by "gehen"), using the word lists and rules
+        of simplemma for some 50 languages (extra ``lemmas``).
     language : str, optional
-        The code of the language, such as "de". By default that of the corpus, where one is built; elsewhere English.
+        Language code, such as "de". Defaults to the language of the corpus being built, and to English elsewhere.
 
     Examples
     --------
@@ -79,11 +77,11 @@ class Tokenizer:
             languages.check(self.language)
 
     def __call__(self, text: str) -> list[list[str]]:
-        """Return the sentences of ``text``, each a list of tokens; sentences without tokens are left out."""
+        """Return the sentences of ``text`` as lists of tokens; sentences without tokens are dropped."""
         return [tokens for _, tokens in self.sentences(text)]
 
     def sentences(self, text: str) -> list[tuple[str, list[str]]]:
-        """Return the sentences of ``text`` as they stand in it, with their tokens; none without tokens."""
+        """Return the sentences of ``text`` as written, each with its tokens; sentences without tokens are dropped."""
         language = self.language or "en"
         text = composed(text)
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
@@ -114,7 +112,7 @@ class Tokenizer:
 
 
 def whitespace(text: str) -> list[list[str]]:
-    r"""Split text that is tokenised already: one sentence a line, white space between tokens.
+    r"""Split pre-tokenized text: one sentence per line, tokens separated by white space.
 
     Examples
     --------
@@ -127,23 +125,17 @@ def whitespace(text: str) -> list[list[str]]:
 def tokenizer_of(
     *, tokenised: bool, lemmas: bool, digits: str = "keep", punctuation: str = "drop"
 ) -> Callable[[str], list[list[str]]]:
-    """Give the tokenizer of text that is tokenised already, or one with settings.
-
-    Raises
-    ------
-    InputError
-        If lemmas are asked for of text that is tokenised.
-    """
+    """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError("lemmas are for words that are cut here; leave out tokenised")
+        raise InputError("lemmas are not available for text that is tokenised already; leave out tokenised")
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 
 @functools.cache
 def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
-    """Compile what a token is; built on first use because the list of combining marks takes some milliseconds.
+    """Compile the token pattern, on first use because the list of combining marks takes milliseconds.
 
-    For ``plain`` text, which is ASCII, in a third of the time: letters are a range, and nothing is tried twice.
+    The ``plain`` pattern matches ASCII text three times as fast.
     """
     if plain:
         some = "[A-Za-z0-9]++"
@@ -162,13 +154,13 @@ def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
 
 
 MARKS = 30
-"""Combining marks in a row; more are parted by an invisible one, as Unicode's annex 15 says of stream-safe text."""
+"""Maximum number of consecutive combining marks; longer runs are split, as in stream-safe text (Unicode annex 15)."""
 
 
 def composed(text: str) -> str:
-    r"""Bring a text into Unicode's composed form (NFC).
+    r"""Normalize a text to Unicode NFC.
 
-    To put n marks in order takes n^2 steps; hence there are no more than :data:`MARKS` in a row.
+    Ordering n combining marks takes n^2 steps, so at most :data:`MARKS` are kept in a row.
 
     Examples
     --------
@@ -183,7 +175,7 @@ def composed(text: str) -> str:
 
 @functools.cache
 def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile what is fast and finds more than marks, and what finds marks alone."""
+    """Compile a fast pattern that overmatches, and an exact one, for long runs of combining marks."""
     rare = "\U000101fd"  # the first mark beyond 2^16; a class of single ones beyond would be slow
     within = f"[{marks().partition(rare)[0]}{rare}-\U0010ffff]"
     return re.compile(f"{within}{{{MARKS + 1}}}"), re.compile(f"([{marks()}]{{{MARKS}}})(?=[{marks()}])")
@@ -191,9 +183,9 @@ def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @functools.cache
 def marks() -> str:
-    r"""Return the body of a character class of all combining marks, which ``\w`` leaves out.
+    r"""Return a character class body with all combining marks, which ``\w`` does not match.
 
-    Without them the vowel signs of Devanagari or Tamil would cut words apart.
+    Without it the vowel signs of Devanagari or Tamil would split words.
     """
     first, last = 0x300, 0x1FFFF  # no mark lies outside, but for variation selectors
     codes = [code for code in range(first, last) if unicodedata.category(chr(code)).startswith("M")]
@@ -203,6 +195,6 @@ def marks() -> str:
 
 
 INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
-"""Marks within words: the dot of Catalan, those of Armenian and Hebrew (annex 29's MidLetter, less the colon)."""
+"""Word-internal marks: the dot of Catalan and those of Armenian and Hebrew (annex 29's MidLetter without the colon)."""
 POINTS = ".,\u066b\u066c"
-"""Marks within numbers."""
+"""Number-internal marks."""

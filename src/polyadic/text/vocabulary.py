@@ -1,4 +1,4 @@
-"""The words a corpus is written in, with their numbers and counts."""
+"""Vocabulary of a corpus: words with their numbers and counts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words by falling count, those of equal count in alphabetical order (of Unicode code points).
+    """Words by falling count; words of equal count are in order of Unicode code points.
 
     Parameters
     ----------
     words : tuple of str, length V
-        The word of each number.
+        The words, in order of their numbers.
     counts : (V,) int64 array
-        How often each occurs.
+        Number of occurrences of each word.
 
     Examples
     --------
@@ -42,7 +42,9 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.words) != len(self.counts):
-            raise InputError(f"a vocabulary of {len(self.words)} words needs as many counts; got {len(self.counts)}")
+            raise InputError(
+                f"a vocabulary of {len(self.words)} words needs one count for each word; got {len(self.counts)}"
+            )
 
     @classmethod
     def choose(
@@ -53,12 +55,12 @@ class Vocabulary:
         max_size: int | None = None,
         stop_words: Collection[str] = (),
     ) -> Vocabulary:
-        """Keep the words that occur ``min_count`` times or more, at most ``max_size`` of them, without stop words.
+        """Keep the at most ``max_size`` most frequent words with ``min_count`` or more occurrences, without stop words.
 
         Raises
         ------
         InputError
-            If nothing is left; the message says what would keep some.
+            If no word is left; the message says which ``min_count`` keeps some.
         """
         min_count = check_int("min_count", min_count, low=1)
         if max_size is not None:
@@ -103,7 +105,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            If a word holds a tab or line break, or cannot be written as UTF-8.
+            If a word contains a tab or line break, or cannot be encoded as UTF-8.
         """
         _check_spelling(self.words)
         with whole_file(path) as draft:
@@ -112,21 +114,21 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises
         ------
         InputError
-            If the file is absent or damaged; the message names the line.
+            If the file is missing or damaged; the message names the line.
         """
         try:
             lines = Path(path).read_bytes().decode().split("\n")
         except OSError as error:
             raise InputError(f"cannot read the vocabulary {path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise InputError(f"the vocabulary {path} is not UTF-8: byte {error.start} is in error") from None
+            raise InputError(f"the vocabulary {path} is not UTF-8: byte {error.start} is invalid") from None
         if lines.pop():
-            raise InputError(f"the vocabulary {path} is cut short: its last line does not end")
+            raise InputError(f"the vocabulary {path} is truncated: its last line has no line break")
         pairs = [_parse(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
         vocabulary = cls(tuple(word for word, _ in pairs), np.array([n for _, n in pairs], dtype=np.int64))
         if len(vocabulary.index) < len(pairs):
@@ -138,20 +140,20 @@ class Vocabulary:
 def _parse(line: str, where: str) -> tuple[str, int]:
     word, tab, n = line.partition("\t")
     if not word or not tab or not (n.isascii() and n.isdigit()) or len(n) > 18:
-        raise InputError(f"{where}: a word, a tab and a count are needed; got {line[:80]!r}")
+        raise InputError(f"{where}: expected a word, a tab and a count; got {line[:80]!r}")
     return word, int(n)
 
 
 def _check_spelling(words: tuple[str, ...]) -> None:
-    """Refuse words that a text file with one word a line cannot hold."""
+    """Raise InputError if a word cannot be stored in a text file with one word per line."""
     everything = "".join(words)
     if not any(space in everything for space in "\t\n\r") and _is_utf8(everything):
         return
     for word in words:
         if any(space in word for space in "\t\n\r"):
-            raise InputError(f"a word may not hold a tab or line break; got {word!r}")
+            raise InputError(f"a word must not contain a tab or line break; got {word!r}")
         if not _is_utf8(word):
-            raise InputError(f"a word must be valid Unicode; got {word!r} with half a surrogate pair")
+            raise InputError(f"a word must be valid Unicode; got {word!r} with an unpaired surrogate")
 
 
 def _is_utf8(text: str) -> bool:

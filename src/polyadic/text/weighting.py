@@ -1,11 +1,12 @@
 r"""Association of words that occur together: pointwise mutual information of any order.
 
-With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the permutations of the tuple
-and :math:`m_x` the places in tuples that a word takes, the probability of an ordered tuple and of a word in a place are
+With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the number of permutations of
+the tuple and :math:`m_x` the number of places in tuples that a word takes, the probabilities of an ordered tuple and of
+a word in a place are
 
 .. math:: p(x_1 \dots x_n) = \frac{\#(x_1 \dots x_n)}{\mu N}, \qquad p(x) = \frac{m_x}{n N},
 
-so both sum to one and independent words have an expected PMI near zero. Logarithms are natural.
+so both sum to one, and independent words have an expected PMI near zero. Logarithms are natural.
 """
 
 from __future__ import annotations
@@ -43,33 +44,33 @@ def ppmi(
     weights: Weights | tuple[float, float] = "log",
     holding: ArrayLike | None = None,
 ) -> Entries:
-    r"""Positive shifted PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`; zeros are not listed.
+    r"""Compute the positive shifted PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`, without zeros.
 
     Parameters
     ----------
     counts : Counts
-        Of any order.
+        Counts of any order.
     shift : float
-        :math:`k \ge 1`; with 1 nothing is shifted.
+        Shift :math:`k \ge 1`; 1 means no shift.
     smoothing : float
-        :math:`\alpha` of context-distribution smoothing: :math:`p_\alpha(x) \propto m_x^\alpha` stands for all words of
-        a tuple but one; the geometric mean over which one that is makes the result symmetric,
-        :math:`p(x)^{1/n} p_\alpha(x)^{(n-1)/n}`. With 1 nothing is smoothed.
+        Exponent :math:`\alpha` of context-distribution smoothing. :math:`p_\alpha(x) \propto m_x^\alpha` replaces the
+        probability of all words of a tuple but one; the geometric mean over that one makes the result symmetric,
+        :math:`p(x)^{1/n} p_\alpha(x)^{(n-1)/n}`. 1 means no smoothing.
     form : {"total", "specific"}
-        ``total``, total correlation: :math:`\log p(x_1 \dots x_n) / \prod_d p(x_d)`. ``specific``, interaction
-        information: what the tuple tells beyond its parts,
-        :math:`\sum_{S \subseteq \{1..n\}, S \ne \emptyset} (-1)^{n-|S|} \log p(x_S)`.
+        Generalization of PMI. ``total``, total correlation: :math:`\log p(x_1 \dots x_n) / \prod_d p(x_d)`.
+        ``specific``, interaction information, the association beyond that of the parts: :math:`\sum_{S \subseteq
+        \{1..n\}, S \ne \emptyset} (-1)^{n-|S|} \log p(x_S)`.
     lower : sequence of Counts
         Counts of the orders 2 to n - 1 of the same corpus and window with ``min_count=1``; needed by ``specific``.
     normaliser : {"tuples", "chunks", "tokens"}
-        What probabilities are shares of. ``tuples``: as above. For the chunk window also ``chunks``: shares of the
-        chunks; and ``tokens``: counts over the number of chunks' words, the published computation, whose values are
-        too large by :math:`(n-1) \log` of the mean chunk size.
+        Denominator of probabilities. ``tuples``: as in the module. Only for the chunk window: ``chunks``, the number of
+        chunks; and ``tokens``, the number of words in chunks, as in the published computation, whose values are too
+        large by :math:`(n-1) \log` of the mean chunk size.
     weights : {"uniform", "count", "log"} or (x_max, a)
         Weight of an entry seen :math:`c` times: :math:`1`, :math:`c`, :math:`\log(1 + c)`, or
         :math:`\min(1, (c / x_{max})^a)`.
     holding : array of int of shape (m, 2), optional
-        Pairs of words: only tuples that hold both of one are weighed, of which there may be none.
+        Pairs of words: only tuples that contain both words of a pair are computed. The result may then be empty.
 
     Returns
     -------
@@ -79,12 +80,12 @@ def ppmi(
     Raises
     ------
     InputError
-        If an argument is out of range or does not fit the counts, or no tuple has positive association.
+        If an argument is out of range or does not match the counts, or no tuple has a positive association.
 
     References
     ----------
-    Bailey, Aeron (2017), section 2.1: total correlation is their PMI_2; specific interaction is their PMI_1 with the
-    sign turned, so that order 2 gives PMI. Levy, Goldberg, Dagan (2015), section 3, for shift and smoothing.
+    Bailey, Aeron (2017), section 2.1: total correlation is their PMI_2; specific interaction is their PMI_1 with
+    reversed sign, so that order 2 gives PMI. Levy, Goldberg, Dagan (2015), section 3, for shift and smoothing.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def ppmi(
 
 
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
-    """Turn counts into weights of entries."""
+    """Convert counts to weights of entries."""
     if isinstance(weights, tuple):
         if len(weights) != 2:
             raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}")
@@ -147,7 +148,7 @@ def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[
 
 
 def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Log probability of each word as it enters a tuple."""
+    """Log probability of each word in a tuple."""
     n = counts.entries.order
     if normaliser == "tuples":
         marginals, total = counts.marginals, n * counts.events
@@ -169,7 +170,7 @@ def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
 
 
 class _Marginal:
-    """Log probability of tuples of a lower order, looked up by their words."""
+    """Look up the log probability of tuples of a lower order."""
 
     def __init__(self, counts: Counts) -> None:
         self._entries = counts.entries
@@ -187,7 +188,7 @@ class _Marginal:
 
 
 class _Words:
-    """Log probability of single words."""
+    """Look up the log probability of single words."""
 
     def __init__(self, log_word: NDArray[np.float64]) -> None:
         self._log = log_word
@@ -197,16 +198,16 @@ class _Words:
 
 
 Parts = list[tuple[int, tuple[int, ...], "_Words | _Marginal"]]
-"""Sign, places in a tuple, and where the log probability of the words in these places is found."""
+"""Sign, places in a tuple, and the lookup of the log probability of the words in these places."""
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Subtract each word."""
+    """Terms of total correlation: minus each word."""
     return [(-1, (d,), _Words(log_word)) for d in range(counts.entries.order)]
 
 
 def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
-    """Add or subtract each proper part of a tuple, by its size."""
+    """Terms of interaction information: plus or minus each proper part of a tuple, by its size."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
     parts: Parts = [((-1) ** (order - 1), (d,), _Words(log_word)) for d in range(order)]
@@ -219,7 +220,7 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
             raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
-                raise InputError(f"the counts of order {size} in `lower` are of another {key}")
+                raise InputError(f"the counts of order {size} in `lower` have another {key}")
         table = _Marginal(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from polyadic.metrics.figures import Figure
     from polyadic.metrics.multiwords import Candidate
     from polyadic.metrics.outliers import OutlierGroup
-    from polyadic.metrics.phrases import Phrase
+    from polyadic.metrics.phrases import PhraseCase
     from polyadic.metrics.senses import Senses
 
     Part = tuple[str, Callable[[], list[Figure]]]
@@ -213,8 +213,8 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
     """Restrict an embedding to some words, in its own order."""
     rows = [row for row, word in enumerate(embedding.words) if word in words]
     counts = None if embedding.counts is None else embedding.counts[rows]
-    names, themes = [embedding.words[row] for row in rows], embedding.themes.rank
-    return Embedding(names, embedding.vectors[rows], counts=counts, themes=themes)
+    names, components = [embedding.words[row] for row in rows], embedding.components.rank
+    return Embedding(names, embedding.vectors[rows], counts=counts, components=components)
 
 
 def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> Iterator[Part]:
@@ -328,7 +328,7 @@ def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:
     yield "completion", lambda: completion(embedding, gaps).figures()
 
 
-def _phrases(embedding: Embedding, cases: list[Phrase]) -> Iterator[Part]:
+def _phrases(embedding: Embedding, cases: list[PhraseCase]) -> Iterator[Part]:
     yield "phrases", lambda: phrases(embedding, cases).figures()
 
 

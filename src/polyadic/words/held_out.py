@@ -18,7 +18,7 @@ from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.progress import tracked
 from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
-from polyadic.metrics.phrases import Phrase
+from polyadic.metrics.phrases import PhraseCase
 from polyadic.text.counts import count
 from polyadic.text.tokens import Tokenizer
 from polyadic.text.weighting import ppmi
@@ -185,7 +185,7 @@ def _matched(
     return _first(drawn, unseen(rows[:, :-1], drawn) & (drawn != rows[:, -1:]))
 
 
-def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
+def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[PhraseCase]:
     r"""Return articles of ``held`` titled by two words, with their characteristic words and distractors.
 
     Characteristic are the words :math:`w`, other than those of the title, with the largest :math:`n_w \log \frac{n_w}{N
@@ -207,7 +207,7 @@ def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
         drawn = rng.choice(rivals, min(RIVALS, len(rivals)), replace=False)
         others = sorted({word for n in drawn for word in every[int(n)][1]} - {*mine, *title})
         if len(others) >= MIN_OWN_WORDS:
-            cases.append(Phrase(title, mine, tuple(others)))
+            cases.append(PhraseCase(title, mine, tuple(others)))
     if not cases:
         raise InputError("no held-out article has a title of two known words, one of which is in another title")
     return cases

@@ -202,7 +202,7 @@ class JointCP(Model):
         counts : ndarray of int, optional
             Frequency of each word.
         """
-        return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
+        return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range, or there are more themes than columns."""

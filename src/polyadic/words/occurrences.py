@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
-    from polyadic.text.lines import Line
+    from polyadic.text.lines import ConcordanceLine
 
 WIDE, NEAR = 10, 2
 """Words on each side in the wide and the near context."""
@@ -268,7 +268,7 @@ class WordSenses:
         Y = self._contexts(self._around(np.asarray(positions)), [self.corpus.vocabulary[word]])[1]
         return Y.mean(axis=0).astype(np.float64)
 
-    def lines(self, sense: SenseOfWord, number: int) -> list[Line]:
+    def lines(self, sense: SenseOfWord, number: int) -> list[ConcordanceLine]:
         """Return the most typical lines of a sense, skipping lines that share most of their words with an earlier one.
 
         Parameters
@@ -278,7 +278,7 @@ class WordSenses:
         number : int
             Maximum number of lines.
         """
-        kept: list[tuple[Line, set[str]]] = []
+        kept: list[tuple[ConcordanceLine, set[str]]] = []
         for at in sense.positions[: LOOKED_AT * number]:
             line = self.corpus.line(at)
             words = {*line.text.lower().split()}

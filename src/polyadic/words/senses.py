@@ -71,7 +71,7 @@ def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed
     [('ship', 'harbor'), ('band', 'jam')]
     """
     check_int("top", top, low=2)
-    embedding = embedding.themes
+    embedding = embedding.components
     u = embedding[word].astype(np.float64)
     association = embedding.unit @ u.astype(embedding.unit.dtype)
     association[embedding.index[word]] = -np.inf
@@ -131,7 +131,7 @@ def induce(
     check_choice("rule", rule, RULES)
     check_int("number", number, low=1)
     known = [[row for w in context if (row := embedding.find(w)) is not None] for context in contexts]
-    embedding = embedding.themes if rule == "product" else embedding
+    embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit
     if rule == "product":
         vectors = unit_rows(vectors * unit_rows(embedding[word][None]))

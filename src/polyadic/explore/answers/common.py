@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from polyadic.core.settings import Within
-from polyadic.text.occurrences import REACH
+from polyadic.text.occurrences import MAX_WIDTH
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from polyadic.explore.workspace import Workspace
-    from polyadic.text.lines import Line
+    from polyadic.text.lines import ConcordanceLine
 
 Answer = dict[str, Any]
 Top = Annotated[int, Within(1, 1000)]
-Width = Annotated[int, Within(1, REACH)]
+Width = Annotated[int, Within(1, MAX_WIDTH)]
 OCCURRENCES = 100_000
 """Maximum number of occurrences for collocates; of more, a sample from the whole text is used."""
 
@@ -31,7 +31,7 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
     return workspace.corpus.vocabulary[spelt], spelt
 
 
-def line_of(line: Line) -> Answer:
+def line_of(line: ConcordanceLine) -> Answer:
     """Return a concordance line with the positions of the words in it, and its document."""
     return {
         "document": line.document,

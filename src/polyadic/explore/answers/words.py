@@ -142,7 +142,7 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
     at = np.asarray(workspace.places[:number], float)
     low, high = at.min(axis=0), at.max(axis=0)
     at = 2 * (at - low) / np.maximum(high - low, 1e-9).max() - (high - low) / np.maximum(high - low, 1e-9).max()
-    themes = vectors.themes
+    themes = vectors.components
     strength = np.abs(themes.vectors[:number]) / np.maximum(np.linalg.norm(themes.vectors, axis=0), 1e-12)
     counts = np.zeros(number) if vectors.counts is None else vectors.counts[:number]
     return {
@@ -157,8 +157,8 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
 
 def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the highest values in a non-negative component."""
-    if column >= workspace.vectors.themes.rank:
-        raise InputError(f"column must be below {workspace.vectors.themes.rank}, the number of themes; got {column}")
+    if column >= workspace.vectors.components.rank:
+        raise InputError(f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}")
     found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
 
@@ -231,5 +231,5 @@ def _third_words(
 def _themes(workspace: Workspace, word: str) -> list[Answer]:
     return [
         {"column": each.column, "words": [word for word, _ in each.words]}
-        for each in components_of(workspace.vectors, word, most=5, top=8)
+        for each in components_of(workspace.vectors, word, n_components=5, top=8)
     ]

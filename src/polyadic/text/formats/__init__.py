@@ -1,1 +1,1 @@
-"""What files hold: a reader for each format, from an open file to documents."""
+"""Readers for file formats, from an open file to documents."""

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File
 
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
-"""Elements of HTML that hold no running text; they are left out."""
+"""HTML elements without running text, which are left out."""
 LEFT_OUT = {*NO_TEXT, "title", "rt", "rp"}  # the last two say how ideographs are read
 EMPTY = {
     *("area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"),
     *("isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"),
 }
-"""Elements of HTML that have no end."""
+"""HTML elements without an end tag."""
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
     *(
@@ -50,33 +50,27 @@ BLOCKS = (
     ),
     *("main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
 )
-"""Elements of HTML that begin and end a paragraph."""
+"""HTML elements that begin and end a paragraph."""
 EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
-"""What surrounds elements of TEI: words stand apart; paragraphs, verses and notes do also in the midst of text."""
+"""Separators around TEI elements: between words; and around paragraphs, verses and notes, even inside text."""
 NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}
-"""Elements of TEI without running text, and comments."""
+"""TEI elements without running text, and comments."""
 FIRST_FORMS = {"sic", "orig", "abbr"}
-"""Of a choice in TEI, what stands there corrected, regularised or written out too."""
+"""Forms in a TEI ``<choice>`` that are also given corrected, regularised or expanded."""
 
 
 def read_html(file: File) -> Iterator[Piece]:
-    """Read a page as a document, without scripts, styles, menus and forms; its title is a field."""
+    """Read a page as a document, without scripts, styles, menus and forms; its title becomes a field."""
     encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
     try:
         text, fields = html_text(file.stream.read(), encoding)
     except ValueError as error:
-        raise InputError(f"{file.name} is no HTML that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as HTML: {error_text(error)}") from None
     return text_pieces([text], wrapped=False, fields=fields)
 
 
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
-    """Give the text of a page, a line a paragraph, and its title.
-
-    Raises
-    ------
-    ValueError
-        If the parser gives up.
-    """
+    """Return the text of a page, one paragraph per line, and its title; ValueError if the parser fails."""
     if isinstance(page, bytes):
         try:
             from bs4 import UnicodeDammit
@@ -95,7 +89,7 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
 
 
 def _closed(page: str) -> str:
-    """Make text of what opens and is never closed, or the parser looks for its end again and again."""
+    """Escape constructs that are never closed, because the parser would search for their end repeatedly."""
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         at = page.rfind(closing) + 1
         page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
@@ -103,7 +97,7 @@ def _closed(page: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Gathers the text of a page; an end closes the last element of its name, and what was opened in it."""
+    """Collect the text of a page; an end tag closes the last element of its name and everything inside."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +145,7 @@ class _Page(HTMLParser):
 
 
 def read_epub(file: File) -> Iterator[Piece]:
-    """Read a book as a document, its chapters in the order of its spine."""
+    """Read a book as a document, with chapters in the order of its spine."""
     try:
         with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
@@ -162,7 +156,7 @@ def read_epub(file: File) -> Iterator[Piece]:
             inside = posixpath.dirname(place)
             chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
     except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
-        raise InputError(f"{file.name} is no EPUB that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as an EPUB: {error_text(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     fields = {
         wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
@@ -171,14 +165,15 @@ def read_epub(file: File) -> Iterator[Piece]:
 
 
 def read_xml(file: File) -> Iterator[Piece]:
-    """Read TEI, or any other XML, as a document; an element in the midst of text is part of it, others are paragraphs.
+    """Read TEI or other XML as a document; elements inside text are inline, others are paragraphs.
 
-    Of TEI the title, author and date are fields; of ``<choice>`` the corrected, regularised or full form is read.
+    For TEI, title, author and date become fields, and ``<choice>`` is read in its corrected, regularised or expanded
+    form.
     """
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
     except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
-        raise InputError(f"{file.name} is no XML that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as XML: {error_text(error)}") from None
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):
@@ -191,7 +186,7 @@ def read_xml(file: File) -> Iterator[Piece]:
 
 
 def _xml_text(root: ET.Element) -> Iterator[str]:
-    """Give the text of an element, its line ends as spaces and paragraphs between line ends."""
+    """Yield the text of an element, with its line breaks as spaces and its paragraphs between line breaks."""
     waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
     while waiting:
         element, inline = waiting.pop()
@@ -211,12 +206,12 @@ def _xml_text(root: ET.Element) -> Iterator[str]:
 
 
 def _name(element: ET.Element) -> str:
-    """Give the name of an element without its namespace; comments have none."""
+    """Return the tag of an element without its namespace; empty for comments."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def read_mediawiki(file: File) -> Iterator[Piece]:
-    """Read the articles of a dump: namespace 0, no redirects."""
+    """Read the articles of a dump (namespace 0) without redirects."""
     try:
         from gensim.corpora.wikicorpus import extract_pages
     except ImportError:
@@ -226,13 +221,13 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
             if text and not text.lstrip()[:9].lower().startswith("#redirect"):
                 yield Piece(text, markup=True, fields={"id": str(number), "title": name or ""})
     except ET.ParseError as error:
-        raise InputError(f"{file.name} is not a whole MediaWiki dump: {error}") from None
+        raise InputError(f"{file.name} is not a complete MediaWiki dump: {error}") from None
     except (AttributeError, LookupError, ValueError):
-        raise InputError(f"{file.name} is not a MediaWiki dump in a version that gensim knows") from None
+        raise InputError(f"{file.name} is not a MediaWiki dump of a version supported by gensim") from None
 
 
 def clean_markup(text: str) -> str:
-    """Turn MediaWiki markup into plain text, a paragraph a line, with gensim's rules."""
+    """Convert MediaWiki markup to plain text with gensim, one paragraph per line."""
     try:
         from gensim.corpora.wikicorpus import filter_wiki
     except ImportError:

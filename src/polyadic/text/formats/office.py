@@ -1,4 +1,4 @@
-"""Documents of offices: Word's, PDF, and mail."""
+"""Office documents: Word, PDF, and mail."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File, Piece
 
 SHOWN_HEADERS = ("subject", "from", "to", "date")
-LONGEST_HEADER = 1 << 12
-"""Characters of a header that is taken apart, for which the standard library needs their number squared."""
+MAX_HEADER_LENGTH = 1 << 12
+"""Maximum number of characters of a parsed mail header; the standard library takes quadratic time."""
 _APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
 def read_docx(file: File) -> Iterator[Piece]:
-    """Read a Word document: its paragraphs, and its tables a cell a paragraph; title and author are fields."""
+    """Read a Word document: paragraphs, and one paragraph per table cell; title and author become fields."""
     try:
         from docx import Document
         from docx.table import Table, _Cell
@@ -48,12 +48,12 @@ def read_docx(file: File) -> Iterator[Piece]:
         fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
         texts = list(paragraphs(document))
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Word document that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a Word document: {error_text(error)}") from None
     return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
 
 
 def read_pdf(file: File) -> Iterator[Piece]:
-    """Read a PDF with a layer of text; its lines are those of the page, so paragraphs are made of them again."""
+    """Read the text layer of a PDF; hard-wrapped lines are joined to paragraphs."""
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError
@@ -68,16 +68,16 @@ def read_pdf(file: File) -> Iterator[Piece]:
     except DependencyError as error:
         raise InputError(f"{file.name} is encrypted: {error_text(error)}") from None
     except Exception as error:  # noqa: BLE001 # its own, and whatever broken objects lead to
-        raise InputError(f"{file.name} is no PDF that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a PDF: {error_text(error)}") from None
     if not text.strip():
-        raise InputError(f"{file.name} holds no text, only pictures of pages; a program for OCR makes text of them")
+        raise InputError(f"{file.name} contains no text, only images of pages; use OCR software to extract the text")
     known_fields = {name: value for name, value in fields.items() if value}
     yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
 
 
 @contextlib.contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """Keep what a library logs from standard error, where it goes if nobody takes it."""
+    """Keep log messages of a library off standard error."""
     log, taker = logging.getLogger(name), logging.NullHandler()
     log.addHandler(taker)
     try:
@@ -87,12 +87,12 @@ def _quiet(name: str) -> Iterator[None]:
 
 
 def read_mail(file: File) -> Iterator[Piece]:
-    """Read a message as a document, without what it quotes; subject (as title), sender, receiver, date are fields."""
+    """Read a message as a document, without quoted text; its headers become fields, the subject as title."""
     return _message(file.stream.read(), file)
 
 
 def read_mbox(file: File) -> Iterator[Piece]:
-    """Read a mailbox, a message a document."""
+    """Read a mailbox, one document per message."""
     message: list[bytes] = []
     for line in file.stream:
         if line.startswith(b"From ") and message:
@@ -115,13 +115,13 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     except MissingExtraError:
         raise
     except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
-        raise InputError(f"{file.name} holds a message that cannot be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} contains a message that cannot be read: {error_text(error)}") from None
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
     return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
 
 
 def _header(name: str, value: str) -> Any:
-    if len(value) > LONGEST_HEADER:
+    if len(value) > MAX_HEADER_LENGTH:
         return "".join(value.splitlines())
     return (_AS_IT_STANDS if name.lower() in SHOWN_HEADERS else _APART)(name, value)

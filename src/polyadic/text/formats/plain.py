@@ -1,15 +1,15 @@
-r"""Plain text: a document a file, a document a line, or the articles that WikiExtractor writes.
+r"""Plain text: one document per file, one document per line, or the output of WikiExtractor.
 
-Lines that were broken to fit a page are joined. Such a line ends because the next word did not fit: with :math:`W` the
-.95 quantile of the lengths of lines, nearly every line that goes on is *full*,
+Hard-wrapped lines are joined. A wrapped line ends because the next word did not fit: with :math:`W` the 0.95 quantile
+of line lengths, nearly every continued line is *full*,
 
 .. math:: |l_i| + 1 + |\text{first word of } l_{i+1}| > W,
 
-while of lines of verse, or of a sentence each, few are. Looked at are lines that are followed by another and end in a
-letter or number, not in a mark; where no mark ends a sentence, lines are the sentences. Of novels wrapped by hand .89
-to 1 of those are full, of pages wrapped by a program .99 to 1, of licences .58 to .98; of the King James Bible, a verse
-a line, .17, of sentences a line .02, of lines of ten syllables .40, of short messages .07, of reviews a sentence a line
-at most .25.
+while few lines of verse, or lines of one sentence each, are. Only lines that are followed by another line and end in a
+letter or digit are considered; in text without sentence-final punctuation, lines are taken as sentences. Shares of full
+lines: novels wrapped by hand 0.89 to 1, pages wrapped by a program 0.99 to 1, licences 0.58 to 0.98; the King James
+Bible with one verse per line 0.17, one sentence per line 0.02, lines of ten syllables 0.40, short messages 0.07,
+reviews with one sentence per line at most 0.25.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
-FULL = 0.5
-"""The share of full lines from which on a text is wrapped."""
-WIDEST = 0.95
-"""Lines are as wide as this quantile; some stick out."""
-FEWEST = 3
-"""Lines that go on; with fewer nothing can be told."""
-WORDS = 4
-"""Of a line, at the median; fewer are a list."""
+MIN_FULL = 0.5
+"""Share of full lines from which a text is considered wrapped."""
+WIDTH_QUANTILE = 0.95
+"""Quantile of line lengths that is the width; some lines stick out."""
+MIN_CONTINUED = 3
+"""Minimum number of continued lines for a decision."""
+MIN_WORDS = 4
+"""Minimum median number of words of a line; shorter lines are a list."""
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line may be broken behind each
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
@@ -44,7 +44,7 @@ _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 
 
 def is_wrapped(text: str) -> bool:
-    r"""Tell whether lines were broken to fit a page.
+    r"""Return whether lines were broken to fit a page.
 
     Examples
     --------
@@ -59,16 +59,19 @@ def is_wrapped(text: str) -> bool:
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
         return False
-    if len(written) <= FEWEST or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < WORDS:
+    if (
+        len(written) <= MIN_CONTINUED
+        or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < MIN_WORDS
+    ):
         return False
-    width = sorted(map(_columns, written))[int(WIDEST * (len(written) - 1))]
+    width = sorted(map(_columns, written))[int(WIDTH_QUANTILE * (len(written) - 1))]
     going = [(a, _WORD.match(b)) for a, b in pairwise(rows) if a and b and a[-1].isalnum()]
     full = sum(_columns(a) + 1 + _columns(word[0]) > width for a, word in going if word)
-    return len(going) >= FEWEST and full >= FULL * len(going)
+    return len(going) >= MIN_CONTINUED and full >= MIN_FULL * len(going)
 
 
 def unwrapped(text: str) -> str:
-    r"""Join the lines of paragraphs, and words that were hyphenated at a line's end, unless the hyphen is theirs.
+    r"""Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere.
 
     Examples
     --------
@@ -88,28 +91,28 @@ def unwrapped(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """Give the width of a line: Chinese and Japanese letters take two columns."""
+    """Return the width of a line; Chinese and Japanese characters take two columns."""
     return len(text) + len(_WIDE.findall(text))
 
 
 def unescaped(text: str) -> str:
-    """Give the characters for which entities stand; numbers of no character are U+FFFD."""
+    """Replace HTML entities by characters; invalid code points become U+FFFD."""
     return html.unescape(NO_CHARACTER.sub("\ufffd", text))
 
 
 NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
-"""Numbers that are too large; those with thousands of digits are not even read."""
+"""Code points that are too large, which are replaced before the numbers are parsed."""
 
 
 def read_text(file: File) -> Iterator[Piece]:
-    """Read a document, a file, in which a line is a paragraph, or an empty line ends one."""
+    """Read one document per file; a paragraph is a line, or ends at an empty line if lines are wrapped."""
     return text_pieces(file.texts(), wrapped=file.reading.wrapped)
 
 
 def text_pieces(
     texts: Iterable[str], *, wrapped: bool | None, fields: Mapping[str, str] | None = None
 ) -> Iterator[Piece]:
-    """Cut a document at the ends of paragraphs; where there are none at the ends of lines, or at white space."""
+    """Split a document into pieces at paragraph ends; if there are none, at line ends or at white space."""
     texts = iter(texts)
     first = next(texts, "")
     wrapped = is_wrapped(first) if wrapped is None else wrapped
@@ -134,12 +137,12 @@ def text_pieces(
 
 
 def read_lines(file: File) -> Iterator[Piece]:
-    """Read a document a line, also an empty one."""
+    """Read one document per line, including empty ones."""
     return (Piece(line) for line in lines(file.texts()))
 
 
 def read_wiki(file: File) -> Iterator[Piece]:
-    """Read ``<doc title="...">``, the title once more, paragraphs, ``</doc>``; what lies between two is left out."""
+    """Read ``<doc title="...">``, the title again, paragraphs, ``</doc>``; text between documents is ignored."""
     part: list[str] = []
     size, inside, starts, title = 0, False, True, None
     fields: dict[str, str] = {}

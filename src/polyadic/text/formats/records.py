@@ -1,7 +1,7 @@
-"""Tables of documents: JSON lines, CSV, spreadsheets and Parquet, a document a row, one column its text.
+"""Tables of documents (JSON lines, CSV, Excel, Parquet): one document per row, one column with its text.
 
-The other columns stay with the document, as strings. Rows are read one after another, by the csv module of the standard
-library, openpyxl and pyarrow, which pandas calls too; pandas itself would load the table whole.
+The other columns become metadata, as strings. Rows are streamed with the csv module, openpyxl and pyarrow; pandas would
+load the whole table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text
 from polyadic.text.pieces import Piece, checked
-from polyadic.text.streams import LONGEST, lines
+from polyadic.text.streams import MAX_LINE_LENGTH, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from polyadic.text.pieces import File
 
 Row = tuple[int, "Sequence[Any]"]
-"""The number of a row in its file, and its cells."""
+"""Row number in its file, and its cells."""
 
-SAMPLED = 50
-"""Rows that are looked at to say which column might hold the text."""
+SAMPLE_SIZE = 50
+"""Number of rows examined to suggest the text column."""
 SEPARATORS = ",;\t|"
 LAST_ROW = 1 << 20
-"""Of a sheet of Excel; missing rows before another are made, so that one far away would be waited for."""
-LISTED = 100
-"""Names in a message."""
+"""Number of rows of an Excel sheet; openpyxl generates missing rows, so a row far beyond would take very long."""
+MAX_LISTED = 100
+"""Maximum number of names in a message."""
 ARROW = b"ARROW1"
-"""How Arrow files begin, Feather's with them."""
+"""Magic bytes of Arrow and Feather files."""
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
-    """Read a JSON object a line, with the document in a field: a string, or tokens."""
+    """Read one JSON object per line, whose text field is a string or a list of tokens."""
     for number, line in enumerate(lines(file.texts()), start=1):
         where = f"{file.name}, line {number}"
         if not line.strip():
@@ -55,38 +55,38 @@ def read_jsonl(file: File) -> Iterator[Piece]:
 
 
 def read_csv(file: File) -> Iterator[Piece]:
-    """Read a table of text, its columns between commas, semicolons, tabs or bars, named in its first line."""
+    """Read a delimited text table (comma, semicolon, tab or bar) with column names in its first line."""
     return _documents(file, csv_rows(file))
 
 
 def read_xlsx(file: File) -> Iterator[Piece]:
-    """Read the first sheet of an Excel file, its columns named in its first row."""
+    """Read the first sheet of an Excel file, with column names in its first row."""
     return _documents(file, xlsx_rows(file))
 
 
 def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet or Arrow file, some rows at a time."""
+    """Read a Parquet or Arrow file in batches."""
     return _documents(file, parquet_rows(file))
 
 
 def csv_rows(file: File) -> Iterator[Row]:
-    """Give the rows of a table of text that are not empty."""
+    """Yield the non-empty rows of a delimited text table."""
     texts = file.texts()
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
     separator = max(SEPARATORS, key=heading.count)  # the first of them where there is none
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(MAX_LINE_LENGTH)
     rows = csv.reader((line + "\n" for line in lines(chain([first], texts))), delimiter=separator, strict=True)
     try:
         for row in rows:
             if row:
                 yield rows.line_num, row
     except csv.Error as error:
-        raise InputError(f"{file.name}, line {rows.line_num}, is no row of a table: {error}") from None
+        raise InputError(f"{file.name}, line {rows.line_num}, is not a valid table row: {error}") from None
 
 
 def xlsx_rows(file: File) -> Iterator[Row]:
-    """Give the rows of the first sheet of an Excel file that are not empty."""
+    """Yield the non-empty rows of the first sheet of an Excel file."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -98,11 +98,11 @@ def xlsx_rows(file: File) -> Iterator[Row]:
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Excel file that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as an Excel file: {error_text(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Give the names of the columns of a Parquet or Arrow file, then its rows; an index of pandas comes first."""
+    """Yield the column names of a Parquet or Arrow file, then its rows; a pandas index comes first."""
     try:
         from pyarrow import ipc, parquet
     except ImportError:
@@ -123,39 +123,39 @@ def parquet_rows(file: File) -> Iterator[Row]:
         rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
     except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} is no Parquet or Arrow file that can be read: {error_text(error)}") from None
+        raise InputError(f"{file.name} cannot be read as a Parquet or Arrow file: {error_text(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
-"""The rows of tables by format, the first of which names the columns; each with its number."""
+"""Row readers by format; the first row names the columns."""
 
 
 def names_of(file: File, rows: Iterator[Row]) -> list[str]:
-    """Take the first row of a table, which names its columns; no name stands there twice."""
+    """Return the column names in the first row of a table; they must be unique."""
     _, heading = next(rows, (0, ()))
     names = ["" if name is None else str(name).strip().lstrip("\ufeff") for name in heading]
     seen: set[str] = set()
     for name in filter(None, names):
         if name in seen:
-            raise InputError(
-                f"{file.name} must have other names for its columns: {name!r:.80} stands twice in the first row"
-            )
+            raise InputError(f"{file.name} has two columns named {name!r:.80}; rename one in the first row")
         seen.add(name)
     return names
 
 
 def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
-    """Give rows, none of which may have more cells than there are names of columns."""
+    """Yield rows, and raise InputError if one has more cells than there are columns."""
     for number, row in rows:
         if len(row) > len(names):
-            raise InputError(f"{file.name}, row {number}, has {len(row)} cells below {len(names)} names of columns")
+            raise InputError(
+                f"{file.name}, row {number}, has {len(row)} cells, but there are {len(names)} column names"
+            )
         yield number, row
 
 
 def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
-    """Make documents of rows below one of names."""
+    """Yield one document per row of a table whose first row names the columns."""
     names = names_of(file, rows)
-    sample = list(islice(rows, SAMPLED))
+    sample = list(islice(rows, SAMPLE_SIZE))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
     if field not in names:
         raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
@@ -165,22 +165,22 @@ def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
 
 
 def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Say which column holds the text; where that was not said and there are several, name the one with the longest."""
+    """Return the text column; if it was not given, raise InputError that suggests the one with most text."""
     if file.reading.field is not None or len(names) == 1:
         return file.reading.field or names[0]
     sizes = dict.fromkeys(names, 0)
     for record in records:
         for name, value in record.items():
             sizes[name] += len(str(value or ""))
-    longest = max(sizes, key=sizes.__getitem__, default="NAME")
+    fullest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
-        f"field must name the column of the table {file.name} that holds the text, such as {longest!r};"
+        f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
         f" its columns are {named(names)}"
     )
 
 
 def _with_whole_characters(value: Any) -> Any:
-    r"""Put U+FFFD for halves of characters beyond U+FFFF, as programs leave them that cut text at a length.
+    r"""Replace unpaired surrogates, which programs leave when they truncate text, by U+FFFD.
 
     >>> _with_whole_characters(json.loads(r'{"text": "smile \ud83d\ude00 \ud83d"}'))
     {'text': 'smile 😀 \ufffd'}
@@ -199,7 +199,7 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def named(names: Iterable[str]) -> str:
-    """List names for a message."""
+    """Join names for a message."""
     names = list(names)
-    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
-    return (", ".join(f"{name!r:.80}" for name in names[:LISTED]) or "none") + more
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more

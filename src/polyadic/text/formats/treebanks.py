@@ -1,4 +1,4 @@
-"""Treebanks and tagged text in CoNLL-U: sentences and words as they are told there, by their forms or lemmas."""
+"""Treebanks and tagged text in CoNLL-U: sentences of word forms or lemmas."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TEN = 10
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
-    """Read words or lemmas, in lower case and without punctuation; ``# newdoc`` begins a document.
+    """Read words or lemmas in lower case without punctuation; ``# newdoc`` begins a document.
 
-    Of contractions the parts are read; a lemma that is not known is the word itself. Blanks in words become "_".
+    Contractions are read as their parts, a missing lemma is replaced by the word, and blanks in words become "_".
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
@@ -42,7 +42,7 @@ def read_conllu(file: File) -> Iterator[Piece]:
 
 
 def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
-    """Give each sentence that has words, with what is known of the document if one begins with it."""
+    """Yield the words of each non-empty sentence, with the fields of the document if one begins there."""
     begins: Mapping[str, str] | None = {}
     words: list[str] = []
     for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
@@ -57,7 +57,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
-    """Give the word of a line; none of one that is no word of its own, such as a contraction, or a mark."""
+    """Return the word of a line as a list; empty for contractions, empty nodes and punctuation."""
     if len(cells) != TEN:
         raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
