@@ -158,7 +158,9 @@ def places(workspace: Workspace, top: Annotated[int, Within(2, 100_000)] = 100_0
 def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the highest values in a non-negative component."""
     if column >= workspace.vectors.components.rank:
-        raise InputError(f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}")
+        raise InputError(
+            f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}"
+        )
     found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
 
