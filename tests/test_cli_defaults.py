@@ -13,13 +13,11 @@ from polyadic.syntax.text_tagger import TextTagger
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
-    "automaton train": [polyadic.SpectralAutomaton],
     "database train": [
         polyadic.CollectiveFactorization,
         polyadic.BayesianFactorization,
         polyadic.VariationalFactorization,
     ],
-    "hmm train": [polyadic.HiddenMarkov],
     "machine train": [
         polyadic.FactorizationMachine,
         polyadic.FactorizationMachineClassifier,

@@ -137,7 +137,7 @@ CALLED = {
     "hmm score": "hmm score m-hmm strings.txt",
     "hmm states": "hmm states m-hmm strings.txt",
     "hmm top": "hmm top m-hmm",
-    "hmm sample": "hmm sample m-hmm --number 2 --length 3",
+    "hmm sample": "hmm sample m-hmm --number 2 --max-length 3",
 }
 NOT_CALLED = {"demo", "neighbors"}
 """Verbs that are work of their own, and another name of one."""

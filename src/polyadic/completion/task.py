@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, File, Folder, Natural, Share
+from polyadic.core.settings import Count, File, Natural, Out, Share
 from polyadic.interface.run import Saved, save
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -31,7 +31,7 @@ def train(
     table: File,
     model: TableCompletion,
     *,
-    out: Folder,
+    out: Out,
     columns: list[str] | None = None,
     decimal: Decimal = ".",
     time: str | None = None,
@@ -48,8 +48,6 @@ def train(
     ----------
     table
         CSV or TSV file with a row name, a column name and a value on each line.
-    out
-        Folder to write the model to.
     columns
         Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
     decimal
@@ -247,7 +245,7 @@ def add(
     model: TableCompletion,
     table: File,
     *,
-    out: Folder,
+    out: Out,
     columns: list[str] | None = None,
     decimal: Decimal = ".",
     sweeps: Natural | None = None,
@@ -264,8 +262,6 @@ def add(
     ----------
     table
         CSV or TSV file with the new lines: a row name, a column name and a value on each.
-    out
-        Folder to write the model to.
     columns
         Headings, or positions from 1, of the row, the column and the value (default: the first three columns).
     decimal

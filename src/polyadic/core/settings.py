@@ -74,6 +74,8 @@ class Help:
 
 File = Annotated[Path, Metavar("FILE")]
 Folder = Annotated[Path, Metavar("DIR")]
+Out = Annotated[Folder, Help("Folder to write to.")]
+Picture = Annotated[File, Help("File of a picture to draw: .png, .svg or .pdf.")] | None
 
 
 def check_settings(settings: Any) -> None:

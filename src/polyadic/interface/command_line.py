@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from polyadic.interface.task import Task, Verb
 
-SHORT = {"out": "-o", "top": "-n", "force": "-f"}
-"""One-letter flags."""
+SHORT = {"out": "-o", "top": "-n", "number": "-n", "force": "-f"}
+"""One-letter flags; of two parameters with one flag, the first in this order has it."""
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -131,11 +131,12 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
             output.result(result, as_json=values.get("as_json", False), printed=verb.show)
 
     shown.sort(key=lambda each: (not each.positional, each.default is not NONE))
-    signature = [_typed(each) for each in shown]
+    taken = {each.name for each in shown}
+    signature = [_typed(each, short=_short(each.name, taken)) for each in shown]
     if settable:
         signature.append(_typed_set())
     if forced:
-        signature.append(_typed(FORCE))
+        signature.append(_typed(FORCE, short=SHORT["force"]))
     if verb.json:
         signature.append(_typed(JSON, flag="--json"))
     signature.append(_typed_help_all(settable))
@@ -187,7 +188,13 @@ def _value(parameter: Parameter, value: Any) -> Any:
     return read_text(parameter, value) if several(parameter.hint) and isinstance(value, str) else value
 
 
-def _typed(parameter: Parameter, *, flag: str = "") -> inspect.Parameter:
+def _short(name: str, taken: set[str]) -> str:
+    """Return the one-letter flag of a parameter, unless another parameter of the command has it."""
+    flag = SHORT.get(name, "")
+    return flag if flag and next(each for each in SHORT if SHORT[each] == flag and each in taken) == name else ""
+
+
+def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
     """Make the parameter that typer reads."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
     if several(parameter.hint):
@@ -202,7 +209,7 @@ def _typed(parameter: Parameter, *, flag: str = "") -> inspect.Parameter:
     else:
         long = flag or f"--{parameter.name.replace('_', '-')}"
         switch = f"{long}/--no-{long[2:]}" if default is True else long
-        made = typer.Option(switch, *([SHORT[parameter.name]] if parameter.name in SHORT else []), **how)
+        made = typer.Option(*filter(None, (switch, short)), **how)
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(parameter.name, kind, default=default, annotation=Annotated[annotation, made])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import BUDGET, Amount, Count, File, Folder, Help, Metavar, Natural, Seed
+from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -57,7 +57,7 @@ def train(
     sequences: Sequences,
     given: dict[str, Any],
     *,
-    out: Folder,
+    out: Out,
     ends: bool = False,
     choose: bool = True,
     budget: Amount = BUDGET,
@@ -67,8 +67,6 @@ def train(
 
     Parameters
     ----------
-    out
-        Folder to write the model to.
     ends
         Model the length of sequences too, by the end symbol </s>.
     choose
@@ -254,17 +252,11 @@ def train_automaton(
     strings: Sequences,
     model: SpectralAutomaton,
     *,
-    out: Folder,
+    out: Out,
     format: Format = "lines",  # noqa: A002 # the option of other commands that read files
     force: bool = False,
 ) -> Saved:
-    """Fit a weighted automaton to strings; an empty line is the empty string.
-
-    Parameters
-    ----------
-    out
-        Folder to write the model to.
-    """
+    """Fit a weighted automaton to strings; an empty line is the empty string."""
     import time
 
     began, size = time.perf_counter(), [0]
