@@ -38,7 +38,7 @@ KEYWORDS_ARE_REFUSED = {
     "words/training.py: counted",
     "explore/workspace.py: build",
     "relations/training.py: train_facts",
-    "core/selection.py: chosen",
+    "core/selection.py: select",
 }
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}
