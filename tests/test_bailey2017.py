@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 from experiments.__main__ import app
 from experiments.bailey2017 import drawing, scoring, training
 from experiments.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
-from experiments.bailey2017.protocol import SUITE
+from experiments.bailey2017.protocol import EXPERIMENT
 from experiments.bailey2017.tables import MEASURES
-from experiments.experiment import run_suite
+from experiments.experiment import run_experiment
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.cli import faults
 from polyadic.core.files import plain
@@ -366,20 +366,20 @@ def test_a_model_that_fails_is_left_out_and_one_that_is_stopped_is_not(place, tm
     out, told, settings = tmp_path / "out", Told(), few(place, monkeypatch)
     monkeypatch.setattr(Quits, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        run_suite(SUITE, out, settings=settings, steps=told)
+        run_experiment(EXPERIMENT, out, settings=settings, steps=told)
     assert told.done[-2:] == ["models/ppmi-svd", "scores/ppmi-svd"]
     assert not (out / "report.json").exists()
     extra = MissingExtraError("gensim", "gensim", "word2vec")
     monkeypatch.setattr(Quits, "error", extra)
     sentences = []
-    report = run_suite(SUITE, out, settings=settings, steps=told, tell=sentences.append)
+    report = run_experiment(EXPERIMENT, out, settings=settings, steps=told, warn=sentences.append)
     assert told.done.count("models/random") == 1
     assert report["left_out"]["quits"] == str(extra)
     assert f"left out: quits: {extra}" in sentences
     assert list(report["models"]) == ["random", "ppmi-svd"]
     assert report["models"]["random"]["peak_mib"] is None
     number = len(told.done)
-    run_suite(SUITE, out, settings=settings, steps=told)
+    run_experiment(EXPERIMENT, out, settings=settings, steps=told)
     assert told.done[number:] == []
 
 
@@ -410,7 +410,7 @@ def test_what_happens_in_a_process_is_told(done, tmp_path, monkeypatch):
     for name, row in rows.items():
         monkeypatch.setitem(MODELS, name, row)
     settings = Settings(source=str(source), models=("nnse", *rows), rank=90, **NOTHING)
-    report = run_suite(SUITE, tmp_path / "out", settings=settings)
+    report = run_experiment(EXPERIMENT, tmp_path / "out", settings=settings)
     assert "rank must be a whole number from 1 to 64; got 90" in report["left_out"]["nnse"]
     assert "most likely for want of memory" in report["left_out"]["dies"]
     assert report["models"]["warns"]["warnings"] == ["stopped too early"]

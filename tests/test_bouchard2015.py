@@ -139,7 +139,7 @@ def test_report():
 def test_settings_are_checked():
     """Before anything is read."""
     with pytest.raises(InputError, match=r"parts are demonstrations, ratings, .*; got spam"):
-        protocol.SUITE.chosen(("spam",))
+        protocol.EXPERIMENT.chosen(("spam",))
     with pytest.raises(InputError, match="folds must be a whole number from 1 to 5"):
         protocol.Settings(folds=6)
 

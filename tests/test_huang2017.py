@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from experiments import data
 from experiments.__main__ import app
 from experiments.data.sentences import Compared, Labelled
-from experiments.experiment import run_suite
+from experiments.experiment import run_experiment
 from experiments.huang2017 import labelled, paired, protocol, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES, Rule, choose
 from experiments.huang2017.encoders import Grid, encoders
@@ -249,7 +249,7 @@ def small(monkeypatch):
 @pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(small, tmp_path):
     """All parts are reported; a second run does nothing again, and other settings are refused."""
-    first = run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small))
+    first = run_experiment(protocol.EXPERIMENT, tmp_path, settings=protocol.Settings(**small))
     assert set(protocol.STAGES) <= set(first)
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(title in text for title in ("Planted filters", "MR, accuracy", "SUBJ", "MSRP", "STS 2012", ".789"))
@@ -265,11 +265,11 @@ def test_a_run_goes_on_where_it_stopped(small, tmp_path):
         if not facts.get("kept"):
             made.append(name)
 
-    again = run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small), steps=steps)
+    again = run_experiment(protocol.EXPERIMENT, tmp_path, settings=protocol.Settings(**small), steps=steps)
     assert again == first
     assert made == []
     with pytest.raises(InputError, match="seed 0 instead of 1"):
-        run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small, seed=1))
+        run_experiment(protocol.EXPERIMENT, tmp_path, settings=protocol.Settings(**small, seed=1))
 
 
 def test_a_run_is_asked_for_right(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polyadic
-from experiments.experiment import Option, Seed, Source, SuiteSettings, Threads
+from experiments.experiment import Option, Seed, Source, ExperimentSettings, Threads
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.words.evaluation import PUBLISHED
@@ -102,7 +102,7 @@ SMALL: dict[str, Any] = {"rank": 50, "shifts": (1, 15), "shift_rank": 25, "ranks
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     source: Source = ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from experiments import data
 from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import draw, report
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
+from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings, table_stage
 from polyadic.core.settings import Count, Share, Within
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ methods_stage = partial(table_stage, called="methods")
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     folds: Annotated[int, Within(1, 5), Option("Of MovieLens, and divisions of listens.")] = 5
@@ -122,4 +122,4 @@ STAGES: Parts[Settings] = {
     "medical": partial(_labels, collection="medical"),
     "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),
 }
-SUITE = Suite(Settings, STAGES, report, draw)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw)

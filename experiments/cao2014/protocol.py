@@ -18,7 +18,7 @@ from experiments.cao2014.compared import Method, baselines, figure, measured, me
 from experiments.cao2014.drawing import draw
 from experiments.cao2014.report import report
 from experiments.cao2014.tasks import TASKS
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.metrics.figures import difference
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     shares: Annotated[tuple[Annotated[float, Within(0, 1, above=True)], ...], Option("Of the training lists.")] = (
@@ -161,4 +161,4 @@ def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
 
 
 STAGES: Parts[Settings] = {name: partial(_task, name=name) for name in TASKS}
-SUITE = Suite(Settings, STAGES, report, draw, parts="tasks")
+EXPERIMENT = Experiment(Settings, STAGES, report, draw, parts="tasks")

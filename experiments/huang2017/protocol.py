@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from experiments import data
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
 from experiments.huang2017 import labelled, paired, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES
 from experiments.huang2017.encoders import Grid
@@ -44,7 +44,7 @@ LENGTH, STARTS, MOST = 8, 10, 100_000
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     folds: Annotated[int, Within(2, 100), Option("Of MR and SUBJ.")] = 10
@@ -173,4 +173,4 @@ STAGES: Parts[Settings] = {
     "msrp": _msrp,
     "sts2012": _sts,
 }
-SUITE = Suite(Settings, STAGES, report, draw, summary=_summary)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw, summary=_summary)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from experiments.experiment import Option, Parts, Run, Seed, Source, Stage, Stages, Suite, SuiteSettings, Threads
+from experiments.experiment import Option, Parts, Run, Seed, Source, Stage, Stages, Experiment, ExperimentSettings, Threads
 from experiments.niitsuma2018.report import TESTS, report
 from polyadic import datasets
 from polyadic.core.errors import InputError
@@ -101,7 +101,7 @@ SGNS = (0.192, 0.061, 0.314)
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     source: Source = ""
@@ -233,4 +233,4 @@ def _tested(
 
 
 STAGES: Parts[Settings] = {"": _table3}
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

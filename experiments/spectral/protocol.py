@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_problem
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
 from experiments.spectral import automata, grammars, hidden, topics
 from experiments.spectral.report import report
 from polyadic.core.settings import Count
@@ -38,7 +38,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     problems: Annotated[tuple[Literal[1, 3, 7, 24, 29, 42], ...], Option("Of PAutomaC: 1, 3, 7, 24, 29, 42.")] = (
@@ -132,4 +132,4 @@ STAGES: Parts[Settings] = {
     "topics": _topics,
     "grammars": _grammars,
 }
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from experiments import SUITES
+from experiments import EXPERIMENTS
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -73,13 +73,13 @@ def main():
     given = parser.parse_args()
     if given.data is None:
         parser.error("--data or POLYADIC_DATA must name the folder of the data")
-    unknown = {*given.names} - {*SUITES}
+    unknown = {*given.names} - {*EXPERIMENTS}
     if unknown:
-        parser.error(f"suites are {', '.join(SUITES)}; got {', '.join(sorted(unknown))}")
+        parser.error(f"suites are {', '.join(EXPERIMENTS)}; got {', '.join(sorted(unknown))}")
     given.out.mkdir(parents=True, exist_ok=True)
     costs = given.out / "costs.jsonl"
     environment = os.environ | dict.fromkeys(THREADS, str(given.threads))
-    for name in given.names or SUITES:
+    for name in given.names or EXPERIMENTS:
         goes = [json.loads(line) for line in costs.read_text().splitlines()] if costs.exists() else []
         if any(go["suite"] == name and go["code"] == 0 for go in goes):
             continue
@@ -98,7 +98,7 @@ def main():
     goes = [json.loads(line) for line in costs.read_text().splitlines()]
     print(*table(goes), sep="\n")
     ended = {go["suite"] for go in goes if go["code"] == 0}
-    sys.exit(0 if ended >= {*(given.names or SUITES)} else 1)
+    sys.exit(0 if ended >= {*(given.names or EXPERIMENTS)} else 1)
 
 
 if __name__ == "__main__":

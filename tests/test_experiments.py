@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import SUITES, load_suite
-from experiments.__main__ import app, suite_command
+from experiments import EXPERIMENTS, load_experiment
+from experiments.__main__ import app, experiment_command
 from experiments.experiment import Run, done, option_of
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
 from polyadic.cli import demonstration as demo
@@ -176,11 +176,11 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
     json.dumps([plain(dict(made_of)) for _, made_of in kept])
 
 
-@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_setting_that_is_an_option_has_one(name):
     """The command of a suite has its options, each with a help text; the list of suites says what each is for."""
-    command = suite_command(name)
-    hints = load_suite(name).settings.hints()
+    command = experiment_command(name)
+    hints = load_experiment(name).settings.hints()
     options = {option.name: option for option in command.params}
     for setting, hint in hints.items():
         assert (setting in options) == (option_of(hint) is not None)
