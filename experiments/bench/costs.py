@@ -1,13 +1,10 @@
-"""Every suite of `python -m experiments` in one go, from a clean folder: what each takes, in time and memory.
+"""Time and memory of every experiment, run one after another from a clean folder.
 
-    python -m experiments.bench.suites --out DIR [--data DIR] [--threads 1] [NAME ...]
-
-The suites are run in turn, each by one command and whole; those that read a text read the two parts of Wikipedia in
-`corpora` of the data. A run that was stopped goes on: what ended is left alone, what had begun goes on from its stages,
-and the table adds up what all goes took, but for what was killed together with this script.
+Experiments that need a text read the two parts of Wikipedia in `corpora` of the data (POLYADIC_DATA by default). The
+same command resumes a run that was stopped: finished experiments are skipped, started ones resume from their stages,
+and the table adds up all runs, without those that were killed together with this command.
 """
 
-import argparse
 import json
 import os
 import signal
@@ -17,23 +14,35 @@ import time
 from pathlib import Path
 
 from experiments import EXPERIMENTS
+from experiments.bench.common import heading, row
+from polyadic import InputError
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def command(name, data, out):
-    """Give the command of a suite, and before it that of the corpus that Bailey and Aeron's is run on."""
+def commands(name, data, out):
+    """Yield the commands of an experiment: that of its corpus, where it needs one, and its own."""
     polyadic = [sys.executable, "-m", "polyadic"]
     parts = [str(part) for part in sorted((data / "corpora").glob("enwiki-2014-part*.txt.xz"))]
     corpus = out / "corpus"
     texts = {"bailey2017": [str(corpus)], "niitsuma2018": parts[:1], "relations": parts}
     if name == "bailey2017" and not corpus.exists():
         yield [*polyadic, "corpus", *parts, "--stop-words", "english", "--min-count", "500", "--out", str(corpus)]
-    yield [*polyadic, "reproduce", name, *texts.get(name, []), "--out", str(out / name), "--data", str(data)]
+    yield [
+        sys.executable,
+        "-m",
+        "experiments",
+        name,
+        *texts.get(name, []),
+        "--out",
+        str(out / name),
+        "--data",
+        str(data),
+    ]
 
 
-def timed(words, environment, log):
-    """Run a command to its end: how it ended, seconds, seconds of processors, and its largest process in MiB."""
+def measured(words, environment, log):
+    """Run a command; return exit code, seconds, seconds of processors, and the peak of its largest process in MiB."""
     start = time.perf_counter()
     process = subprocess.Popen(words, env=environment, stdout=log, stderr=log)
     while True:
@@ -53,53 +62,41 @@ def timed(words, environment, log):
     }
 
 
-def table(goes):
-    """Give a row for each suite: its goes added up, and whether it came to its end."""
-    yield "| suite | goes | seconds | of processors | peak, MiB | ended |"
-    yield "|---|---|---|---|---|---|"
-    for name in dict.fromkeys(go["suite"] for go in goes):
-        rows = [go for go in goes if go["suite"] == name]
-        total = [sum(row[key] for row in rows) for key in ("seconds", "processor")]
+def table(runs):
+    heading("experiment", "runs", "seconds", "of processors", "peak, MiB", "ended")
+    for name in dict.fromkeys(run["name"] for run in runs):
+        rows = [run for run in runs if run["name"] == name]
+        total = [f"{sum(each[key] for each in rows):,}" for key in ("seconds", "processor")]
         ended = "yes" if rows[-1]["code"] == 0 else f"no ({rows[-1]['code']})"
-        yield f"| {name} | {len(rows)} | {total[0]:,} | {total[1]:,} | {max(r['peak'] for r in rows):,} | {ended} |"
+        row(name, len(rows), *total, f"{max(each['peak'] for each in rows):,}", ended)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="all by default")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--data", type=Path, default=os.environ.get("POLYADIC_DATA"))
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    given = parser.parse_args()
-    if given.data is None:
-        parser.error("--data or POLYADIC_DATA must name the folder of the data")
-    unknown = {*given.names} - {*EXPERIMENTS}
-    if unknown:
-        parser.error(f"suites are {', '.join(EXPERIMENTS)}; got {', '.join(sorted(unknown))}")
-    given.out.mkdir(parents=True, exist_ok=True)
-    costs = given.out / "costs.jsonl"
-    environment = os.environ | dict.fromkeys(THREADS, str(given.threads))
-    for name in given.names or EXPERIMENTS:
-        goes = [json.loads(line) for line in costs.read_text().splitlines()] if costs.exists() else []
-        if any(go["suite"] == name and go["code"] == 0 for go in goes):
+def main(
+    names: tuple[str, ...] = EXPERIMENTS, *, out: Path, data: Path | None = None, threads: int = os.cpu_count() or 1
+) -> None:
+    data = data or Path(os.environ["POLYADIC_DATA"])
+    if unknown := {*names} - {*EXPERIMENTS}:
+        raise InputError(f"experiments are {', '.join(EXPERIMENTS)}; got {', '.join(sorted(unknown))}")
+    out.mkdir(parents=True, exist_ok=True)
+    costs, code = out / "costs.jsonl", 0
+    environment = os.environ | dict.fromkeys(THREADS, str(threads))
+    for name in names:
+        runs = [json.loads(line) for line in costs.read_text().splitlines()] if costs.exists() else []
+        if any(run["name"] == name and run["code"] == 0 for run in runs):
             continue
         print(f"{time.strftime('%H:%M')}  {name}", file=sys.stderr, flush=True)
-        for words in command(name, given.data, given.out):
-            with (given.out / f"{name}.log").open("a") as log:
-                go = timed(words, environment, log)
-            if "reproduce" in words or go["code"]:
+        for words in commands(name, data, out):
+            with (out / f"{name}.log").open("a") as log:
+                run = measured(words, environment, log)
+            code = run["code"]
+            if "experiments" in words or code:
                 with costs.open("a") as file:
-                    file.write(json.dumps({"suite": name, "threads": given.threads, **go}) + "\n")
-            if go["code"]:
-                print(f"{name} ended with {go['code']}: see {given.out / name}.log", file=sys.stderr)
+                    file.write(json.dumps({"name": name, "threads": threads, **run}) + "\n")
+            if code:
+                print(f"{name} ended with {code}: see {out / name}.log", file=sys.stderr)
                 break
-        if go["code"] in (130, -signal.SIGINT):
+        if code in (130, -signal.SIGINT):
             break
-    goes = [json.loads(line) for line in costs.read_text().splitlines()]
-    print(*table(goes), sep="\n")
-    ended = {go["suite"] for go in goes if go["code"] == 0}
-    sys.exit(0 if ended >= {*(given.names or EXPERIMENTS)} else 1)
-
-
-if __name__ == "__main__":
-    main()
+    runs = [json.loads(line) for line in costs.read_text().splitlines()]
+    table(runs)
+    sys.exit(0 if {run["name"] for run in runs if run["code"] == 0} >= {*names} else 1)
