@@ -63,7 +63,7 @@ lint: $(VENV)/.installed-lint
 # make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test
 	set -e; text="$(TEXT)"; \
-	  test -n "$$text" || text=$$($(BIN)/python -c 'from experiments import demo; print(demo.text())'); \
+	  test -n "$$text" || text=$$($(BIN)/python -c 'from polyadic.cli import demonstration; print(demonstration.text())'); \
 	  $(BIN)/python -m experiments bench corpus "$$text"; \
 	  $(BIN)/python -m experiments bench path "$$text" --out build/bench --min-count 10; \
 	  $(BIN)/python -m experiments bench counting build/bench/corpus; \

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polyadic
-from experiments.experiment import Option, Seed, Source, ExperimentSettings, Threads
+from experiments.experiment import ExperimentSettings, Option, Seed, Source, Threads
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.words.evaluation import PUBLISHED

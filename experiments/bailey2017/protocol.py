@@ -14,7 +14,7 @@ from experiments.bailey2017.scoring import chosen_tests, score_stage, triples_st
 from experiments.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
 from experiments.bailey2017.tables import Results
 from experiments.bailey2017.training import model_stage
-from experiments.experiment import Parts, Run, Stages, Experiment
+from experiments.experiment import Experiment, Parts, Run, Stages
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.stage_cache import RefusedError
 from polyadic.words import evaluation as words

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from experiments import data
 from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import draw, report
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
 
 if TYPE_CHECKING:

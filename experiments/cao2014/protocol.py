@@ -18,7 +18,7 @@ from experiments.cao2014.compared import Method, baselines, figure, measured, me
 from experiments.cao2014.drawing import draw
 from experiments.cao2014.report import report
 from experiments.cao2014.tasks import TASKS
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.metrics.figures import difference

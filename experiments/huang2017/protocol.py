@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from experiments import data
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from experiments.huang2017 import labelled, paired, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES
 from experiments.huang2017.encoders import Grid

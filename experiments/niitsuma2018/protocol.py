@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from experiments.experiment import Option, Parts, Run, Seed, Source, Stage, Stages, Experiment, ExperimentSettings, Threads
+from experiments.experiment import (
+    Experiment,
+    ExperimentSettings,
+    Option,
+    Parts,
+    Run,
+    Seed,
+    Source,
+    Stage,
+    Stages,
+    Threads,
+)
 from experiments.niitsuma2018.report import TESTS, report
 from polyadic import datasets
 from polyadic.core.errors import InputError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.experiment import Option, Parts, Run, Seed, Stages, Experiment, ExperimentSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stages, table_stage
 from experiments.predictors import labels, machines, schools
 from experiments.predictors.report import report
 from polyadic.core.settings import Count, Within

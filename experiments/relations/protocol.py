@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from experiments.experiment import Argument, Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings, table_stage
+from experiments.experiment import (
+    Argument,
+    Experiment,
+    ExperimentSettings,
+    Option,
+    Parts,
+    Run,
+    Seed,
+    Stage,
+    Stages,
+    table_stage,
+)
 from experiments.relations import knowledge, logic, typed, universal
 from experiments.relations.report import report
 from polyadic.core.settings import Count

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_problem
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Experiment, ExperimentSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from experiments.spectral import automata, grammars, hidden, topics
 from experiments.spectral.report import report
 from polyadic.core.settings import Count

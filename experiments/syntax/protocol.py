@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from experiments.experiment import Option, Parts, Run, Stages, Experiment, ExperimentSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Stages, table_stage
 from experiments.syntax import higher_order, parsing, roles, tagging
 from experiments.syntax.report import draw, report
 from polyadic.core.settings import Count, Within
