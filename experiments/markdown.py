@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 Section = tuple[str, Callable[[Any], list[str]]]
 """The title of a section, and a function that writes its lines."""
-Column = tuple[str, str | Callable[[Any], Any]] | tuple[str, str, str | Callable[[Any], Any]]
-"""A heading; a key of the row, or a function of the row; and the format of the value, a string or a function."""
+Key = str | Callable[[Any], Any]
+Column = tuple[str, Key] | tuple[str, Key, Key]
+"""A heading; a key of the row, or a function of it; and the format of the value, as a string or a function."""
 
 
 def share(value: float | None) -> str:
@@ -116,7 +117,7 @@ def tabulate(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
     return table([heading for heading, *_ in columns], [[_cell(row, *how) for _, *how in columns] for row in rows])
 
 
-def _cell(row: Any, key: str | Callable[[Any], Any], how: str | Callable[[Any], Any] = "") -> Any:
+def _cell(row: Any, key: Key, how: Key = "") -> Any:
     value = key(row) if callable(key) else row.get(key)
     if value is None:
         return ""

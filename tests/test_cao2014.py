@@ -179,11 +179,3 @@ def test_orders_are_compared_without_what_is_published():
     assert chosen(2, 1) == [1]
     assert chosen(-1, "published") == [3]
     assert chosen(0, "T-MIRA") == [1, 2, 3]
-
-
-def test_settings():
-    """Shares are of the training part."""
-    with pytest.raises(InputError, match=r"shares must be a finite number above 0 up to 1; got 2\.0"):
-        protocol.Settings(shares=(2.0,))
-    with pytest.raises(InputError, match="folds must be 1, or at least 3"):
-        protocol.Settings(folds=2)

@@ -46,7 +46,8 @@ def _labels(facts: Facts) -> list[str]:
 
 
 def _commonest(settings: list[Facts]) -> str:
-    return chosen(max(settings, key=settings.count))
+    commonest: Facts = max(settings, key=settings.count)
+    return chosen(commonest)
 
 
 SECTIONS: dict[str, Section] = {
