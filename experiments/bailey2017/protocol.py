@@ -47,7 +47,7 @@ def _text(run: Run[Settings]) -> Stages:
 
 
 def _models(run: Run[Settings], results: Results, train: Corpus, tests: Mapping[str, Test]) -> Stages:
-    """Train and test one model after another; nothing of one is held when the next begins."""
+    """Train and test one model after another, with only one in memory."""
     chosen = variants(run.settings)
     for name in dict.fromkeys(name for variant in chosen for name in variant.row.counts):
         results.counts[name] = yield counts_stage(run, name, train)

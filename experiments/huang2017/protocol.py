@@ -150,7 +150,7 @@ def _given(settings: Settings) -> Facts:
 
 
 def _quiet(make: Callable[[], Facts]) -> Callable[[], Facts]:
-    """Leave out the warning of sentences without a known word: the report says that they are zero."""
+    """Suppress the warning of sentences without a known word."""
 
     def made() -> Facts:
         with warnings.catch_warnings():
@@ -161,7 +161,7 @@ def _quiet(make: Callable[[], Facts]) -> Callable[[], Facts]:
 
 
 def _summary(facts: Facts) -> Facts:
-    """Give figures of what the stages found; planted filters are told beside exact cumulants."""
+    """Return the figures of each part; planted filters are reported beside exact cumulants."""
     facts = {**facts.pop("synthetic", {}), **facts}
     return {part: figures(part, stages) for part, stages in facts.items()}
 

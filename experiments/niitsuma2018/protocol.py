@@ -64,18 +64,11 @@ WEIGHTS = {"stop_weight": (-0.9, -0.5, 0.5, 1.0, 3.0), "score_weight": (1.0, 10.
 
 @dataclass(frozen=True)
 class Row:
-    """A model of the table.
+    """A row of the table.
 
-    Attributes
-    ----------
-    name : str
-        As printed, or of one added.
-    settings : dict
-        Of :class:`~polyadic.tables.vectors.CorrespondenceVectors`; ``side`` is both unless named.
-    kernel : str
-        The weight of the kernel that is chosen: ``"stop_weight"``, ``"score_weight"`` or nothing.
-    published : dict of str to tuple
-        WordSim-353, MEN and MTurk as printed, by side.
+    ``name``: As printed, or of one added. ``settings``: Of :class:`~polyadic.tables.vectors.CorrespondenceVectors`;
+    ``side`` is both unless named. ``kernel``: The weight of the kernel that is chosen: ``"stop_weight"``,
+    ``"score_weight"`` or nothing. ``published``: WordSim-353, MEN and MTurk as printed, by side.
     """
 
     name: str
@@ -211,7 +204,7 @@ def _choosing(
 
 
 def _settings(model: Any) -> Facts:
-    """Give the settings of a model; long ones by their digest."""
+    """Return the settings of a model; long ones by their digest."""
     settings = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "callback"}
     long = ("words", "scores", "stop_words")
     return {key: digest(repr(sorted(value or ()))) if key in long else value for key, value in settings.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,11 @@ def _rows(part: Facts) -> list[Facts]:
 
 def _figures(figures: list[Facts], key: str = "") -> list[Column]:
     """Return a column for each figure, of a list in the row."""
-    return [(one["name"], lambda row, at=at: row[key][at], certain) for at, one in enumerate(figures)]
+    return [(one["name"], partial(_nested, key, at), certain) for at, one in enumerate(figures)]
+
+
+def _nested(key: str, at: Any, row: Facts) -> Any:
+    return row[key][at]
 
 
 def _parsing(stages: Facts) -> list[str]:
@@ -60,7 +64,7 @@ def _parsing(stages: Facts) -> list[str]:
         for row in rows
         for side, name in SIDES.items()
     ]
-    worth: list[Column] = [(one["name"], lambda row, k=one["name"]: row["worth"][k], certain) for one in figures]
+    worth: list[Column] = [(one["name"], partial(_nested, "worth", one["name"]), certain) for one in figures]
     losses: Column = ("with the tensor", lambda row: " ".join(f"{value:.2f}" for value in row["with"]["losses"]))
     lines = [*tabulate(columns, sides), "", "What the tensor is worth, with intervals of paired differences:", ""]
     lines += [*tabulate([*SIZE, *worth], rows), "", "Mean loss of a sentence in each pass:", ""]
