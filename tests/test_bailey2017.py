@@ -302,27 +302,6 @@ def test_force_replaces_what_differs(place, copied):
     assert [path for path in same if after[path] != before[path]] == []
 
 
-def test_models_that_do_not_exist_are_refused(place, tmp_path):
-    """A misspelt model is refused with those that there are, before anything is written."""
-    run = reproduce(place, tmp_path / "out", "--models", "cp-s,cp-x", "--kind", "outliers")
-    assert sentence(run) == f"polyadic: there is no model 'cp-x'; there are {', '.join(MODELS)}"
-    assert not (tmp_path / "out").exists()
-    assert "got 'a,b'" in sentence(reproduce(place, tmp_path / "out", "--shifts", "a,b"))
-    assert "'spam'" in sentence(reproduce(place, tmp_path / "out", "--kind", "spam"))
-
-
-def test_sources_that_cannot_be_used_are_refused(place, tmp_path):
-    """Standard input, a missing file, and options that come too late are answered in a sentence."""
-    dash = CliRunner().invoke(app, ["bailey2017", "-", "--out", str(tmp_path / "out")])
-    assert "cannot be read again" in sentence(dash)
-    missing = CliRunner().invoke(app, ["bailey2017", "nowhere.txt", "--out", str(tmp_path / "out")])
-    assert "nowhere.txt" in sentence(missing)
-    assert not (tmp_path / "out").exists()
-    (tmp_path / "meta.json").write_text("{}")
-    late = ["bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
-    assert "too late" in sentence(CliRunner().invoke(app, late))
-
-
 class Quits:
     """A model that cannot be fitted."""
 
@@ -445,6 +424,13 @@ def test_the_half_that_no_setting_was_chosen_on(realdata):
     assert {figure.name.partition(" OD")[0] for figure in figures} == {"wikisem500 (test half)"}
     assert figures[0].used == figures[0].total == sum(len(group.outliers) for group in groups)
     assert left_out == {}
+
+
+def test_options_of_the_text_come_too_late_for_a_corpus(tmp_path):
+    """A corpus that is encoded already keeps its vocabulary."""
+    (tmp_path / "meta.json").write_text("{}")
+    late = ["bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
+    assert "too late" in sentence(CliRunner().invoke(app, late))
 
 
 def test_settings_of_a_row_reach_its_model():

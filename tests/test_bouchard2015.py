@@ -1,6 +1,5 @@
 """The matrix side of the tutorial by one command: each part on small planted data, the report, the command."""
 
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array

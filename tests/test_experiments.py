@@ -247,6 +247,15 @@ def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
     [
         ("bouchard2015", "--parts spam", "parts are demonstrations, ratings, listens, lastfm"),
         ("bouchard2015", "--folds 6", "Invalid value for '--folds'"),
+        ("bailey2017", "text.txt --models cp-s,cp-x", "there is no model 'cp-x'; there are"),
+        ("bailey2017", "text.txt --shifts a,b", "got 'a,b'"),
+        ("bailey2017", "text.txt --kind spam", "'spam'"),
+        ("bailey2017", "-", "cannot be read again"),
+        ("bailey2017", "nowhere.txt", "nowhere.txt"),
+        ("niitsuma2018", "-", "cannot be read again"),
+        ("niitsuma2018", "nowhere.txt", "nowhere.txt"),
+        ("niitsuma2018", "text.txt --rank 0", "Invalid value for '--rank'"),
+        ("niitsuma2018", "text.txt --share 0", "Invalid value for '--share'"),
         ("cao2014", "--mappings guide", "must be one of 'guided', 'sequential', 'random', 'hashed'; got 'guide'"),
         ("cao2014", "--shares a", "--shares takes numbers between commas"),
         ("cao2014", "--shares 2", "--shares must be a finite number above 0 up to 1; got 2.0"),
@@ -262,8 +271,9 @@ def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
         ("syntax", "--sizes 0", "sizes must be a whole number of at least 1; got 0"),
     ],
 )
-def test_wrong_options_are_refused(name, options, message, tmp_path):
-    """Parts that there are not, and numbers out of range, are refused before anything is done."""
+def test_wrong_options_are_refused(name, options, message, tmp_path, monkeypatch):
+    """Unknown parts, numbers out of range and texts that cannot be read are refused before anything is written."""
+    monkeypatch.setattr(datasets, "similarity_sets", MagicMock())
     wrong = run(name, tmp_path / "out", *options.split())
     assert wrong.exit_code in {1, 2}
     assert message in " ".join(wrong.stderr.replace("│", " ").split())

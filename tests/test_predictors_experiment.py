@@ -1,6 +1,5 @@
 """Predictors by one command: labels and pupils on small planted data, the report, the command."""
 
-
 import numpy as np
 import pytest
 from scipy.io import savemat

@@ -1,6 +1,5 @@
 """Facts about entities by one command: parts on small planted data, the report, the command."""
 
-
 import numpy as np
 import pytest
 

@@ -127,12 +127,10 @@ class Settings(ExperimentSettings):
         ),
     ] = PUBLISHED
     pairs: Annotated[
-        tuple[Path, ...],
-        Option("Word pairs with scores, of your own.", metavar="FILE", panel=TESTS, empty=True),
+        tuple[Path, ...], Option("Word pairs with scores, of your own.", metavar="FILE", panel=TESTS, empty=True)
     ] = ()
     groups: Annotated[
-        tuple[Path, ...],
-        Option("Outlier groups of your own, one a .txt file.", metavar="DIR", panel=TESTS, empty=True),
+        tuple[Path, ...], Option("Outlier groups of your own, one a .txt file.", metavar="DIR", panel=TESTS, empty=True)
     ] = ()
     questions: Annotated[
         tuple[Path, ...],

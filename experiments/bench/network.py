@@ -101,11 +101,7 @@ def sent(dask_worker):
 
 
 def main(
-    *,
-    workers: tuple[int, ...] = (2, 4, 8),
-    mbit: tuple[int, ...] = (1000, 10000),
-    words: int = 10_000,
-    rank: int = 300,
+    *, workers: tuple[int, ...] = (2, 4, 8), mbit: tuple[int, ...] = (1000, 10000), words: int = 10_000, rank: int = 300
 ) -> None:
     size = 4 * words * rank
     print(f"{size / 1e6:.1f} MB of factors")

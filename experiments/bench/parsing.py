@@ -212,12 +212,7 @@ def spacy(*, sentences: int = 12_544, tags: bool = False, minutes: float = 20, s
 
 
 def polyadic(
-    *,
-    sentences: int = 12_544,
-    order: Literal[1, 2, 3] = 1,
-    parser: Path | None = None,
-    rounds: int = 5,
-    seed: int = 0,
+    *, sentences: int = 12_544, order: Literal[1, 2, 3] = 1, parser: Path | None = None, rounds: int = 5, seed: int = 0
 ) -> None:
     """Train our parser and print the same; with --parser FOLDER, load or train it, and time parsing --rounds times.
 

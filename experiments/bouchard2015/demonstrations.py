@@ -1,4 +1,4 @@
-"""Demonstrations of the tutorial on small matrices: stochastic gradients reach the truncated SVD; signs need less rank."""
+"""Demonstrations of the tutorial on small matrices: stochastic gradients and the truncated SVD, and signs."""
 
 from __future__ import annotations
 

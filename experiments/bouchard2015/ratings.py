@@ -68,10 +68,7 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
 
     return [
         ("biases alone", plain(MatrixFactorization(0))),
-        (
-            "stochastic gradient, rank 10, not chosen",
-            plain(StochasticMatrixFactorization(10, seed=seed)),
-        ),
+        ("stochastic gradient, rank 10, not chosen", plain(StochasticMatrixFactorization(10, seed=seed))),
         ("alternating least squares", least_squares),
         ("trace norm", trace_norm),
         (f"Bayesian, rank {rank}", plain(BayesianMatrixFactorization(rank, seed=seed))),

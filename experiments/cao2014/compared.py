@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""
-PUBLISHED: dict[str, Any] = {
-    "surrogate": 1,
-    "init": "signs",
-    "updates": "fixed",
-    "augmented": False,
-    "averaged": False,
-}
+PUBLISHED: dict[str, Any] = {"surrogate": 1, "init": "signs", "updates": "fixed", "augmented": False, "averaged": False}
 """T-MIRA as in the paper, with the last weights; the others have the defaults of this library."""
 SPECTRUM = 40
 """Singular values that are kept."""

@@ -142,7 +142,7 @@ def _differences(folds: Sequence[Ranked], rows: list[Facts], settings: Settings)
 
 
 def _like(place: int, wanted: object) -> Callable[[str], bool]:
-    """Return a predicate for names of T-MIRA with an order, rank or mapping; published settings have only one of each."""
+    """Return a predicate for names of T-MIRA with an order, rank or mapping, without the published one."""
     return lambda name: (
         name.startswith("T-MIRA")
         and name.split()[place] == str(wanted)

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MULTILABEL = {
-    "bibtex": (4880, 2515, 1836, 159),
-    "enron": (1123, 579, 1001, 53),
-    "medical": (333, 645, 1449, 45),
-}
+MULTILABEL = {"bibtex": (4880, 2515, 1836, 159), "enron": (1123, 579, 1001, 53), "medical": (333, 645, 1449, 45)}
 """Items to train on, items to test on, features, labels."""
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
 PAIR = re.compile(r"(\d+)\s+(\S+)")

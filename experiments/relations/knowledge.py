@@ -120,11 +120,7 @@ def squares(name: str, mode: int, *, seed: int, root: Root = None) -> Facts:
 def _by_cells(cells: NDArray[Any], facts: NDArray[np.int64], known: NDArray[np.int64]) -> Ranking:
     """Rank by scores of all triples, shape (relations, entities, entities)."""
     return ranking(
-        facts,
-        known,
-        entities=cells.shape[1],
-        objects=lambda s, r: cells[r, s],
-        subjects=lambda o, r: cells[r, :, o],
+        facts, known, entities=cells.shape[1], objects=lambda s, r: cells[r, s], subjects=lambda o, r: cells[r, :, o]
     )
 
 
