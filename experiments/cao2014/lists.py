@@ -57,10 +57,7 @@ class Lists(NamedTuple):
 
 
 def penn_parts(*, root: str | os.PathLike[str] | None = None) -> tuple[list[Phrase], list[Phrase], list[Phrase]]:
-    """Return the trees of the three parts.
-
-    ``root``: See :func:`~polyadic.datasets.folder`.
-    """
+    """Return the trees of the three parts."""
     files = penn_sample(root=root)
     first, second = ENDS
     parts = files[:first], files[first:second], files[second:]

@@ -31,8 +31,6 @@ def penn_sample(*, root: Root = None) -> list[list[Phrase]]:
 
     The sample is the articles ``wsj_0001`` to ``wsj_0199``, all from sections 0 and 1.
 
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``syntax/ptb-sample/combined``.
-
     References
     ----------
     Marcus, Santorini, Marcinkiewicz (1993), Building a large annotated corpus of English: the Penn Treebank

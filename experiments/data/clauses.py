@@ -55,8 +55,6 @@ class Elliptical(NamedTuple):
 def plausible_events(*, root: Root = None) -> tuple[list[Clause], NDArray[np.bool_]]:
     """Read the events of PEP-3K, and whether most of five people found each plausible: *cloth absorb oil*.
 
-    ``root``: See :func:`~polyadic.datasets.folder`.
-
     References
     ----------
     Wang, Durrett, Erk (2018), Modeling semantic plausibility by injecting world knowledge.
@@ -72,8 +70,6 @@ def ellipses(name: str, *, root: Root = None) -> list[Elliptical]:
     ``ELLDIS`` extends the verb disambiguation of Grefenstette and Sadrzadeh (2011): the two sentences of a pair differ
     in the verb alone. ``ELLSIM`` extends the similarity of Kartsaklis and Sadrzadeh (2013). What was rated are the
     longer sentences; each transitive pair is there with several others.
-
-    ``root``: See :func:`~polyadic.datasets.folder`.
 
     References
     ----------
@@ -145,8 +141,6 @@ class Attachment(NamedTuple):
 
 def attachment(*, root: Root = None) -> Attachment:
     """Read the phrases of the Wall Street Journal.
-
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``relations/ppattach``.
 
     References
     ----------

@@ -70,7 +70,7 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
     ``alyawarra`` holds all terms of kinship that were recorded, without a split; ``kinship`` is the same without
     term 23, which each person used of nobody but himself, and split. Both name persons and terms alike.
 
-    ``name``: One of :data:`KNOWLEDGE`. ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``relations``.
+    ``name``: One of :data:`KNOWLEDGE`.
 
     References
     ----------

@@ -36,7 +36,7 @@ def multilabel(name: str, root: str | os.PathLike[str] | None = None) -> tuple[L
     """Read the training and the test part of a set.
 
     ``name``: Bookmarks of scientific articles with their tags, mails with their topics, reports of radiologists with
-    codes. ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``multilabel``.
+    codes.
 
     References
     ----------

@@ -104,8 +104,6 @@ class CiteULike(NamedTuple):
 def movielens(*, root: Root = None) -> MovieLens:
     """Read MovieLens 100K: 100,000 ratings of 1,682 films by 943 users, with attributes of both.
 
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``ratings/ml-100k``.
-
     References
     ----------
     Harper, Konstan (2015), The MovieLens datasets: history and context.
@@ -140,7 +138,7 @@ def movielens_fold(name: str, *, root: Root = None) -> Fold:
 def lastfm(*, root: Root = None) -> LastFM:
     """Read Last.fm 2K of HetRec 2011: listens, friends, and tags of artists.
 
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``ratings/lastfm-2k``. Tags may be in several
+    Tags may be in several
     files, all named ``user_taggedartists*.dat``.
 
     References
@@ -185,8 +183,6 @@ def citeulike(*, root: Root = None) -> CiteULike:
     """Read CiteULike-a: articles that users keep, tags of articles, and citations between them.
 
     Citations are listed in both directions, 89,418 of them; 96 of an article by itself are left out.
-
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``ratings/citeulike-a``.
 
     References
     ----------

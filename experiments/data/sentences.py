@@ -71,8 +71,6 @@ def labelled_sentences(name: str, *, root: Root = None) -> list[Labelled]:
 def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
     """Read the training part (4,076 pairs) or the test part (1,725) of the Microsoft Research Paraphrase Corpus.
 
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``sentences/msrp``.
-
     References
     ----------
     Dolan, Quirk, Brockett (2004), Unsupervised construction of large paraphrase corpora.
@@ -92,8 +90,7 @@ def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
 def sts2012(part: str, *, root: Root = None) -> dict[str, list[Compared]]:
     """Read the pairs of SemEval-2012 task 6, with scores from 0 to 5, by set.
 
-    ``part``: There are three sets to train on, and two more to test on. ``root``: See
-    :func:`~polyadic.datasets.folder`; the files are in ``sentences/sts2012``.
+    ``part``: There are three sets to train on, and two more to test on.
 
     References
     ----------

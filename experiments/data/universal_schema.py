@@ -81,8 +81,7 @@ def nyt_pairs(
     """Read pairs of the test part with their predicates.
 
     ``kinds``: Of :data:`KINDS`, which predicates to keep. Pairs that have none of them are kept, as empty rows.
-    ``labelled``: Only the 2,048 pairs whose entities Freebase knows; 84 of them it relates. ``root``: See
-    :func:`~polyadic.datasets.folder`; the files are in ``relations/universal-schema``.
+    ``labelled``: Only the 2,048 pairs whose entities Freebase knows; 84 of them it relates.
     """
     for kind in kinds:
         check_choice("kind", kind, KINDS)
@@ -140,7 +139,7 @@ def freebase_pairs(*, paths: int | None = 10, hub: int = 50, root: Root = None) 
     true where a relation is, and often not. A relation against its direction bears ``^-1``.
 
     ``paths``: Chains are kept that hold of so many pairs; None leaves chains out. ``hub``: Entities that more facts
-    than these mention stand between nothing: they connect everything. ``root``: See :func:`~polyadic.datasets.folder`.
+    than these mention stand between nothing: they connect everything.
     """
     base = knowledge("FB15k-237", root=root)
     facts = [fact for part in (base.train, base.validation, base.test) for fact in part.tolist()]

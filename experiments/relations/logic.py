@@ -77,7 +77,7 @@ def freebase(*, share: float, seed: int, confidence: float = 0.7, root: Path | N
     facts are in the half asked about; the most confident rules choose first.
 
     ``share``: Share of their facts that is told in the half on which rules were mined. ``confidence``: Of rules on that
-    half, at least. ``root``: See :func:`~polyadic.datasets.folder`.
+    half, at least.
     """
     rng = np.random.default_rng(seed)
     schema = freebase_pairs(paths=None, root=root).with_reversed()
@@ -101,8 +101,6 @@ def newswire(*, root: Path | None = None) -> Problem:
 
     A relation is asked about if at least :data:`TRUE` of the pairs that were judged are true. No rule swaps variables:
     patterns that have object before subject are predicates of their own.
-
-    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``relations/universal-schema``.
     """
     text = nyt_pairs(root=root)
     path = folder(root) / "relations/universal-schema/formulae/filtered.txt"

@@ -52,7 +52,7 @@ def grammars(
     ``states``: Hidden states to choose from, on the development part. ``marginal_states``: The same, for parsing by
     marginals. ``smoothing``: The same. ``cycles``: How often states are split in two, to choose from. ``uses``: Their
     smoothing, to choose from. ``sentences``: Of the development and the test part each, the first; all by default.
-    ``candidates``: Trees of a list. ``root``: See :func:`~polyadic.datasets.folder`.
+    ``candidates``: Trees of a list.
     """
     train, dev, test = penn_parts(root=root)
     kinds = {"plain": PlainPCFG, "annotated": PCFG}

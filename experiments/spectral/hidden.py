@@ -106,7 +106,7 @@ def next_tags(
 
     ``column``: ``upos`` or ``xpos``. ``states``: Of hidden Markov models, and ranks of observable operators, to choose
     from; those above the number of symbols are only tried from random starts. ``seeds``: Random starts for each number
-    of states. ``max_iter``: Steps of Baum-Welch. ``root``: See :func:`~polyadic.datasets.folder`.
+    of states. ``max_iter``: Steps of Baum-Welch.
     """
     parts = {part: [getattr(tree, column) for tree in web_treebank(part, root=root)] for part in ("train", "dev")}
     ended: dict[str, Tags] = {part: [(*tags, END) for tags in trees] for part, trees in parts.items()}

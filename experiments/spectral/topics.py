@@ -71,7 +71,7 @@ def recovery(
 def news(ranks: Sequence[int] = (10, 20, 40), *, seed: int = 0, root: Root = None) -> Facts:
     """Fit topics of BBC news with both methods; perplexity is of held-out documents.
 
-    ``ranks``: Numbers of topics. ``seed``: Of the documents held out. ``root``: See :func:`~polyadic.datasets.folder`.
+    ``ranks``: Numbers of topics. ``seed``: Of the documents held out.
     """
     collection = bbc(root)  # type: ignore[arg-type]
     order = np.random.default_rng(seed).permutation(collection.table.shape[0])

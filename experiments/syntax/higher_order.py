@@ -48,7 +48,7 @@ def higher_orders(
 
     ``size``: Sentences, drawn from the training part. ``seed``: Of the draw and of the parsers. ``orders``: Of 1, 2 and
     3. ``gammas``: 1 is without the tensor. ``part``: Of the treebank, to judge on. ``restarts``: With how many restarts
-    to parse besides the parser's own; not for order 1. ``root``: See :func:`~polyadic.datasets.folder`.
+    to parse besides the parser's own; not for order 1.
     """
     train, judged = web_treebank("train", root=root), web_treebank(part, root=root)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(train))[:size])

@@ -38,7 +38,7 @@ def curve(sizes: Sequence[int], *, seed: int, root: Root = None) -> list[Facts]:
     """Train with and without the tensor on the given number of sentences, and evaluate both on the test part.
 
     ``sizes``: Sentences, drawn from the training part; larger draws hold the smaller ones. ``seed``: Of the draw, and
-    of the order of the sentences. ``root``: See :func:`~polyadic.datasets.folder`.
+    of the order of the sentences.
     """
     train, dev, test = (web_treebank(part, root=root) for part in ("train", "dev", "test"))
     order = np.random.default_rng(seed).permutation(len(train))

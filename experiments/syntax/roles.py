@@ -44,10 +44,7 @@ def models(seed: int) -> dict[str, Callable[[Sequence[Sentence]], RoleLabels]]:
 
 
 def parts(root: Root = None) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
-    """Return the training, development and test sentences.
-
-    ``root``: See :func:`~polyadic.datasets.folder`.
-    """
+    """Return the training, development and test sentences."""
     train, held = split_documents(web_propositions("dev", root=root))
     test = [sentence for document in web_propositions("test", root=root) for sentence in document]
     return train, held, test
@@ -57,7 +54,7 @@ def curve(shares: Sequence[float], *, seeds: Sequence[int], judge: str = "test",
     """Train on shares of the sentences and evaluate all models on the test or the development part.
 
     ``shares``: Of the sentences to learn from, drawn by each seed; larger draws hold the smaller ones. ``seeds``: Of
-    the draw, and of the order in which a model sees its sentences. ``root``: See :func:`~polyadic.datasets.folder`.
+    the draw, and of the order in which a model sees its sentences.
     """
     train, held, test = parts(root)
     rows = []

@@ -66,7 +66,7 @@ def chunk_rows(
 
     ``models``: Options of :class:`~polyadic.sequences.sequence_tagger.SequenceTagger`; the others are compared with the
     first. ``test``: Whether to judge by the test part, or else by what is held out of the training part. ``shares``:
-    Drawn at random, the same sentences for all. ``root``: See :func:`~polyadic.datasets.folder`.
+    Drawn at random, the same sentences for all.
     """
     train, judged = chunk_parts(test=test, root=root)
     X = [tag_features(sentence.forms, sentence.tags) for sentence in judged]
