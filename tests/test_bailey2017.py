@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.bailey2017 import drawing, scoring, training
+from experiments.bailey2017 import drawing, scoring
 from experiments.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
 from experiments.bailey2017.protocol import EXPERIMENT
 from experiments.bailey2017.tables import MEASURES
@@ -396,21 +396,6 @@ def test_what_happens_in_a_process_is_told(done, tmp_path, monkeypatch):
     assert "warns: stopped too early." in (tmp_path / "out" / "report.md").read_text()
     assert not (tmp_path / "out" / "corpus").exists()
     assert report["corpus"]["encoding"]["min_count"] == 5
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(place, tmp_path, monkeypatch):
-    """The command ends with 130 and one sentence that names the finished stages."""
-
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "_alone", stopped)
-    run = reproduce(place, tmp_path / "out", *SMALL, *own(place), "--kind", "outliers")
-    assert run.exit_code == faults.INTERRUPTED
-    expected = f"interrupted; kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
-    assert expected in run.stderr
-    assert (tmp_path / "out" / "counts" / "pairs.json").exists()
 
 
 @pytest.mark.realdata

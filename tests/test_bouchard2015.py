@@ -134,7 +134,7 @@ def test_report():
 
 @pytest.mark.realdata
 def test_bbc_and_lastfm(realdata):
-    """Real collections come as the suite wants them."""
+    """Real collections are read in the form that the experiment needs."""
     bbc, kos = topics.bbc(realdata), topics.kos(realdata)
     assert bbc.table.shape[0] == len(bbc.texts) == len(bbc.groups) == 2225
     assert kos.table.shape[0] == 3430

@@ -29,7 +29,7 @@ COUNTS: dict[str, dict[str, Any]] = {
     "nearest pairs": {"order": 2, "window": "span", "width": 2, "min_count": 1},
     "triples": {"order": 3, "window": "span", "width": 10, "min_count": 2},
 }
-"""What is counted, once for all models: arguments of :func:`~polyadic.text.counts.count`, the same for each."""
+"""Counts that the models share: arguments of :func:`~polyadic.text.counts.count`."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Settings(ExperimentSettings):
     )
     rank: Annotated[Count, Option("Length of the vectors.", panel="Model")] = 300
     seed: Seed = 0
-    """Of the split, of the tests made of text and of the models."""
+    """Seed of the split, of the tests made of the text and of the models."""
     min_count: Annotated[Count, Option("Drop words that are rarer.", panel="Corpus")] = 10
     max_size: Annotated[Count | None, Option("Keep only the most frequent words.", panel="Corpus")] = 20_000
     share: Annotated[float, Within(0, 1), Option("Share of the documents to hold out.", panel="Corpus")] = 0.1

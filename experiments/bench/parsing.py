@@ -35,13 +35,13 @@ PATIENCE = 5
 
 
 def score(gold: Sequence[Tree], found: Iterable[Any]) -> dict[str, float]:
-    """Give attachment scores, punctuation counted."""
+    """Return attachment scores, punctuation counted."""
     scored = dependency_score([match_trees(one, other) for one, other in zip(gold, found, strict=True)])
     return {"uas": round(scored.uas, 4), "las": round(scored.las, 4)}
 
 
 def spacy_parser(*, tags: bool, seed: int) -> Any:
-    """Give an untrained pipeline with a parser alone."""
+    """Return an untrained pipeline with a parser alone."""
     import spacy
 
     attributes = WORDS + (TAGS if tags else [])
@@ -76,7 +76,7 @@ def spacy_parser(*, tags: bool, seed: int) -> Any:
 
 
 def document(nlp: Any, tree: Tree, *, tags: bool, heads: bool) -> Any:
-    """Give a sentence as spaCy's document."""
+    """Return a sentence as spaCy's document."""
     from spacy.tokens import Doc
 
     columns: dict[str, Any] = {"words": list(tree.forms)}
@@ -91,7 +91,7 @@ def document(nlp: Any, tree: Tree, *, tags: bool, heads: bool) -> Any:
 
 
 def found_trees(docs: Iterable[Any]) -> list[Any]:
-    """Give heads and relations of documents."""
+    """Return heads and relations of documents."""
     return [
         SimpleNamespace(
             heads=np.array([0 if t.head.i == t.i else t.head.i + 1 for t in doc], np.int32),
@@ -155,7 +155,7 @@ def ours(train: list[Tree], dev: list[Tree], test: list[Tree], *, order: int, se
 
 
 def our_parser(rank: int, order: int, **options: Any) -> LowRankParser:
-    """Give an untrained parser of an order."""
+    """Return an untrained parser of an order."""
     from polyadic.syntax.higher_order import HigherOrderParser
     from polyadic.syntax.low_rank_parser import LowRankParser
 

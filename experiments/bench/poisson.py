@@ -26,7 +26,7 @@ INNER = 10
 
 
 def ours(entries: Entries, start: list[np.ndarray], *, threads: int) -> tuple[float, float]:
-    """Give the seconds that sweeps took, after what is compiled or sorted once, and the objective they reached."""
+    """Return the seconds that sweeps took, after what is compiled or sorted once, and the objective they reached."""
     term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
     objective = Objective([term], [NonNegative()] * entries.order, threads=threads)
     solver = apr(objective, start, inner=INNER, inner_tol=0)
@@ -37,7 +37,7 @@ def ours(entries: Entries, start: list[np.ndarray], *, threads: int) -> tuple[fl
 
 
 def theirs(entries: Entries, start: list[np.ndarray]) -> tuple[float, float]:
-    """The same with pyttb."""
+    """Return the same for pyttb."""
     import pyttb as ttb
 
     x = ttb.sptensor(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SWEEPS, NAMED = 15, 20
 """Of point estimates with weighted zeros; and columns named for each row, of which recall and NDCG are."""
 ZERO_WEIGHTS, RIDGES, WEIGHTS = (0.01, 0.05), (1.0, 3.0), (0.03, 0.1, 0.3)
-"""What is chosen from: how much a zero counts, penalties, and the weight of the tables beside."""
+"""Grid of settings: weight of zeros, penalties, and weight of the related tables."""
 
 
 def listens(data: LastFM, *, rank: int, seed: int) -> list[Facts]:

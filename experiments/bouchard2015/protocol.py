@@ -34,7 +34,7 @@ class Settings(ExperimentSettings):
     folds: Annotated[int, Within(1, 5), Option("Of MovieLens, and divisions of listens.")] = 5
     rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
     named_rank: Count = 64
-    """Of models that recommend."""
+    """Rank of models that recommend."""
     topics: Annotated[Count, Option("Number of topics.")] = 20
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""

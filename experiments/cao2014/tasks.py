@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
 
 EVERY = 4
-"""Of the sentences of the Web Treebank one in so many is learned from: as many as the other task has."""
+"""One in this many sentences of the Web Treebank is for training, as many as the other task has."""
 
 
 def penn(*, k: int, seed: int, root: Root = None) -> tuple[Lists, Facts]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
 
 PROBLEMS = (1, 3, 7, 24, 29, 42)
-"""Those at hand."""
+"""Numbers of the available problems."""
 PARTS = {"I": 1, "F": 1, "S": 2, "T": 3}
-"""Of a model file, and how many numbers stand in brackets in each: start, end, symbols, moves."""
+"""Sections of a model file, and their numbers in brackets: start, end, symbols, transitions."""
 LINE = re.compile(r"\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)\s+(\S+)", re.ASCII)
 
 

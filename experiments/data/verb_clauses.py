@@ -136,7 +136,7 @@ AUXILIARIES = {"be": "B", "have": "H", "do": "O"}
 CONJUNCTIONS = frozenset(
     ["although", "as", "because", "if", "since", "that", "though", "unless", "until", "whereas", "whether", "while"]
 )
-"""Of the words tagged as prepositions, those that begin a clause, most often or where a verb follows a noun phrase."""
+"""Words tagged as prepositions that begin a clause, mostly or where a verb follows a noun phrase."""
 
 # phrases have some 40 words, 8 others within them, or the time that a long sentence takes grows faster than it does
 _BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]{0,40}"  # no preposition or verb before the noun phrase

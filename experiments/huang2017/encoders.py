@@ -33,7 +33,7 @@ POOLINGS: tuple[dict[str, Any], ...] = (
     {"pooling": "moments", "segments": 2},
     {"pooling": "extremes", "pool": 1},
 )
-"""What is kept of activations, to choose from; the first is also that of words without filters."""
+"""Poolings of activations, to select from; the first is also that of words without filters."""
 
 
 @dataclass(frozen=True)

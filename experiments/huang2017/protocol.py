@@ -50,16 +50,16 @@ class Settings(ExperimentSettings):
     folds: Annotated[int, Within(2, 100), Option("Of MR and SUBJ.")] = 10
     """And of the sets of STS that have no training part."""
     grid: Grid = field(default_factory=Grid)
-    """What settings are chosen from."""
+    """Grid of settings."""
     samples: tuple[Count, ...] = (1_000, 10_000, 100_000, 1_000_000)
-    """Of planted filters."""
+    """Samples of planted filters."""
     filters: tuple[Count, ...] = (1, 2, 3, 4)
     """Numbers of planted filters, at the third of the samples."""
     trials: Annotated[int, Within(1, 1000), Option("Planted problems of each size.")] = 5
     tries: Count = 20
     """Problems of each case of exact cumulants."""
     sweeps: Count = 400
-    """Of alternating minimisation."""
+    """Iterations of alternating minimisation."""
     seed: Seed = 0
 
 

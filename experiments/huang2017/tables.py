@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 BASELINE = "mean of words"
-"""What differences are from."""
+"""Reference method of the differences."""
 
 
 def figures(part: str, facts: Facts) -> Any:

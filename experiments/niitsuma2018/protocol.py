@@ -115,7 +115,7 @@ class Settings(ExperimentSettings):
     share: Annotated[float, Within(0.001, 1), Option("Share of the text to take, from its beginning.")] = 0.2
     seed: Seed = 0
     threads: Threads = None
-    """Of reading and of counting; word2vec has one, so that it repeats itself."""
+    """Threads for reading and counting; word2vec has one, so that it is reproducible."""
 
 
 def _table3(run: Run[Settings]) -> Stages:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SETS = ("medical", "enron", "bibtex")
 SHARE = 0.2
-"""Of the training part, by which settings and a threshold are chosen."""
+"""Validation share of the training part, on which settings and a threshold are selected."""
 NEVER = 20.0
 """Log-odds of a label that no training text has."""
 

@@ -33,7 +33,7 @@ FOLDS = ("u1", "u2", "u3", "u4", "u5")
 AGES = (18, 25, 35, 45, 50, 56)
 """Where groups of ages begin, those of MovieLens 1M."""
 RIDGES = (0.8, 1.0, 1.2, 1.4)
-"""What is tried for each solver."""
+"""Grid of each solver."""
 EPOCHS: dict[Solver, int] = {"als": 80, "adagrad": 40, "sgd": 60}
 HELD_OUT = 0.1
 

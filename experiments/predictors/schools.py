@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Predicted = Callable[[Array, NDArray[np.int64]], Array]
 
 SHARE = 0.25
-"""Of the pupils of each school that are told; as many of the rest choose settings."""
+"""Training share of the pupils of each school; as many of the rest are for validation."""
 RIDGES = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 RANKS = (1, 2, 3, 5, 27)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 VERB, NOUN, PREPOSITION, LAST = range(4)
 MARKS = ("v", "n", "", "n")
 LENGTH = 200
-"""Of word vectors."""
+"""Dimension of word vectors."""
 DENSE = 3.0
 """Length of a word vector among features that are 0 or 1; chosen with the constant on the validation part."""
 

@@ -36,7 +36,7 @@ CHOICES: tuple[dict[str, Any], ...] = (
     *({"loss": "softmax", "penalty": "DURA", "strength": strength} for strength in (0.01, 0.05)),
     *({"loss": "logistic", "penalty": "N3", "strength": strength} for strength in (0.001, 0.005)),
 )
-"""What is tried for each form on the small sets, on the validation part."""
+"""Settings tried for each form on the validation parts of the small sets."""
 EPOCHS = 60
 JUDGED = 2000
 """Facts of the validation part by which rules, and their weight beside a tensor, are judged."""
@@ -46,7 +46,7 @@ CONCLUDED: tuple[dict[str, Any], ...] = (
 )
 """How the rules that conclude an answer are counted."""
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Of the scores of rules beside those of a tensor."""
+"""Weights of the scores of rules beside those of a tensor."""
 
 
 def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:

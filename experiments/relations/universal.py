@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FEATURES, LOSSES = ("F", "N", "NF", "NFE"), ("logistic", "bpr")
 RIDGES, WEIGHT_RIDGES = (0.003, 0.02), (0.001,)
-"""Of vectors and of weights, to choose from."""
+"""Ridges of vectors and of weights, to select from."""
 SELDOM = 3
 """Predicates of fewer pairs are left out."""
 MEASURED = 3

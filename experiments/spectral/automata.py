@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 SLIDE = "aa b bab a b a ab aa ba b aa a aa bab b aa"
 """Strings of the tutorial's example."""
 RANKS = (5, 8, 12, 16, 20, 30, 40)
-"""Of automata by singular vectors."""
+"""Ranks of automata by singular vectors."""
 ORDERS = (2, 3, 4, 5, 6)
-"""Of the n-grams that strings held out choose among."""
+"""Orders of n-grams, to select from on held-out strings."""
 
 
 def slide_table() -> list[list[float]]:

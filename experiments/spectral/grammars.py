@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Lists = list[tuple[Phrase, list[Parse]]]
 
 COSTS = (0.3, 0.4, 0.5)
-"""Of a phrase, to choose from."""
+"""Costs of a phrase, to select from."""
 
 
 def grammars(

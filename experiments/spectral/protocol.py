@@ -27,7 +27,7 @@ CHOICES: tuple[dict[str, Any], ...] = (
 TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12)
 """Columns of the treebank and numbers of states of which it is asked where Baum-Welch ends."""
 LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
-"""Those of problems whose automata have many states and take long."""
+"""Settings of problems whose automata have many states and take long."""
 STRINGS = (25, 50, 100, 200, 1000)
 PENALTIES = (0.003, 0.01, 0.03, 0.1)
 SIZES = (1000, 4000, 16_000, 64_000)
