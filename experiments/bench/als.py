@@ -6,8 +6,6 @@ written out. Needs `pip install pyttb==1.8.6 tensorly sparse`; contenders that a
 the default size the others take minutes; tensorly needs memory for words squared times the rank.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from pathlib import Path

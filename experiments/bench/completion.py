@@ -4,8 +4,6 @@ Set OPENBLAS_NUM_THREADS=1. Needs POLYADIC_DATA and `pip install implicit==0.7.3
 cmfrec==3.5.1`; packages that are not installed are left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io

@@ -5,8 +5,6 @@ sentence, but as hard as one can be): processor time of the best tree and its lo
 best trees of the first 150 sentences, with a digest of them. Needs POLYADIC_DATA.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 

@@ -1,7 +1,5 @@
 """Time and peak memory (with worker processes) from a text file to an encoded corpus."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from pathlib import Path

@@ -5,8 +5,6 @@ many zeros as listed cells for each step. Ours is an epoch without its evaluatio
 many steps less a run of one. Needs `pip install pyttb==1.8.6`.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from pathlib import Path

@@ -4,8 +4,6 @@ COUNTS is made by `polyadic count --order 2`. The reference program reads the ce
 as its own tool would; its speed is that of its own epochs.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 import warnings

@@ -5,8 +5,6 @@ traffic is what the loop reads and writes of rows and gradients: three rows for 
 comparison, the throughput of `a += b` for matrices of one megabyte and of the size of the factors is shown.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import partial

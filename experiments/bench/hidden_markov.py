@@ -4,8 +4,6 @@
 Treebank, each sentence with an end (needs POLYADIC_DATA). Fits alternate on one core. Needs hmmlearn 0.3.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from typing import Annotated, Any, Literal

@@ -4,8 +4,6 @@ Set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1. Needs POLYADIC_DATA and `pip i
 alone.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from functools import partial

@@ -5,8 +5,6 @@ squared or, with --kl, the Kullback-Leibler divergence. Both libraries take turn
 each stops by its own rule. "reached" is when ours was within a thousandth of scikit-learn's final objective.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 import time

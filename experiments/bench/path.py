@@ -1,7 +1,5 @@
 """Wall time and peak memory of each step from a text file to vectors, each step in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

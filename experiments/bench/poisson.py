@@ -5,8 +5,6 @@ pyttb, which holds a row per entry, gets few. The last row is for a symmetric li
 objectives show that both computed the same.
 """
 
-from __future__ import annotations
-
 import itertools
 import statistics
 import time

@@ -3,8 +3,6 @@
 Put the ranks beside those of ``python -m experiments relations``. Needs pykeen 1.11, torch and POLYADIC_DATA.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging

@@ -1,7 +1,5 @@
 """Accuracy of word sense induction: pseudowords, titles of Wikipedia, SemEval-2013 task 13 and Senseval."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import defaultdict

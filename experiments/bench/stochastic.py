@@ -5,8 +5,6 @@ of the objective after an epoch is shown separately. With --race both solvers de
 same start, with all threads, and the objective relative to the start is printed.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from functools import partial

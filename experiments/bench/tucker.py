@@ -6,8 +6,6 @@ own, after a warm-up, with different numbers of sweeps: the difference is the ti
 process beyond that after loading the tensor. pyttb works in double precision, polyadic in single.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 

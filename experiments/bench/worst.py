@@ -5,8 +5,6 @@ times, and marks: SLOW if time grows much faster than the size, LARGE if memory 
 InputError, LOUD if its message is very long. A process that takes too long or too much memory is killed.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

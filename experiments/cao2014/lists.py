@@ -36,7 +36,7 @@ ENDS = 149, 170
 """Last article of the training part, and of the one to choose settings by."""
 PARTS = "train", "dev", "test"
 BLOCKS = 10
-"""Sentences of a block that stays in one fold."""
+"""Blocks of neighbouring sentences in each fold."""
 
 
 class Parsed(NamedTuple):
