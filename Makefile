@@ -63,11 +63,11 @@ lint: $(VENV)/.installed-lint
 # make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test
 	set -e; text="$(TEXT)"; \
-	  test -n "$$text" || text=$$($(BIN)/python -c 'from experiments import demo; print(demo.text())'); \
-	  $(BIN)/python -m experiments.bench.corpus "$$text"; \
-	  $(BIN)/python -m experiments.bench.path "$$text" --out build/bench --min-count 10; \
-	  $(BIN)/python -m experiments.bench.counting build/bench/corpus; \
-	  $(BIN)/python -m experiments.bench.gradient build/bench/counts
+	  test -n "$$text" || text=$$($(BIN)/python -c 'from polyadic.cli import demonstration; print(demonstration.text())'); \
+	  $(BIN)/python -m experiments bench corpus "$$text"; \
+	  $(BIN)/python -m experiments bench path "$$text" --out build/bench --min-count 10; \
+	  $(BIN)/python -m experiments bench counting build/bench/corpus; \
+	  $(BIN)/python -m experiments bench gradient build/bench/counts
 
 # make changelog VERSION=0.2.0 gathers the fragments of changelog.d into CHANGELOG.md
 changelog: $(VENV)/pyvenv.cfg

@@ -1,8 +1,7 @@
-"""Named protocols: data, split, models, metrics, in one command.
+"""Published experiments, research data sets and benchmarks: ``python -m experiments NAME``.
 
-A suite is a folder, and its ``protocol.py`` says all of it: settings, what is done, and how it is told.
-
-To add a **stage** to a suite, write one function in its ``protocol.py`` that gives stages, and name it in ``STAGES``:
+An experiment is a folder; its ``protocol.py`` holds the settings, the stages and the report. To add a **stage**, write
+a function that yields stages in ``protocol.py`` and list it in ``STAGES``:
 
 .. code-block:: python
 
@@ -13,12 +12,12 @@ To add a **stage** to a suite, write one function in its ``protocol.py`` that gi
 
     STAGES = {..., "chunks": _chunks}
 
-Each stage has a name, what it is made of, and a function that makes its facts. ``python -m experiments`` then does it
-once, skips it when it is done, refuses to mix it with other settings, and writes its facts to ``report.json``; a line
-of ``SECTIONS`` in ``report.py`` makes a table of them. What a stage found comes back from ``yield``, for stages that
-depend on it, and what the function returns takes the place of the facts by name. A **setting** is a field of
-``Settings``; with an :class:`~experiments.experiment.Option` in its annotation it is an option of the command. A new
-**suite** is a ``protocol.py`` with ``SUITE``, and a name in :data:`SUITES`.
+A stage has a name, all that its result depends on, and a function that computes the result. The runner computes it
+once, refuses to mix it with other settings, and writes it to ``report.json``; an entry of ``SECTIONS`` in ``report.py``
+formats it as a table. A **setting** is a field of ``Settings``; with an :class:`~experiments.experiment.Option` in its
+annotation it is an option of the command. A new **experiment** is a ``protocol.py`` with ``EXPERIMENT``, and a name in
+:data:`EXPERIMENTS`. A new **benchmark** is a module of ``experiments/bench`` with a function ``main``, or several
+functions in ``COMMANDS``, whose parameters are the arguments and options of the command.
 """
 
 from __future__ import annotations
@@ -30,27 +29,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from experiments.experiment import Suite
+    from experiments.experiment import Experiment
 
-SUITES = (
-    "bailey2017",
-    "bouchard2015",
-    "cao2014",
-    "huang2017",
-    "niitsuma2018",
-    "predictors",
-    "relations",
-    "spectral",
-    "syntax",
+EXPERIMENTS = (
+    *("bailey2017", "bouchard2015", "cao2014", "huang2017", "niitsuma2018"),
+    *("predictors", "relations", "spectral", "syntax"),
+)
+BENCHMARKS = tuple(
+    sorted(
+        file.stem for file in (Path(__file__).parent / "bench").glob("*.py") if file.stem not in {"__init__", "common"}
+    )
 )
 
 
-def load_suite(name: str) -> Suite[Any]:
-    """Give a suite by its name."""
-    suite: Suite[Any] = import_module(f"experiments.{name}.protocol").SUITE
-    return suite
+def load_experiment(name: str) -> Experiment[Any]:
+    """Return an experiment by its name."""
+    experiment: Experiment[Any] = import_module(f"experiments.{name}.protocol").EXPERIMENT
+    return experiment
 
 
 def source(name: str) -> Path:
-    """Give the file that says all of a suite."""
-    return Path(__file__).parent / name / "protocol.py"
+    """Return the file that defines an experiment or a benchmark."""
+    folder = Path(__file__).parent
+    return folder / name / "protocol.py" if name in EXPERIMENTS else folder / "bench" / f"{name}.py"

@@ -1,137 +1,215 @@
-"""Run a published experiment: ``python -m experiments NAME --out DIR``.
+"""Run a published experiment or a benchmark: ``python -m experiments NAME --out DIR``, ``... bench NAME``.
 
-Each experiment is a subcommand whose options are the fields of its ``Settings``. An experiment is imported only when
-its subcommand is called.
+The options of an experiment are the fields of its ``Settings``; those of a benchmark are the parameters of its
+function. Modules are imported only when their command is called.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from experiments import SUITES, load_suite, source
+from experiments import BENCHMARKS, EXPERIMENTS, load_experiment, source
 from polyadic.cli import options as o
 from polyadic.interface import errors, output
 
 if TYPE_CHECKING:
-    from experiments.experiment import Option, Suite
+    from collections.abc import Callable
+
+    from experiments.experiment import Experiment, Option
     from polyadic.core.settings import Within
 
-GOES_ON = "Finished stages stay in DIR, and the same command goes on from there."
 METAVARS = {str: "NAME,...", int: "N,...", float: "X,..."}
-"""Of options that take several, by what they are."""
+"""Placeholders of options that take several values, by type."""
+EXAMPLE = "python -m experiments spectral --parts completion --planted 5 --out results"
 
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what was made with other settings.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace stages that were made with other settings.")]
 
 
-class Suites(errors.Verbs):
-    """The suites by name; of one that is not called only the help is known."""
+class Benchmarks(errors.Verbs):
+    """Benchmarks by name; their modules are imported when they are called."""
+
+    names = BENCHMARKS
 
     def list_commands(self, _: Any) -> list[str]:
-        """Name the suites."""
-        return list(SUITES)
+        """Return the names of the commands."""
+        return list(self.names)
 
-    def get_command(self, _: Any, cmd_name: str) -> TyperCommand | None:
-        """Give what a suite's command is for, without its options."""
-        return TyperCommand(cmd_name, help=_about(cmd_name)) if cmd_name in SUITES else None
+    def get_command(self, _: Any, cmd_name: str) -> Any:
+        """Return a command with its help text but without its options."""
+        return TyperCommand(cmd_name, help=_about(cmd_name)) if cmd_name in self.names else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Make the command that is called."""
+        """Return the command that is called, with its options."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and suite_command(str(name)), rest
+        return name, command and self.load(str(name)), rest
+
+    def load(self, name: str) -> Any:
+        """Import a command."""
+        return bench_command(name)
 
 
-FIRST = "python -m experiments spectral --parts completion --planted 5 --out results"
-"""An example that needs neither a text nor published sets."""
-app = typer.Typer(
-    cls=Suites,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Run a published experiment and write its report.\n\nMost experiments read published data sets from "
-    "the folder that POLYADIC_DATA names and take minutes to hours. The example below needs none and takes half "
-    "a minute.",
-    epilog=f"Example:\n\n{FIRST}",
+class Experiments(Benchmarks):
+    """Experiments by name, and the group of benchmarks."""
+
+    names = (*EXPERIMENTS, "bench")
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command with its help text but without its options."""
+        return _group(Benchmarks, BENCH_HELP) if cmd_name == "bench" else super().get_command(ctx, cmd_name)
+
+    def load(self, name: str) -> Any:
+        """Import a command."""
+        return _group(Benchmarks, BENCH_HELP) if name == "bench" else experiment_command(name)
+
+
+HELP = (
+    "Run a published experiment and write its report, or run a benchmark.\n\nMost experiments read published data sets"
+    " from the folder that POLYADIC_DATA names and take minutes to hours. The example below needs no data and takes"
+    " half a minute."
 )
+BENCH_HELP = "Run a benchmark and print its table.\n\nOptions that take several values take them between commas."
 
 
-@app.callback()
-def _reproduce() -> None:
-    pass
+def _group(cls: type[errors.Verbs], text: str, **more: Any) -> Any:
+    context = {"help_option_names": ["-h", "--help"]}
+    group = typer.Typer(
+        cls=cls, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, context_settings=context,
+        help=text, **more,
+    )  # fmt: skip
+    group.callback()(lambda: None)
+    if more:
+        return group
+    command = typer.main.get_command(group)
+    command.name = "bench"
+    return command
 
 
-def suite_command(name: str) -> Any:
-    """Make the command of a suite: an option for each setting that has one, with its bounds, default and help."""
-    chosen = load_suite(name)
+app = _group(Experiments, HELP, epilog=f"Example:\n\n{EXAMPLE}")
+
+
+def experiment_command(name: str) -> Any:
+    """Build the command of an experiment: an option for each setting that has one, with bounds, default and help."""
+    chosen = load_experiment(name)
     parameters = _parameters(chosen)
-    flags = {parameter.name: f"--{parameter.name.replace('_', '-')}" for parameter in parameters}
 
-    def reproduce(ctx: typer.Context, **values: Any) -> None:
+    def run(ctx: typer.Context, **values: Any) -> None:
         given = {
-            option: _read(values[option], flags[option], hint)
+            option: _read(values[option], _flag(option), hint)
             for option, hint in chosen.settings.hints().items()
             if option in values and ctx.get_parameter_source(option).name != "DEFAULT"  # type: ignore[union-attr]
         }
-        _run(chosen, chosen.settings.given(given), parts=o.names(values.pop(chosen.parts, "")), **_common(values))
+        common = {name: values[name] for name in ("out", "data", "force", "as_json")}
+        _run(chosen, chosen.settings.given(given), parts=o.names(values.pop(chosen.parts, "")), **common)
 
     ctx = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    reproduce.__signature__ = inspect.Signature([ctx, *parameters])  # type: ignore[attr-defined]
-    reproduce.__annotations__ = {each.name: each.annotation for each in (ctx, *parameters)}
-    example = f"python -m experiments {name} {'wiki.txt.xz ' if _arguments(chosen) else ''}--out results"
-    alone = typer.Typer(add_completion=False)
-    texts: Any = {"help": f"{_about(name)}\n\n{GOES_ON}", "epilog": f"Example:\n\n{example}"}
-    alone.command(name, cls=errors.Verb, **texts)(reproduce)
+    source_ = "wiki.txt.xz " if _has_arguments(chosen) else ""
+    text = f"{_about(name)}\n\nFinished stages stay in DIR, and the same command resumes there."
+    return _command(
+        {name: (_signed(run, [ctx, *parameters]), text)}, f"python -m experiments {name} {source_}--out results"
+    )
+
+
+def bench_command(name: str) -> Any:
+    """Build the command of a benchmark from the signatures of its functions: ``main``, or each of ``COMMANDS``."""
+    module = import_module(f"experiments.bench.{name}")
+    functions = {each.__name__.replace("_", "-"): each for each in getattr(module, "COMMANDS", ())}
+    text = "\n\n".join(inspect.cleandoc(module.__doc__ or "").split("\n\n"))
+    if not functions:
+        return _command({name: (_bench(module.main), text)})
+    return _command({each: (_bench(function), _first(function)) for each, function in functions.items()}, help=text)
+
+
+def _bench(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function for typer with the parameters of a benchmark: positional ones are arguments, others options."""
+    from experiments.experiment import Argument, Option, option_of
+    from polyadic.core.settings import check_setting
+
+    signature, hints = inspect.signature(function).parameters, get_type_hints(function, include_extras=True)
+    parameters = []
+    for name, parameter in signature.items():
+        kind = Option if parameter.kind is inspect.Parameter.KEYWORD_ONLY else Argument
+        parameters.append(_setting(name, hints[name], option_of(hints[name]) or kind(), parameter.default))
+
+    def run(**values: Any) -> None:
+        read = {}
+        for name, hint in hints.items():
+            if name in signature:
+                value = _read(values[name], _flag(name), hint)
+                read[name] = value if value or not isinstance(value, tuple) else _default(signature[name])
+                check_setting(name, read[name], hint)
+        function(**read)
+
+    return _signed(run, parameters)
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    return () if parameter.default is parameter.empty else parameter.default
+
+
+def _first(function: Any) -> str:
+    return (function.__doc__ or "").partition("\n")[0]
+
+
+def _signed(function: Any, parameters: list[inspect.Parameter]) -> Any:
+    function.__signature__ = inspect.Signature(parameters)
+    function.__annotations__ = {each.name: each.annotation for each in parameters}
+    return function
+
+
+def _command(functions: dict[str, tuple[Any, str]], example: str = "", **group: Any) -> Any:
+    alone = typer.Typer(add_completion=False, **group)
+    for name, (function, text) in functions.items():
+        alone.command(name, cls=errors.Verb, help=text, epilog=example and f"Example:\n\n{example}")(function)
     return typer.main.get_command(alone)
 
 
-def _common(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in ("out", "data", "force", "as_json")}
+def _run(
+    chosen: Experiment[Any], settings: Any, *, parts: Any, out: Path, data: Any, force: bool, as_json: bool
+) -> None:
+    """Run an experiment and print the names of its reports."""
+    from experiments.experiment import run_experiment
 
-
-def _run(chosen: Suite[Any], settings: Any, *, parts: Any, out: Path, data: Any, force: bool, as_json: bool) -> None:
-    """Run a suite, and say what it wrote."""
-    from experiments.experiment import run_suite
-
-    how = {"root": data, "force": force, "steps": output.Steps(silent=as_json), "tell": errors.say}
+    how = {"root": data, "force": force, "steps": output.Steps(silent=as_json), "warn": errors.say}
     with errors.keeping(errors.stages_in(out)):
-        report = run_suite(chosen, out, settings=settings, parts=parts, **how)
+        report = run_experiment(chosen, out, settings=settings, parts=parts, **how)
     if as_json:
         output.in_json(report)
         return
-    pictures = f" and pictures in {out / 'figures'}" if (out / "figures").is_dir() else ""
-    typer.echo(f"wrote {out / 'report.md'}, {out / 'report.json'}{pictures}")
+    figures = f" and figures in {out / 'figures'}" if (out / "figures").is_dir() else ""
+    typer.echo(f"wrote {out / 'report.md'}, {out / 'report.json'}{figures}")
 
 
 def _about(name: str) -> str:
-    """Give the first paragraph of what a suite says of itself, without importing it."""
+    """Return the first paragraph of a command's module docstring, without importing the module."""
     text = ast.get_docstring(ast.parse(source(name).read_text(encoding="utf-8"))) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def _arguments(chosen: Suite[Any]) -> list[str]:
+def _has_arguments(chosen: Experiment[Any]) -> bool:
     from experiments.experiment import Argument, option_of
 
-    return [name for name, hint in chosen.settings.hints().items() if isinstance(option_of(hint), Argument)]
+    return any(isinstance(option_of(hint), Argument) for hint in chosen.settings.hints().values())
 
 
-def _parameters(chosen: Suite[Any]) -> list[inspect.Parameter]:
-    """Give the parameters of a command: its settings between the folder to write and what all suites share."""
+def _parameters(chosen: Experiment[Any]) -> list[inspect.Parameter]:
+    """Return the parameters of an experiment's command: its settings, and those that all experiments share."""
     from experiments.experiment import option_of
 
     made = [_parameter("out", o.Out)]
     if "" not in chosen.stages:
-        about = typer.Option(metavar="NAME,...", help=f"Of {', '.join(chosen.stages)}.", show_default="all")
+        about = typer.Option(metavar="NAME,...", help=f"Some of {', '.join(chosen.stages)}.", show_default="all")
         made.append(_parameter(chosen.parts, Annotated[str, about], ""))
     for name, hint in chosen.settings.hints().items():
         option = option_of(hint)
         if option:
-            default = chosen.settings.__dataclass_fields__[name].default
-            made.append(_setting(name, hint, option, default))
+            made.append(_setting(name, hint, option, chosen.settings.__dataclass_fields__[name].default))
     made += [_parameter("data", o.Data, None), _parameter("force", Force, default=False)]
     return [*made, _parameter("as_json", o.AsJson, default=False)]
 
@@ -141,56 +219,59 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
 
 
 def _setting(name: str, hint: Any, option: Option, default: Any) -> inspect.Parameter:
-    """Make an option, or an argument, of a setting."""
+    """Return an option or an argument for a setting or a parameter."""
     from experiments.experiment import Argument, item
 
-    each, kind = item(hint), _kind(hint)
-    how: dict[str, Any] = {"help": option.help, "show_default": option.shown or True}
+    each, kind, empty = item(hint), _kind(hint), inspect.Parameter.empty
+    how: dict[str, Any] = {"help": option.help or None, "show_default": option.shown or True}
     if each is None:
         bounds = _bounds(hint)
         if bounds and kind in (int, float):
             how |= {"min": bounds.low, "max": bounds.high}
         type_: Any = kind | None if default is None else kind
     elif _repeated(option, kind):
-        type_, default = list[kind] | None, None  # type: ignore[valid-type] # typer reads it
+        type_, default = list[kind] | None, None if default is not empty else empty  # type: ignore[valid-type]
     else:
         type_, how["metavar"] = str, METAVARS[kind]
-        default = ",".join(f"{part:g}" if kind is float else str(part) for part in default)
-        if _all_of(each) == default:
-            default, how["show_default"] = "", "all"
+        if default is not empty:
+            default = ",".join(f"{part:g}" if kind is float else str(part) for part in default)
+            if _all_of(each) == default:
+                default, how["show_default"] = "", "all"
     if option.metavar:
         how["metavar"] = option.metavar
     if isinstance(option, Argument):
-        if each is None:
-            default = inspect.Parameter.empty
         how.pop("show_default")
-        return _parameter(name, Annotated[type_, typer.Argument(**how)], default)
-    flags = [option.flag] if option.flag else [f"--{name}"] if kind is bool else []
+        return _parameter(name, Annotated[type_, typer.Argument(**how)], empty if default == "" else default)
+    flags = [option.flag] if option.flag else [_flag(name)] if kind is bool else []
     return _parameter(name, Annotated[type_, typer.Option(*flags, rich_help_panel=option.panel, **how)], default)
 
 
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _repeated(option: Option, kind: Any) -> bool:
-    """Tell whether an option is given again for each of several, not once with commas."""
+    """Return whether the option is repeated for each value instead of taking values between commas."""
     from experiments.experiment import Argument
 
     return kind is Path or isinstance(option, Argument) or bool(option.flag)
 
 
 def _all_of(each: Any) -> str:
-    """Write all names that a setting may take, where it takes names."""
+    """Return all names that a setting may take, joined by commas; empty if it does not take names."""
     choices = get_args(each) if get_origin(each) is Literal else ()
     return ",".join(choices) if all(isinstance(choice, str) for choice in choices) else ""
 
 
 def _kind(hint: Any) -> Any:
-    """Give the plain type of a setting, or of each of several."""
+    """Return the plain type of a setting, or of its items."""
     if get_origin(hint) is Literal:
         return type(get_args(hint)[0])
     return hint if isinstance(hint, type) and not get_args(hint) else _kind(get_args(hint)[0])
 
 
 def _bounds(hint: Any) -> Within | None:
-    """Give the bounds of a number."""
+    """Return the bounds of a number, or None."""
     from polyadic.core.settings import Within
 
     for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
@@ -202,7 +283,7 @@ def _bounds(hint: Any) -> Within | None:
 
 
 def _read(value: Any, flag: str, hint: Any) -> Any:
-    """Give a setting of what was written for it."""
+    """Return the value of a setting from its command-line form."""
     from experiments.experiment import item
 
     kind = _kind(hint)

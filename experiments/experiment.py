@@ -1,16 +1,17 @@
-"""One runner of all suites: settings that are checked once, stages that are done once, and a report of what they found.
+"""The runner of all experiments: checked settings, stages that are done once, and a report of their results.
 
 >>> import tempfile
 >>> from pathlib import Path
 >>> @dataclass(frozen=True)
-... class Settings(SuiteSettings):
+... class Settings(ExperimentSettings):
 ...     most: Annotated[int, Within(1), Option("Numbers to square.")] = 3
 >>> def squares(run: Run[Settings]) -> Stages:
 ...     for number in range(run.settings.most):
 ...         yield Stage(str(number), {}, lambda number=number: {"square": number**2})
->>> suite = Suite(Settings, {"squares": squares}, report=lambda facts: f"# Squares of {len(facts['squares'])}")
+>>> report = lambda facts: f"# Squares of {len(facts['squares'])}"
+>>> experiment = Experiment(Settings, {"squares": squares}, report)
 >>> with tempfile.TemporaryDirectory() as folder:
-...     facts = run_suite(suite, Path(folder), settings=Settings(most=2))
+...     facts = run_experiment(experiment, Path(folder), settings=Settings(most=2))
 >>> [stage["square"] for stage in facts["squares"].values()]
 [0, 1]
 """
@@ -33,29 +34,18 @@ if TYPE_CHECKING:
 
     from polyadic.core.progress import Steps
 
-S = TypeVar("S", bound="SuiteSettings")
+S = TypeVar("S", bound="ExperimentSettings")
 
 
 @dataclass(frozen=True)
 class Option:
-    """Makes a setting an option of ``python -m experiments``; stands in its annotation.
+    """Annotation that makes a setting an option of ``python -m experiments``.
 
-    Attributes
-    ----------
-    help : str
-    flag : str
-        If it is not the name of the setting.
-    metavar : str
-        If the kind of the setting does not say it.
-    shown : str
-        The default as it is told, if it is not the value.
-    panel : str
-        Where the help shows it.
-    empty : bool
-        Whether there may be ``none``, of several.
+    ``flag`` and ``metavar`` replace those derived from the setting, ``shown`` replaces the default in the help text,
+    ``panel`` groups options in the help text, and ``empty`` permits an empty list, written ``none``.
     """
 
-    help: str
+    help: str = ""
     flag: str = ""
     metavar: str = ""
     shown: str = ""
@@ -65,7 +55,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument(Option):
-    """Makes a setting an argument: what the suite is run on. The report says it by its content, not by its name."""
+    """Annotation that makes a setting a positional argument: the data the experiment runs on."""
 
 
 Seed = Annotated[int, Within(0), Option("The same seed gives the same vectors.", panel="Model")]
@@ -76,14 +66,8 @@ Source = Annotated[
 
 
 @dataclass(frozen=True)
-class SuiteSettings:
-    """The settings of a run, each said once: a field with its bounds, its default, and its :class:`Option`.
-
-    Raises
-    ------
-    InputError
-        If one is out of range; of several, each is looked at, and there must be one.
-    """
+class ExperimentSettings:
+    """Settings of a run: fields with bounds, a default and an optional :class:`Option`; checked when they are made."""
 
     def __post_init__(self) -> None:
         for name, hint in self.hints().items():
@@ -99,34 +83,26 @@ class SuiteSettings:
 
     @classmethod
     def hints(cls) -> dict[str, Any]:
-        """Give the annotation of each setting."""
+        """Return the annotation of each setting."""
         known = resolved(cls)  # type: ignore[arg-type] # a class can be hashed, whatever its objects can
         return {field.name: known[field.name] for field in fields(cls)}
 
     @classmethod
     def given(cls, options: Mapping[str, Any]) -> Self:
-        """Make settings of the options that were given on the command line."""
+        """Return the settings for options given on the command line."""
         return cls(**options)
 
     def described(self) -> Facts:
-        """Give what the report says of the settings: all but what the suite is run on."""
+        """Return the settings for the report: all but the arguments."""
         hints = self.hints()
         return {name: v for name, v in asdict(self).items() if not isinstance(option_of(hints[name]), Argument)}
 
 
 class Stage(NamedTuple):
-    """A stage: done once, and kept with what it was made of.
+    """A unit of work whose JSON result is cached under its name together with ``made_of``, all that it depends on.
 
-    Attributes
-    ----------
-    name : str
-        Within its part; empty where the part is this stage alone.
-    made_of : mapping
-        All that the facts depend on, except what the name says.
-    make : callable
-        Makes the facts, for JSON.
-    target : Path, optional
-        The file or folder that ``make`` leaves, whole: without it the stage is done again.
+    ``name`` is empty where the part has only this stage. ``target`` is a file or folder that ``make`` writes; without
+    it the stage is done again.
     """
 
     name: str
@@ -138,7 +114,7 @@ class Stage(NamedTuple):
 def table_stage(
     name: str, made_of: Mapping[str, Any], make: Callable[[], list[Facts] | Facts], *, called: str = "rows"
 ) -> Stage:
-    """Give a stage whose facts are the rows of a table, called ``rows`` unless said; ``make`` may give the only row."""
+    """Return a stage whose result is a list of rows under the key ``called``; ``make`` may return a single row."""
 
     def facts() -> Facts:
         rows = make()
@@ -148,53 +124,42 @@ def table_stage(
 
 
 Stages = Generator[Stage, Facts, Any]
-"""The stages of a part; ``yield`` gives the facts of each, or raises what its making raised. The value returned, if
-there is one, is what the report tells of the part in place of the facts by stage."""
+"""The stages of a part. ``yield`` returns the result of each stage, or raises what its function raised; the generator's
+return value, if any, is the result of the part instead of the results by stage."""
 
 
 @dataclass(frozen=True)
 class Run(Generic[S]):
-    """What a part of a suite is told.
-
-    Attributes
-    ----------
-    settings : SuiteSettings
-    folder : Path
-        Of the run.
-    root : Path, optional
-        Of the test sets: see :func:`polyadic.datasets.folder`.
-    tell : callable
-        Takes a sentence on what is left out, and why.
-    """
+    """The context of a part: settings, the folder of the run, the folder of the test sets, and where warnings go."""
 
     settings: S
     folder: Path
     root: Path | None = None
-    tell: Callable[[str], None] = lambda _: None
+    warn: Callable[[str], None] = lambda _: None
 
 
 Parts = Mapping[str, Callable[[Run[S]], Stages]]
-"""By part, in order, what gives its stages."""
+"""Functions that yield the stages of each part, in order."""
 
 
 @dataclass(frozen=True)
-class Suite(Generic[S]):
-    """What is done, with which settings, and how it is told.
+class Experiment(Generic[S]):
+    """Settings, stages and report of an experiment.
 
     Attributes
     ----------
     settings : type
-        A :class:`SuiteSettings`.
+        A subclass of :class:`ExperimentSettings`.
     stages : mapping
-        See :data:`Parts`. A suite without parts has one of no name; its facts are those of the run.
+        See :data:`Parts`. An experiment without parts has a single part whose name is empty.
     report : callable
-        Makes Markdown of the facts, in JSON's types.
+        Formats the results as Markdown.
     draw : callable, optional
-        Draws pictures of the facts into the folder of the run, where matplotlib is installed.
+        Draws figures into the folder of the run, if matplotlib is installed.
     summary : callable, optional
-        Makes the facts that are told of those that the parts gave.
+        Computes the results to report from those of the parts.
     parts : str
-        What the parts are called.
+        Name of the option that selects parts.
     """
 
     settings: type[S]
@@ -205,20 +170,14 @@ class Suite(Generic[S]):
     parts: str = "parts"
 
     def chosen(self, parts: Sequence[str] = ()) -> tuple[str, ...]:
-        """Check the parts that are asked for; none are all.
-
-        Raises
-        ------
-        InputError
-            If there is no such part.
-        """
+        """Return the names of the parts to run, all by default; raise InputError for unknown names."""
         if not {*parts} <= {*self.stages}:
             raise InputError(f"{self.parts} are {', '.join(self.stages)}; got {', '.join(parts)}")
         return tuple(parts) or tuple(self.stages)
 
 
-def run_suite(
-    suite: Suite[S],
+def run_experiment(
+    experiment: Experiment[S],
     out: Path,
     *,
     settings: S | None = None,
@@ -226,68 +185,68 @@ def run_suite(
     root: Path | None = None,
     force: bool = False,
     steps: Steps = no_steps,
-    tell: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Facts:
-    """Do the stages that are not there yet, and report.
+    """Run the stages that are not finished yet and write the report.
 
     Parameters
     ----------
-    suite : Suite
+    experiment : Experiment
     out : Path
-        The folder of the run, which is made if it is not there. Finished stages in it are used again.
-    settings : SuiteSettings, optional
-        Those of the suite by default.
+        Folder of the run, created if necessary. Finished stages in it are used again.
+    settings : ExperimentSettings, optional
+        Default: those of the experiment.
     parts : sequence of str
-        Of the suite; none are all.
+        Parts to run; default: all.
     root : Path, optional
-        Of the test sets: see :func:`polyadic.datasets.folder`.
+        Folder of the test sets, see :func:`polyadic.datasets.folder`.
     force : bool
-        Whether stages made of something else are replaced instead of refused.
+        Replace stages that were made with other settings instead of raising InputError.
     steps : callable, optional
-        Told of each stage.
-    tell : callable, optional
-        Takes a sentence on what is left out, and why.
+        Progress callback.
+    warn : callable, optional
+        Called with a sentence on each item that is left out.
 
     Returns
     -------
     dict
-        The content of ``report.json``: settings, and what each part found.
+        The content of ``report.json``: settings, and the results of each part.
 
     Raises
     ------
     InputError
-        If there is no such part, a test set cannot be read, or stages in the folder were made of something else.
+        If a part is unknown, a test set cannot be read, or stages in the folder were made with other settings.
     KeyboardInterrupt
-        If Ctrl-C was heard; finished stages are kept.
+        On Ctrl-C; finished stages are kept.
     """
-    chosen, settings = suite.chosen(parts), settings or suite.settings()
-    run, store = Run(settings, out, root, tell), StageCache(out, steps=steps, force=force)
+    chosen, settings = experiment.chosen(parts), settings or experiment.settings()
+    run, store = Run(settings, out, root, warn), StageCache(out, steps=steps, force=force)
     with made_folder(out):
-        results = {part: done(store, part, stages(run)) for part, stages in suite.stages.items() if part in chosen}
-    results = suite.summary(results)
-    if "" in results:  # a suite without parts
+        results = {part: done(store, part, make(run)) for part, make in experiment.stages.items() if part in chosen}
+    results = experiment.summary(results)
+    if "" in results:  # an experiment without parts
         about, results = settings.described(), results[""]
-    else:  # a part that had nothing to do is not told
-        about = {suite.parts: chosen, **settings.described()}
+    else:  # parts without stages are not reported
+        about = {experiment.parts: chosen, **settings.described()}
         results = {part: facts for part, facts in results.items() if facts}
     facts: Facts = plain({"settings": about, **results})
     write_json(out / "report.json", facts)
-    write_text(out / "report.md", suite.report(facts))
-    if suite.draw:
+    write_text(out / "report.md", experiment.report(facts))
+    if experiment.draw:
         with contextlib.suppress(MissingExtraError):
-            suite.draw(facts, out)
+            experiment.draw(facts, out)
     return facts
 
 
 def done(store: StageCache, part: str, stages: Stages) -> Any:
-    """Do the stages of a part, and give its facts."""
+    """Run the stages of a part and return its result."""
     facts: Facts = {}
     try:
         stage = next(stages)
         while True:
             try:
                 kept = store.keep(f"{part}/{stage.name}".strip("/"), stage.made_of, stage.make, target=stage.target)
-            except Exception as error:  # noqa: BLE001 # the part may know what to do
+            except Exception as error:  # noqa: BLE001 # the part may handle it
                 stage = stages.throw(error)
             else:
                 facts[stage.name] = kept
@@ -297,12 +256,12 @@ def done(store: StageCache, part: str, stages: Stages) -> Any:
 
 
 def item(hint: Any) -> Any:
-    """Give the annotation of each item where a setting is several, else None."""
+    """Return the annotation of the items of a tuple, or None for other annotations."""
     if get_origin(hint) is Annotated:
         return item(get_args(hint)[0])
     return get_args(hint)[0] if get_origin(hint) is tuple else None
 
 
 def option_of(hint: Any) -> Option | None:
-    """Give what makes a setting an option, if there is anything."""
+    """Return the :class:`Option` of an annotation, or None."""
     return next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Option)), None)

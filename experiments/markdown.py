@@ -1,4 +1,4 @@
-"""How reports write numbers, tables of them, and sections of tables."""
+"""Numbers, tables and sections of the Markdown reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Section = tuple[str, Callable[[Any], list[str]]]
-"""The title of a section, and what makes its lines."""
+"""The title of a section, and a function that writes its lines."""
+Key = str | Callable[[Any], Any]
+Column = tuple[str, Key] | tuple[str, Key, Key]
+"""A heading; a key of the row, or a function of it; and the format of the value, as a string or a function."""
 
 
 def share(value: float | None) -> str:
-    """Write a share without the zero before the point, and nothing where there is none.
+    """Return a share without the zero before the point; empty for None.
 
     Examples
     --------
@@ -28,7 +31,7 @@ def share(value: float | None) -> str:
 
 
 def interval(figure: Mapping[str, Any]) -> str:
-    """Write the ends of an interval.
+    """Return the bounds of an interval as text.
 
     Examples
     --------
@@ -38,19 +41,19 @@ def interval(figure: Mapping[str, Any]) -> str:
     return f"{share(figure['low'])} to {share(figure['high'])}"
 
 
-def certain(figure: Mapping[str, Any]) -> str:
-    """Write a value with its interval.
+def certain(figure: Mapping[str, Any] | None) -> str:
+    """Return a value with its interval; empty for no figure.
 
     Examples
     --------
     >>> certain({"value": 0.1, "low": -0.1, "high": 0.2})
     '.100 (-.100 to .200)'
     """
-    return f"{share(figure['value'])} ({interval(figure)})"
+    return f"{share(figure['value'])} ({interval(figure)})" if figure else ""
 
 
 def rmses(errors: Sequence[float]) -> list[str]:
-    """Write errors and their mean, to four digits.
+    """Return errors and their mean, with four digits.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def rmses(errors: Sequence[float]) -> list[str]:
 
 
 def chosen(settings: Mapping[str, Any], *, without: Iterable[str] = ()) -> str:
-    """Name settings that were chosen, without those that are the same everywhere.
+    """Return selected settings as text, without the given ones.
 
     Examples
     --------
@@ -71,16 +74,20 @@ def chosen(settings: Mapping[str, Any], *, without: Iterable[str] = ()) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items() if name not in without)
 
 
-def sections(title: str, about: str, parts: Mapping[str, Section], facts: Mapping[str, Any]) -> str:
-    """Write a report: a title, a sentence on all of it, and a section for each part that there are facts of.
+def spread(values: Sequence[float], form: str = "{} ± {}") -> str:
+    """Return a mean and a standard deviation, or the mean alone of a single value.
 
-    Parameters
-    ----------
-    title, about : str
-    parts : mapping
-        By part, in order: the title of its section, and what makes lines of its facts.
-    facts : mapping
-        By part.
+    Examples
+    --------
+    >>> spread([0.2, 0.4]), spread([0.2])
+    ('.300 ± .141', '.200')
+    """
+    mean = share(float(np.mean(values)))
+    return form.format(mean, share(float(np.std(values, ddof=1)))) if len(values) > 1 else mean
+
+
+def sections(title: str, about: str, parts: Mapping[str, Section], facts: Mapping[str, Any]) -> str:
+    """Return a report: a title, a paragraph, and a section for each part with results.
 
     Examples
     --------
@@ -99,8 +106,26 @@ def sections(title: str, about: str, parts: Mapping[str, Section], facts: Mappin
     return "\n".join(lines)
 
 
+def tabulate(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
+    """Return the lines of a table of rows; a missing value is an empty cell.
+
+    Examples
+    --------
+    >>> tabulate([("", "name"), ("F1", "f1", share), ("seconds", "s", ".1f")], [{"name": "ours", "f1": 0.5}])
+    ['|  | F1 | seconds |', '|---|---|---|', '| ours | .500 |  |']
+    """
+    return table([heading for heading, *_ in columns], [[_cell(row, *how) for _, *how in columns] for row in rows])
+
+
+def _cell(row: Any, key: Key, how: Key = "") -> Any:
+    value = key(row) if callable(key) else row.get(key)
+    if value is None:
+        return ""
+    return how(value) if callable(how) else format(value, how) if how else value
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Write the lines of a table in Markdown.
+    """Return the lines of a table of cells.
 
     Examples
     --------

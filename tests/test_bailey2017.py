@@ -18,11 +18,11 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.bailey2017 import drawing, scoring, training
+from experiments.bailey2017 import drawing, scoring
 from experiments.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
-from experiments.bailey2017.protocol import SUITE
+from experiments.bailey2017.protocol import EXPERIMENT
 from experiments.bailey2017.tables import MEASURES
-from experiments.experiment import run_suite
+from experiments.experiment import run_experiment
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.core.files import plain
 from polyadic.core.stage_cache import RefusedError, StageCache
@@ -302,27 +302,6 @@ def test_force_replaces_what_differs(place, copied):
     assert [path for path in same if after[path] != before[path]] == []
 
 
-def test_models_that_do_not_exist_are_refused(place, tmp_path):
-    """A misspelt model is refused with those that there are, before anything is written."""
-    run = reproduce(place, tmp_path / "out", "--models", "cp-s,cp-x", "--kind", "outliers")
-    assert sentence(run) == f"polyadic: there is no model 'cp-x'; there are {', '.join(MODELS)}"
-    assert not (tmp_path / "out").exists()
-    assert "got 'a,b'" in sentence(reproduce(place, tmp_path / "out", "--shifts", "a,b"))
-    assert "'spam'" in sentence(reproduce(place, tmp_path / "out", "--kind", "spam"))
-
-
-def test_sources_that_cannot_be_used_are_refused(place, tmp_path):
-    """Standard input, a missing file, and options that come too late are answered in a sentence."""
-    dash = CliRunner().invoke(app, ["bailey2017", "-", "--out", str(tmp_path / "out")])
-    assert "cannot be read again" in sentence(dash)
-    missing = CliRunner().invoke(app, ["bailey2017", "nowhere.txt", "--out", str(tmp_path / "out")])
-    assert "nowhere.txt" in sentence(missing)
-    assert not (tmp_path / "out").exists()
-    (tmp_path / "meta.json").write_text("{}")
-    late = ["bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
-    assert "too late" in sentence(CliRunner().invoke(app, late))
-
-
 class Quits:
     """A model that cannot be fitted."""
 
@@ -366,20 +345,20 @@ def test_a_model_that_fails_is_left_out_and_one_that_is_stopped_is_not(place, tm
     out, told, settings = tmp_path / "out", Told(), few(place, monkeypatch)
     monkeypatch.setattr(Quits, "error", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        run_suite(SUITE, out, settings=settings, steps=told)
+        run_experiment(EXPERIMENT, out, settings=settings, steps=told)
     assert told.done[-2:] == ["models/ppmi-svd", "scores/ppmi-svd"]
     assert not (out / "report.json").exists()
     extra = MissingExtraError("gensim", "gensim", "word2vec")
     monkeypatch.setattr(Quits, "error", extra)
     sentences = []
-    report = run_suite(SUITE, out, settings=settings, steps=told, tell=sentences.append)
+    report = run_experiment(EXPERIMENT, out, settings=settings, steps=told, warn=sentences.append)
     assert told.done.count("models/random") == 1
     assert report["left_out"]["quits"] == str(extra)
     assert f"left out: quits: {extra}" in sentences
     assert list(report["models"]) == ["random", "ppmi-svd"]
     assert report["models"]["random"]["peak_mib"] is None
     number = len(told.done)
-    run_suite(SUITE, out, settings=settings, steps=told)
+    run_experiment(EXPERIMENT, out, settings=settings, steps=told)
     assert told.done[number:] == []
 
 
@@ -410,28 +389,13 @@ def test_what_happens_in_a_process_is_told(done, tmp_path, monkeypatch):
     for name, row in rows.items():
         monkeypatch.setitem(MODELS, name, row)
     settings = Settings(source=str(source), models=("nnse", *rows), rank=90, **NOTHING)
-    report = run_suite(SUITE, tmp_path / "out", settings=settings)
+    report = run_experiment(EXPERIMENT, tmp_path / "out", settings=settings)
     assert "rank must be a whole number from 1 to 64; got 90" in report["left_out"]["nnse"]
     assert "most likely for want of memory" in report["left_out"]["dies"]
     assert report["models"]["warns"]["warnings"] == ["stopped too early"]
     assert "warns: stopped too early." in (tmp_path / "out" / "report.md").read_text()
     assert not (tmp_path / "out" / "corpus").exists()
     assert report["corpus"]["encoding"]["min_count"] == 5
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(place, tmp_path, monkeypatch):
-    """The command ends with 130 and one sentence that names the finished stages."""
-
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "_alone", stopped)
-    run = reproduce(place, tmp_path / "out", *SMALL, *own(place), "--kind", "outliers")
-    assert run.exit_code == errors.INTERRUPTED
-    expected = f"interrupted; kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
-    assert expected in run.stderr
-    assert (tmp_path / "out" / "counts" / "pairs.json").exists()
 
 
 @pytest.mark.realdata
@@ -445,6 +409,13 @@ def test_the_half_that_no_setting_was_chosen_on(realdata):
     assert {figure.name.partition(" OD")[0] for figure in figures} == {"wikisem500 (test half)"}
     assert figures[0].used == figures[0].total == sum(len(group.outliers) for group in groups)
     assert left_out == {}
+
+
+def test_options_of_the_text_come_too_late_for_a_corpus(tmp_path):
+    """A corpus that is encoded already keeps its vocabulary."""
+    (tmp_path / "meta.json").write_text("{}")
+    late = ["bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
+    assert "too late" in sentence(CliRunner().invoke(app, late))
 
 
 def test_settings_of_a_row_reach_its_model():

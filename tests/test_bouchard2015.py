@@ -1,18 +1,14 @@
 """The matrix side of the tutorial by one command: each part on small planted data, the report, the command."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from typer.testing import CliRunner
 
-from experiments.__main__ import app
-from experiments.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
+from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import report
 from experiments.data.multilabel import Labelling
 from experiments.data.ratings import Film, Fold, MovieLens, Viewer
-from polyadic import Entries, InputError
+from polyadic import Entries
 
 
 def films(seed=0, n=60, m=40):
@@ -136,37 +132,9 @@ def test_report():
     assert "BBC" not in text
 
 
-def test_settings_are_checked():
-    """Before anything is read."""
-    with pytest.raises(InputError, match=r"parts are demonstrations, ratings, .*; got spam"):
-        protocol.SUITE.chosen(("spam",))
-    with pytest.raises(InputError, match="folds must be a whole number from 1 to 5"):
-        protocol.Settings(folds=6)
-
-
-@pytest.mark.slow
-def test_command(shown, tmp_path, monkeypatch):
-    """A part without test sets: written, then kept; a wrong part is refused."""
-    parts = {**shown}
-    signs = parts.pop("signs")
-    monkeypatch.setattr(demonstrations, "descent", lambda *, seed: parts if seed == 0 else None)
-    monkeypatch.setattr(demonstrations, "signs", lambda *, seed: signs if seed == 0 else None)
-    out = tmp_path / "results"
-    arguments = ["bouchard2015", "--out", str(out), "--parts", "demonstrations"]
-    first = CliRunner().invoke(app, [*arguments, "--json"])
-    assert first.exit_code == 0, first.output
-    assert json.loads(first.stdout)["demonstrations"]["optimum"] > 0
-    assert "Wrong signs" in (out / "report.md").read_text(encoding="utf-8")
-    assert (out / "descent.png").stat().st_size > 0
-    assert "kept yes" in CliRunner().invoke(app, arguments).output
-    refused = CliRunner().invoke(app, [*arguments[:-1], "spam"])
-    assert refused.exit_code == 1
-    assert "got spam" in refused.output
-
-
 @pytest.mark.realdata
 def test_bbc_and_lastfm(realdata):
-    """Real collections come as the suite wants them."""
+    """Real collections are read in the form that the experiment needs."""
     bbc, kos = topics.bbc(realdata), topics.kos(realdata)
     assert bbc.table.shape[0] == len(bbc.texts) == len(bbc.groups) == 2225
     assert kos.table.shape[0] == 3430

@@ -1,23 +1,18 @@
 """Planted filters and sentences from scratch: the published comparison, its readers and its parts."""
 
-import contextlib
-import json
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from experiments import data
-from experiments.__main__ import app
 from experiments.data.sentences import Compared, Labelled
-from experiments.experiment import run_suite
 from experiments.huang2017 import labelled, paired, protocol, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES, Rule, choose
 from experiments.huang2017.encoders import Grid, encoders
 from experiments.huang2017.tables import figures
-from polyadic import InputError, datasets
+from polyadic import InputError
 from polyadic.metrics.figures import correlation
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
@@ -217,8 +212,7 @@ def test_folds_of_a_set_count_together():
 # ---- the run
 
 
-@pytest.fixture
-def small(monkeypatch):
+def planted(monkeypatch):
     """Replace the sets by small ones of the same kind, and choose from little."""
     own = protocol.OWN[:2]
     sets = {"train": ("MSRpar", "MSRvid"), "test": ("MSRpar", "MSRvid", *own)}
@@ -227,59 +221,17 @@ def small(monkeypatch):
         assert root is None
         return {name: pairs(20, seed=len(name)) for name in sets[part]}
 
-    monkeypatch.setattr(datasets, "labelled_sentences", lambda name, root: sentences(30, seed=len(name + str(root))))
-    monkeypatch.setattr(datasets, "paraphrases", lambda part, root: pairs(20, seed=len(part + str(root))))
-    monkeypatch.setattr(datasets, "sts2012", sts2012)
+    monkeypatch.setattr(data, "labelled_sentences", lambda name, root: sentences(30, seed=len(name + str(root))))
+    monkeypatch.setattr(data, "paraphrases", lambda part, root: pairs(20, seed=len(part + str(root))))
+    monkeypatch.setattr(data, "sts2012", sts2012)
     monkeypatch.setattr(synthetic, "CASES", synthetic.CASES[:1])
     monkeypatch.setattr(protocol, "STARTS", 2)
     monkeypatch.setattr(protocol, "OWN", own)
     for name in ("CLASSES", "SCORES"):
         monkeypatch.setattr(protocol, name, getattr(protocol, name)._replace(strengths=(0.01,)))
-    return {
-        "folds": 2,
-        "grid": replace(TINY, ranks=(2,)),
-        "samples": (500,),
-        "filters": (1,),
-        "trials": 1,
-        "tries": 1,
-        "sweeps": 4,
-    }
-
-
-@pytest.mark.slow
-def test_a_run_goes_on_where_it_stopped(small, tmp_path):
-    """All parts are reported; a second run does nothing again, and other settings are refused."""
-    first = run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small))
-    assert set(protocol.STAGES) <= set(first)
-    text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert all(title in text for title in ("Planted filters", "MR, accuracy", "SUBJ", "MSRP", "STS 2012", ".789"))
-    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == first
-    stages = list(tmp_path.rglob("*.json"))
-    assert len(stages) == 2 + 1 + 2 + 2 + 1 + 3 + 4 + 1
-    made = []
-
-    @contextlib.contextmanager
-    def steps(name):
-        facts = {}
-        yield facts
-        if not facts.get("kept"):
-            made.append(name)
-
-    again = run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small), steps=steps)
-    assert again == first
-    assert made == []
-    with pytest.raises(InputError, match="seed 0 instead of 1"):
-        run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small, seed=1))
-
-
-def test_a_run_is_asked_for_right(tmp_path):
-    """Unknown parts and numbers out of range are refused in a sentence, before anything is done."""
-    done = CliRunner().invoke(app, ["huang2017", "--out", str(tmp_path / "x"), "--parts", "mr,sst"])
-    assert done.exit_code == 1
-    assert "parts are synthetic, mr, subj, msrp, sts2012; got mr, sst" in done.output
-    assert not (tmp_path / "x").exists()
-    with pytest.raises(InputError, match="folds must be"):
-        protocol.Settings(folds=1)
+    few = {"grid": replace(TINY, ranks=(2,)), "samples": (500,), "filters": (1,), "tries": 1, "sweeps": 4}
+    made = protocol.Settings.given
+    monkeypatch.setattr(protocol.Settings, "given", classmethod(lambda _, options: made({**few, **options})))
 
 
 # ---- readers

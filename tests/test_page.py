@@ -427,7 +427,7 @@ def test_built_of_these_sources():
 @pytest.mark.slow
 def test_a_real_text(chromium, tmp_path):
     """A real text is made into a workspace, and every view of it is walked."""
-    from polyadic.words import demo
+    from polyadic.cli import demonstration as demo
 
     workspace = Workspace.build(demo.text(), tmp_path / "workspace")
     assert len(workspace.places) == len(workspace.vectors) > 5_000

@@ -1,4 +1,4 @@
-"""What the suites of spectral learning report, on data small enough for a test."""
+"""Figures of the spectral experiments, on data small enough for a test."""
 
 from types import SimpleNamespace
 

@@ -241,19 +241,6 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     assert values[0] == values[1]
 
 
-def test_reproduce_refuses(scored, tmp_path):
-    """Standard input, and sources that do not exist, leave nothing behind."""
-    del scored
-    for source, fault in (("-", "cannot be read again"), ("nowhere.txt", "nowhere.txt")):
-        done = experiments("niitsuma2018", source, "--out", tmp_path / "out")
-        assert done.exit_code == errors.BAD_INPUT
-        assert fault in done.stderr
-        assert not (tmp_path / "out").exists()
-    for options in ({"share": 0}, {"rank": 0}):
-        with pytest.raises(InputError):
-            niitsuma2018.Settings(**options)
-
-
 @pytest.mark.parametrize("finished", [False, True])
 def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, monkeypatch):
     """Before the first stage nothing is left, and that is said; later the finished stages are."""

@@ -25,18 +25,12 @@ BARS = (10, 25, 50, 100)
 
 
 def drawings(results: Results) -> list[Drawing]:
-    """Give the numbers of all figures that the run can draw."""
+    """Return the numbers of all figures that the run can draw."""
     return [*_analogies(results), *_sentiment(results), *_ranks(results)]
 
 
 def draw(facts: Facts, out: Path) -> None:
-    """Write a picture of each figure to ``figures`` in a folder.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Write a picture of each figure to ``figures`` in a folder."""
     plots.new_axes()  # a missing extra is told before the folder is touched
     with whole_folder(out / "figures", kind="figures", overwrite=True) as draft:
         for drawing in facts["figures"]:

@@ -1,4 +1,4 @@
-"""What is trained: methods of :mod:`polyadic.words.methods`, with the counts and weights that they have there."""
+"""Models to train: methods of :mod:`polyadic.words.methods` with their counts and weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polyadic
-from experiments.experiment import Option, Seed, Source, SuiteSettings, Threads
+from experiments.experiment import ExperimentSettings, Option, Seed, Source, Threads
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.words.evaluation import PUBLISHED
@@ -29,27 +29,18 @@ COUNTS: dict[str, dict[str, Any]] = {
     "nearest pairs": {"order": 2, "window": "span", "width": 2, "min_count": 1},
     "triples": {"order": 3, "window": "span", "width": 10, "min_count": 2},
 }
-"""What is counted, once for all models: arguments of :func:`~polyadic.text.counts.count`, the same for each."""
+"""Counts that the models share: arguments of :func:`~polyadic.text.counts.count`."""
 
 
 @dataclass(frozen=True)
 class Model:
     """A row of the table.
 
-    Attributes
-    ----------
-    make : callable
-        Takes the settings and gives a model.
-    fitted_to : {"text", "counts", "ppmi"}
-        The sentences, or some counts, or their associations.
-    counts : tuple of str
-        Which of :data:`COUNTS`; the model is fitted to all of them at once where there are several.
-    settings : dict
-        Keyword arguments of ``make``; those not named have its defaults.
-    weights : dict of str to dict
-        Keyword arguments of :func:`~polyadic.text.weighting.ppmi`, by counts; those not named have its defaults.
-    pairwise : bool
-        Whether it is a pairwise baseline, of which the best is what every model is compared with.
+    ``make``: Takes the settings and gives a model. ``fitted_to``: The sentences, or some counts, or their associations.
+    ``counts``: Which of :data:`COUNTS`; the model is fitted to all of them at once where there are several.
+    ``settings``: Keyword arguments of ``make``; those not named have its defaults. ``weights``: Keyword arguments of
+    :func:`~polyadic.text.weighting.ppmi`, by counts; those not named have its defaults. ``pairwise``: Whether it is a
+    pairwise baseline, of which the best is what every model is compared with.
     """
 
     make: Callable[..., Any]
@@ -60,14 +51,14 @@ class Model:
     pairwise: bool = False
 
     def arguments(self, *, rank: int, seed: int, quick: bool = False) -> dict[str, Any]:
-        """Give the settings of a run: those of the row, rank and seed, and few sweeps if it is to be quick."""
+        """Return the arguments of the model: settings of the row, rank and seed, and few sweeps for a quick run."""
         has = inspect.signature(self.make).parameters
         given = {"rank": rank, "seed": seed, **self.settings, **(QUICK if quick else {})}
         return {name: value for name, value in given.items() if name in has}
 
 
 def row(name: str, *, pairwise: bool = False) -> Model:
-    """Give the row of a method as :data:`~polyadic.words.methods.METHODS` has it, with its counts by name."""
+    """Return the row of a method as :data:`~polyadic.words.methods.METHODS` has it, with its counts by name."""
     method = METHODS[name]
     settings = dict(method.fixed)
     if method.strength:
@@ -102,7 +93,7 @@ SMALL: dict[str, Any] = {"rank": 50, "shifts": (1, 15), "shift_rank": 25, "ranks
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     source: Source = ""
@@ -111,7 +102,7 @@ class Settings(SuiteSettings):
     )
     rank: Annotated[Count, Option("Length of the vectors.", panel="Model")] = 300
     seed: Seed = 0
-    """Of the split, of the tests made of text and of the models."""
+    """Seed of the split, of the tests made of the text and of the models."""
     min_count: Annotated[Count, Option("Drop words that are rarer.", panel="Corpus")] = 10
     max_size: Annotated[Count | None, Option("Keep only the most frequent words.", panel="Corpus")] = 20_000
     share: Annotated[float, Within(0, 1), Option("Share of the documents to hold out.", panel="Corpus")] = 0.1
@@ -136,12 +127,10 @@ class Settings(SuiteSettings):
         ),
     ] = PUBLISHED
     pairs: Annotated[
-        tuple[Path, ...],
-        Option("Word pairs with scores, of your own.", metavar="FILE", panel=TESTS, empty=True),
+        tuple[Path, ...], Option("Word pairs with scores, of your own.", metavar="FILE", panel=TESTS, empty=True)
     ] = ()
     groups: Annotated[
-        tuple[Path, ...],
-        Option("Outlier groups of your own, one a .txt file.", metavar="DIR", panel=TESTS, empty=True),
+        tuple[Path, ...], Option("Outlier groups of your own, one a .txt file.", metavar="DIR", panel=TESTS, empty=True)
     ] = ()
     questions: Annotated[
         tuple[Path, ...],
@@ -154,7 +143,7 @@ class Settings(SuiteSettings):
 
     @classmethod
     def given(cls, options: Mapping[str, Any]) -> Self:
-        """Make settings of the options that were given, over those of a quick run if it is to be one."""
+        """Return the settings for the given options, over those of a quick run with ``quick``."""
         if (Path(options["source"]) / "meta.json").is_file() and {"min_count", "max_size"} & set(options):
             raise InputError(f"--min-count and --max-size come too late: {options['source']} is encoded already")
         if options.get("kinds") == ("all",):
@@ -168,25 +157,17 @@ class Settings(SuiteSettings):
             raise InputError(f"share must lie between 0 and 1; got {self.share!r}")
 
     def described(self) -> Facts:
-        """Give what the report says; the text is said by its corpus, tests by their figures, threads change nothing."""
+        """Return the settings for the report: all but the text, the tests and the threads."""
         names = ("models", "rank", "seed", "share", "shifts", "shift_rank", "ranks", "quick")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A model to train: its name, its row, and what it has of its own.
+    """A model to train: its name, its row and its own settings.
 
-    Attributes
-    ----------
-    name : str
-        Of its folder.
-    row : Model
-        With the shift, if there is one.
-    rank : int
-        Length of the vectors.
-    main : bool
-        Whether it is compared with the others by all tests; those of the studies are not.
+    ``name``: Of its folder. ``row``: With the shift, if there is one. ``rank``: Length of the vectors. ``main``:
+    Whether it is compared with the others by all tests; those of the studies are not.
     """
 
     name: str
@@ -197,11 +178,6 @@ class Variant:
 
 def check_models(names: Sequence[str]) -> None:
     """Refuse names that are not in the table.
-
-    Raises
-    ------
-    InputError
-        If one is not, is named twice, or there are none; the message lists what there is.
 
     Examples
     --------
@@ -217,14 +193,14 @@ def check_models(names: Sequence[str]) -> None:
 
 
 def shifts_of(settings: Settings) -> dict[float, Variant]:
-    """Give the models of the study of shifts, by shift; none if its model is not asked for."""
+    """Return the models of the study of shifts, by shift; none if its model is not asked for."""
     if SHIFTED not in settings.models:
         return {}
     return {shift: _shifted(shift, settings.shift_rank) for shift in sorted(set(settings.shifts))}
 
 
 def ranks_of(settings: Settings) -> dict[int, Variant]:
-    """Give the models of the study of ranks, by rank; that of the main rank is the main model."""
+    """Return the models of the study of ranks, by rank; that of the main rank is the main model."""
     if RANKED not in settings.models:
         return {}
     row = MODELS[RANKED]
@@ -237,7 +213,7 @@ def ranks_of(settings: Settings) -> dict[int, Variant]:
 
 
 def variants(settings: Settings) -> list[Variant]:
-    """Give all models of a run, in the order of the table, those of the studies last."""
+    """Return all models of a run, in the order of the table, those of the studies last."""
     main = [Variant(name, MODELS[name], settings.rank, main=True) for name in MODELS if name in settings.models]
     studies = [*shifts_of(settings).values(), *ranks_of(settings).values()]
     return main + [variant for variant in studies if not variant.main]

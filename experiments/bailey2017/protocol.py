@@ -14,7 +14,7 @@ from experiments.bailey2017.scoring import chosen_tests, score_stage, triples_st
 from experiments.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
 from experiments.bailey2017.tables import Results
 from experiments.bailey2017.training import model_stage
-from experiments.experiment import Parts, Run, Stages, Suite
+from experiments.experiment import Experiment, Parts, Run, Stages
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.stage_cache import RefusedError
 from polyadic.words import evaluation as words
@@ -39,7 +39,7 @@ def _text(run: Run[Settings]) -> Stages:
     text = {**sizes["train"], "encoding": sizes["encoding"]}
     results = Results(run.folder, settings, text, left_out={**left_out, **made["left_out"]})
     for what, why in results.left_out.items():
-        run.tell(f"left out: {what}: {why}")
+        run.warn(f"left out: {what}: {why}")
     if set(words.MADE) & set(made):
         tests |= words.made_tests(run.folder / "tests")
     yield from _models(run, results, parts.train, tests)
@@ -47,7 +47,7 @@ def _text(run: Run[Settings]) -> Stages:
 
 
 def _models(run: Run[Settings], results: Results, train: Corpus, tests: Mapping[str, Test]) -> Stages:
-    """Train and test one model after another; nothing of one is held when the next begins."""
+    """Train and test one model after another, with only one in memory."""
     chosen = variants(run.settings)
     for name in dict.fromkeys(name for variant in chosen for name in variant.row.counts):
         results.counts[name] = yield counts_stage(run, name, train)
@@ -60,7 +60,7 @@ def _models(run: Run[Settings], results: Results, train: Corpus, tests: Mapping[
             raise
         except (InputError, MissingExtraError) as error:
             results.left_out[variant.name] = str(error)
-            run.tell(f"left out: {variant.name}: {error}")
+            run.warn(f"left out: {variant.name}: {error}")
 
 
 def _model(run: Run[Settings], variant: Variant, results: Results, train: Corpus, tests: Mapping[str, Test]) -> Stages:
@@ -71,4 +71,4 @@ def _model(run: Run[Settings], variant: Variant, results: Results, train: Corpus
 
 
 STAGES: Parts[Settings] = {"": _text}
-SUITE = Suite(Settings, STAGES, report, draw)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw)

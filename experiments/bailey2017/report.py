@@ -37,7 +37,7 @@ HALVES = (
 
 
 def report_facts(results: Results) -> Stages:
-    """Give all that the report tells; tables are a stage, since their intervals take long."""
+    """Return the results of the report; tables are a stage, since their intervals take long."""
     pictures = drawings(results)
     made = yield Stage("tables", _made_of(results), lambda: {"tables": tables(results)})
     left_out = dict(results.left_out)
@@ -57,7 +57,7 @@ def report_facts(results: Results) -> Stages:
 
 
 def _made_of(results: Results) -> Facts:
-    """Tell the state of a run: all that its tables depend on."""
+    """Return the state of a run: all that its tables depend on."""
     stages = {name: digest(repr([facts, results.scores.get(name)])) for name, facts in results.trained.items()}
     state = {"stages": stages, "settings": results.settings.described(), "left_out": results.left_out}
     return {**state, "counts": results.counts, "polyadic": __version__}

@@ -1,4 +1,4 @@
-"""What trained vectors are tested by, and how their figures are kept so that models can be compared case by case."""
+"""Tests of trained vectors, and storage of their figures for comparisons case by case."""
 
 from __future__ import annotations
 
@@ -69,26 +69,9 @@ def chosen_tests(
 ) -> tuple[dict[str, Test], dict[str, str]]:
     """Read the tests of a run, published ones and one's own.
 
-    Parameters
-    ----------
-    kinds : iterable of str
-        Of :data:`~polyadic.words.evaluation.PUBLISHED`.
-    root : path, optional
-        See :func:`polyadic.datasets.folder`.
-    pairs, groups, questions : sequence of path
-        See :func:`~polyadic.words.evaluation.own_tests`; questions are asked with and without training on others.
-
-    Returns
-    -------
-    tests : dict
-        By kind.
-    left_out : dict of str to str
-        Why the sets of a kind cannot be had, by kind.
-
-    Raises
-    ------
-    InputError
-        If a kind is no kind, or a file of one's own is absent or malformed.
+    ``kinds``: Of :data:`~polyadic.words.evaluation.PUBLISHED`. ``root``: See :func:`polyadic.datasets.folder`.
+    ``pairs``, ``groups``, ``questions``: See :func:`~polyadic.words.evaluation.own_tests`; questions are asked with and
+    without training on others.
     """
     own = words.own_tests(pairs=pairs, groups=groups, questions=questions)
     tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
@@ -140,7 +123,7 @@ def score_stage(run: Run[Settings], variant: Variant, trained: Facts, tests: Map
 
 
 def kept_figure(folder: Path, model: str, figure: Facts) -> Figure:
-    """Give a figure back with its cases, so that it can be compared with that of another model."""
+    """Return a figure back with its cases, so that it can be compared with that of another model."""
     with np.load(folder / "scores" / f"{model}.npz", allow_pickle=False) as rows:
         return Figure(
             figure["name"],
@@ -157,7 +140,7 @@ def _write_rows(target: Path, figures: Sequence[Figure]) -> None:
 
 
 def _content(test: Test) -> str:
-    """Tell a test from one of other cases, wherever the run lies."""
+    """Return a fingerprint of a test set, independent of its path."""
     if not isinstance(test, partial):
         return digest(test.__qualname__)
     return digest(repr(sorted((key, v.name if isinstance(v, Path) else v) for key, v in test.keywords.items())))
@@ -198,7 +181,7 @@ def _from_triples(embedding: Embedding, cases: list[PhraseCase], rows: Path) -> 
 
 
 def _recovery(embedding: Embedding, sets: Mapping[str, Mapping[str, list[Question]]]) -> Iterator[Part]:
-    """Take both splits: word pairs held out, and single questions, as Bailey and Aeron did."""
+    """Evaluate analogies with both splits: held-out word pairs, and held-out questions as in the paper."""
     for name, sections in sets.items():
         for split in SPLITS:
             called = f"{name} recovery by {split}"

@@ -1,4 +1,4 @@
-"""From text to what models are fitted to and tested on: the corpus, its two parts, the tests made of it, the counts."""
+"""Stages from a text to training and test data: the corpus, its two parts, the tests made of it, the counts."""
 
 from __future__ import annotations
 
@@ -29,20 +29,14 @@ NEEDS_TITLES = ("phrases", "names")
 
 
 class Parts(NamedTuple):
-    """The text that models are trained on, and the text held out."""
+    """The training text and the held-out text."""
 
     train: Corpus
     held: Corpus
 
 
 def corpus_stage(run: Run[Settings]) -> Stages:
-    """Read the text, or open it if it is a corpus already.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or comes from standard input, which a run that goes on could not read again.
-    """
+    """Read the text, or open it if it is a corpus already."""
     source, settings = run.settings.source, run.settings
     if (Path(source) / "meta.json").is_file():
         read_meta(source, "corpus")
@@ -62,7 +56,7 @@ def corpus_stage(run: Run[Settings]) -> Stages:
 
 
 def split_stage(run: Run[Settings], corpus: Corpus) -> Stages:
-    """Divide the documents into those to train on and those held out; give both, and their sizes."""
+    """Divide the documents into training and held-out documents; return both, and their sizes."""
     settings, target = run.settings, run.folder / "split"
     encoding = {key: corpus.settings[key] for key in ("min_count", "max_size", "stop_words", "tokenizer")}
 
@@ -81,7 +75,7 @@ def split_stage(run: Run[Settings], corpus: Corpus) -> Stages:
 
 
 def tests_stage(run: Run[Settings], parts: Parts) -> Stage:
-    """Make tests of the text; the facts name those that it cannot give, with the reason."""
+    """Return the stage of the tests made of the text; its result names those that cannot be made, with the reason."""
     seed, target = run.settings.seed, run.folder / "tests"
 
     def make() -> Facts:

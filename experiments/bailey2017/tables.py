@@ -97,7 +97,7 @@ class Results:
         return [name for name in MODELS if name in self.scores and name in self.settings.models]
 
     def figure(self, model: str, name: str) -> Facts | None:
-        """Give a figure of a model, or None."""
+        """Return a figure of a model, or None."""
         figure: Facts | None = self.scores.get(model, {}).get("figures", {}).get(name)
         return figure
 
@@ -127,7 +127,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _table(results: Results, name: str, title: str, models: Iterable[str], **content: Any) -> Table:
-    """Add what the table was made of."""
+    """Add the inputs of the table."""
     used = [model for model in models if model in results.trained]
     trained = [results.trained[model] for model in used]
     made_of = {
@@ -151,7 +151,7 @@ def _together(versions: Iterable[Facts]) -> dict[str, list[str]]:
 
 
 def _measured(results: Results, model: str, of: str) -> list[Any]:
-    """Give the cells of a model in a table of outlier detection: four figures, and the cases of OD2 and OD3."""
+    """Return the cells of a model in a table of outlier detection: four figures, and the cases of OD2 and OD3."""
     figures = [results.figure(model, f"{of} {measure}") for measure in MEASURES]
     return [*map(_cell, figures), *(f"{f['used']:,} of {f['total']:,}" if f else None for f in figures[::2])]
 
@@ -277,7 +277,7 @@ def _best_pairwise(results: Results, name: str) -> tuple[str, float] | None:
 
 
 def _difference(results: Results, this: tuple[str, str], that: tuple[str, str]) -> Facts | None:
-    """Give how much a figure of a model is above that of another; None for itself, and where the cases are others."""
+    """Return the difference between the figures of two models; None for the same model or different cases."""
     mine, other = results.figure(*this), results.figure(*that)
     if this == that or mine is None or other is None or _cases(mine) != _cases(other):
         return None

@@ -31,7 +31,7 @@ PACKAGES = ("numpy", "scipy", "numba", "gensim")
 
 
 class Job(NamedTuple):
-    """What a process is told: paths and settings, no data."""
+    """The task of a training process: paths and settings, no data."""
 
     model: Model
     arguments: dict[str, Any]
@@ -64,13 +64,7 @@ def model_stage(run: Run[Settings], variant: Variant, train: Corpus) -> Stage:
 
 
 def fit(job: Job) -> Facts:
-    """Fit a model and save its vectors.
-
-    Returns
-    -------
-    dict
-        Seconds of the fit and of the weighing before it, sweeps, sizes, zeros, settings, versions, warnings; no memory.
-    """
+    """Fit a model and save its vectors."""
     corpus = Corpus.open(job.corpus)
     start = time.perf_counter()
     data, entries = _data(job, corpus)
@@ -102,7 +96,7 @@ def fit(job: Job) -> Facts:
 
 
 def versions() -> dict[str, str | None]:
-    """Give the versions of what took part."""
+    """Return the versions of the packages used."""
     known: dict[str, str | None] = {"polyadic": __version__}
     for name in PACKAGES:
         try:
@@ -113,7 +107,7 @@ def versions() -> dict[str, str | None]:
 
 
 def _data(job: Job, corpus: Corpus) -> tuple[Any, int]:
-    """Give what the model is fitted to, and how much that is: tokens, or entries of all orders."""
+    """Return the training data of a model and their size: tokens, or entries of all orders."""
     if job.model.fitted_to == "text":
         return corpus, len(corpus)
     counted = {name: Counts.open(path) for name, path in job.counts.items()}

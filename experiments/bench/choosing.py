@@ -1,33 +1,25 @@
-"""Regret of what data choose by themselves: against the best of a grid, which is judged by what nobody chose by.
+"""Regret of automatic model selection: against the best point of a grid, which is judged by the test part.
 
-    python -m experiments.bench.choosing ratings ratings.csv ...
-    python -m experiments.bench.choosing implicit plays.csv ...
-    python -m experiments.bench.choosing facts kinship/ umls/ ...
-    python -m experiments.bench.choosing matrices kinship/ umls/ ...
-    python -m experiments.bench.choosing pairs plays.csv ...
-    python -m experiments.bench.choosing classes reviews/ questions/ ...
-    python -m experiments.bench.choosing topics news.txt ...
-    python -m experiments.bench.choosing labels bibtex/ ...
-
-A fifth of the cells of each table is kept to judge by; facts are folders with train.txt, valid.txt and test.txt,
-documents folders with train.csv and test.csv, or all.csv, of columns text and label. Printed are the errors with the
-defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR, documents classified wrongly,
-perplexity of half of the words of documents given the others, log loss of labels;
-the regret, in percent of the error; and what choosing cost, in fits with the defaults. One thread, processor time. What
-a few cells judge is told better by ``--starts 5``: of that many seeds the place of the grid is the best in the mean.
+A fifth of the cells of each table is the test part; facts are folders with train.txt, valid.txt and test.txt, documents
+folders with train.csv and test.csv, or all.csv, of columns text and label. Printed are the errors with the defaults,
+with the selected settings, and of the best point of the grid: RMSE, 1 - NDCG@20, 1 - MRR, share of documents classified
+wrongly, perplexity of half of the words of documents given the others, log loss of labels; the regret, in percent of
+the error; and the cost of the selection, in fits with the defaults. One thread, processor time. Where the test part is
+small, use ``--starts 5``: errors are means over that many seeds.
 """
 
-import argparse
 import itertools
-import time
 import warnings
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.base import clone
 
+from experiments.bench.common import heading, row, timed
 from experiments.data.multilabel import multilabel
 from experiments.data.school import school
+from experiments.experiment import Option
 from polyadic.completion.cells import positive_cells, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
@@ -64,19 +56,20 @@ GRIDS = {
     "topics": {"n_components": (5, 10, 20, 40, 80, 160)},
     "labels": {"rank": (10, 20, 50, 100), "ridge": (0.3, 1, 3, 10, 30, 100, 300, 1000)},
 }
+Family = Literal["ratings", "implicit", "facts", "matrices", "pairs", "classes", "topics", "labels"]
 TEST = 0.2
 DIVISIONS = 5
-"""Of documents, where the set has no test part: each fifth is one once, and errors are means."""
+"""Folds of documents that have no test part; errors are means over them."""
 
 
 def ratings(path):
-    """Cells to learn from, and the error of the others."""
+    """Return model, training cells and the RMSE of the others."""
     train, test = split_cells(read_cells(path).cells, TEST, seed=1)
     return MatrixFactorization(seed=0, threads=1), train, {}, lambda model: rmse(model, test)
 
 
 def implicit(path):
-    """Cells to learn from, and how late the others are recommended."""
+    """Return model, training cells and 1 - NDCG@20 of the others."""
     train, test = split_cells(positive_cells(read_cells(path).cells), TEST, seed=1)
     rows = np.arange(train.shape[0])
 
@@ -88,13 +81,13 @@ def implicit(path):
 
 
 def pairs(path):
-    """The same, for a model of pairs of columns."""
+    """Return the same for pairwise ranking."""
     _, train, parts, error = implicit(path)
     return PairwiseRanking(seed=0), train, parts, error
 
 
 def topics(path):
-    """Documents, one a line, to learn from, and how surprising words of the others are, given half of them."""
+    """Return model, training documents (lines) and the perplexity of the others."""
     model, lines = TextTopics(seed=0, threads=1), path.read_text(encoding="utf-8").splitlines()
     is_test = np.random.default_rng(1).random(len(lines)) < TEST
     train = [line for line, out in zip(lines, is_test, strict=True) if not out]
@@ -103,7 +96,7 @@ def topics(path):
 
 
 def labels(folder):
-    """Rows of features with labels, and the log loss of those of the test part; of school.mat, squared errors."""
+    """Return model, features, labels and log loss of the test part; squared error for school.mat."""
     if folder.suffix == ".mat":
         X, scores, schools = school(root=folder.parents[1])
         Y = np.full((len(X), schools.max() + 1), np.nan)
@@ -117,7 +110,7 @@ def labels(folder):
 
 
 def facts(folder, form="ComplEx"):
-    """Facts to learn from, those given to choose by, and how late those of the test part are named."""
+    """Return model, training facts, validation facts and 1 - MRR of the test part."""
     train = read_facts(folder / "train.txt")
     names = {"entities": train.entities, "relations": train.relations, "unknown": "skip"}
     valid, test = (read_facts(folder / f"{part}.txt", **names) for part in ("valid", "test"))
@@ -127,12 +120,12 @@ def facts(folder, form="ComplEx"):
 
 
 def matrices(folder):
-    """The same, with a matrix for each relation."""
+    """Return the same for RESCAL."""
     return facts(folder, "RESCAL")
 
 
 def classes(folder, division=0):
-    """Documents to learn from, the class of each, and the share of the others that are classified wrongly."""
+    """Return model, training documents, classes and the error rate of the others."""
     rows = [[(row.text, row.fields["label"]) for row in documents(file, field="text")] for file in parts_of(folder)]
     if len(rows) == 1:
         order = np.random.default_rng(1).permutation(len(rows[0]))
@@ -143,60 +136,49 @@ def classes(folder, division=0):
 
 
 def parts_of(folder):
-    """The files of a set: those of both parts, or one of all documents."""
+    """Return the files of both parts, or the one file of all documents."""
     every = folder / "all.csv"
     return [every] if every.exists() else [folder / f"{part}.csv" for part in ("train", "test")]
 
 
 def divisions_of(source):
-    """How often a set is divided."""
+    """Return the folds of a set."""
     return range(DIVISIONS if (source / "all.csv").exists() else 1)
 
 
-def timed(work):
-    """Do some work, and say what it took."""
-    start = time.process_time()
-    return work(), time.process_time() - start
-
-
-def main():
-    """Print a line for each set."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("family", choices=GRIDS)
-    options.add_argument("sources", nargs="+", type=Path)
-    options.add_argument("--own", action="store_true", help="facts: hold some out of those to learn from")
-    options.add_argument("--starts", type=int, default=1, help="seeds of model and choice; errors are means over them")
-    options.add_argument("--budget", type=float, help="seconds after which nothing more is tried")
-    asked = options.parse_args()
+def main(
+    family: Family,
+    sources: tuple[Path, ...],
+    *,
+    own: Annotated[bool, Option("Facts: use a part of the training facts for validation.")] = False,
+    starts: Annotated[int, Option("Seeds of model and selection; errors are means over them.")] = 1,
+    budget: Annotated[float | None, Option("Seconds after which no further settings are tried.")] = None,
+) -> None:
     warnings.simplefilter("ignore")
-    print("| set | defaults | chosen | best of the grid | regret, % | cost, fits | settings |")
-    print("|---|---|---|---|---|---|---|")
+    heading("set", "defaults", "chosen", "best of the grid", "regret, %", "cost, fits", "settings")
     regrets = []
-    grid = GRIDS[asked.family]
-    for source in asked.sources:
+    grid = GRIDS[family]
+    for source in sources:
         rows, chose, spent = [], [], []
-        for division, seed in itertools.product(divisions_of(source), range(asked.starts)):
+        for division, seed in itertools.product(divisions_of(source), range(starts)):
             some = {"division": division} if division else {}
-            model, train, parts, error = globals()[asked.family](source, **some)
-            parts = {} if asked.own else parts
+            model, train, parts, error = globals()[family](source, **some)
+            parts = {} if own else parts
             if seed:
                 model.set_params(seed=seed)
-            plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
-            best, all_ = timed(lambda: select(model, train, seed=seed, budget=asked.budget, **parts))  # noqa: B023 # called at once
+            plain = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
+            best = timed(lambda: select(model, train, seed=seed, budget=budget, **parts))  # noqa: B023 # called at once
             task = model.search(train, seed=seed, **parts)
             errors = [
                 error(task.last(clone(model).set_params(**dict(zip(grid, values, strict=True)))))
                 for values in itertools.product(*grid.values())
             ]
-            rows.append([error(plain), error(best), *errors])
-            spent.append(all_ / one)
-            chose.append(", ".join(f"{name} {value}" for name, value in best.selection_.settings.items()))
-        plain, best, *errors = np.mean(rows, axis=0)
+            rows.append([error(plain.result), error(best.result), *errors])
+            spent.append(best.processor / plain.processor)
+            chose.append(", ".join(f"{name} {value}" for name, value in best.result.selection_.settings.items()))
+        defaults, best, *errors = np.mean(rows, axis=0)
         regrets.append(100 * (best - min(errors)) / min(errors))
-        figures = f"{plain:.4f} | {best:.4f} | {min(errors):.4f} | {regrets[-1]:.2f} | {np.mean(spent):.1f}"
-        print(f"| {source.stem} | {figures} | {'; '.join(dict.fromkeys(chose))} |", flush=True)
+        figures = [f"{x:.4f}" for x in (defaults, best, min(errors))]
+        cost = f"{regrets[-1]:.2f}", f"{np.mean(spent):.1f}"
+        row(source.stem, *figures, *cost, "; ".join(dict.fromkeys(chose)))
     print(f"median regret {np.median(regrets):.2f} %, largest {max(regrets):.2f} %")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,18 +1,13 @@
-"""Classify documents by what people would write in a minute, and by ``TextClassifier``.
+"""Document classification by standard pipelines and by ``TextClassifier``.
 
-    python -m experiments.bench.classes reviews/ questions/ ...
-
-Each set is a folder with train.csv and test.csv, of columns text and label. Printed are the shares of test documents
-that are classified rightly, and the seconds of processor time of all fits together. One thread.
+Each set is a folder with train.csv and test.csv, of columns text and label. Printed are the accuracy on the test
+documents and the seconds of processor time of all fits together. One thread.
 """
 
-import argparse
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from choosing import classes
 from scipy.sparse import csr_array, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from polyadic import LogCountRatio, MeanSentences, TextClassifier, select
+from experiments.bench.choosing import classes
+from experiments.bench.common import heading, row, timed
+from polyadic import LogCountRatio, MeanSentences, TextClassifier
 
 
 class WithVectors:
@@ -59,26 +56,17 @@ CONTENDERS = {
 }
 
 
-def main():
-    """Print a line for each contender."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("sources", nargs="+", type=Path)
-    asked = options.parse_args()
+def main(sources: tuple[Path, ...]) -> None:
     warnings.simplefilter("ignore")
-    sets = [classes(source) for source in asked.sources]
-    print("| | " + " | ".join(source.stem for source in asked.sources) + " | mean | seconds |")
-    print("|---" * (len(sets) + 3) + "|")
+    sets = [classes(source) for source in sources]
+    heading("", *(source.stem for source in sources), "mean", "seconds")
     for name, make in CONTENDERS.items():
-        start, right = time.process_time(), []
-        for model, texts, parts, error in sets:
-            y = np.array(parts["y"])
-            right.append(1 - error(make().fit(texts, y) if make else select(model, texts, **parts)))
-        seconds = time.process_time() - start
-        print(
-            f"| {name} | " + " | ".join(f"{x:.3f}" for x in (*right, np.mean(right))) + f" | {seconds:,.0f} |",
-            flush=True,
-        )
 
+        def fit(make=make):
+            return [
+                1 - error(make().fit(texts, np.array(parts["y"])) if make else select(model, texts, **parts))
+                for model, texts, parts, error in sets
+            ]
 
-if __name__ == "__main__":
-    main()
+        _, seconds, right = timed(fit)
+        row(name, *(f"{x:.3f}" for x in (*right, np.mean(right))), f"{seconds:,.0f}")

@@ -1,14 +1,11 @@
-"""What a cluster costs and gives: a text encoded, counted and learned from, here and by workers, with the same bits.
+"""Encoding, counting and training on a local machine and on a Dask cluster: seconds, digests, bytes and memory.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.clusters TEXT [--workers 1 2] [--threads 1] [--rank 100]
-    [--sweeps 10]
-
-Seconds by the clock, so many threads here and for each worker; the cluster is there before the clock starts, and has
-once done each step on a small text. Of an evaluation: what workers have sent, in copies of the factors, and the memory
-of the largest worker, more than before it held parts, in MiB beside that of its parts.
+Set OPENBLAS_NUM_THREADS=1. Seconds by the clock, with the same number of threads locally and for each worker; the
+cluster is started and has done each step on a small text before the clock starts. Of an evaluation: the bytes that
+workers have sent, in copies of the factors, and the memory of the largest worker beyond what it held before, in MiB,
+beside that of its parts.
 """
 
-import argparse
 import contextlib
 import hashlib
 import tempfile
@@ -19,6 +16,7 @@ import dask
 import numpy as np
 from distributed import Client, LocalCluster
 
+from experiments.bench.common import heading, row
 from polyadic import Corpus, SymmetricCP, count
 from polyadic.core.executor.dask import LOCAL_SETTINGS, working_on
 from polyadic.text.weighting import ppmi
@@ -31,36 +29,25 @@ def digest(*arrays):
     return whole.hexdigest()[:8]
 
 
-def steps(text, given, team=None, **smaller):
-    """Give seconds and digests of the three steps, and what an evaluation takes."""
-    how = {**vars(given), **smaller}
-    times, marks, begin = [], [], time.perf_counter()
-
-    def done(mark):
-        nonlocal begin
-        times.append(time.perf_counter() - begin)
-        marks.append(mark)
-        begin = time.perf_counter()
-
-    corpus = Corpus.build(text, min_count=how["min_count"], max_size=20_000, language="en", jobs=given.threads)
-    done(corpus.digest[:8])
-    counts = count(corpus, order=3, width=given.width, min_count=2, threads=given.threads)
-    done(digest(counts.entries.indices, counts.entries.values))
-    entries = ppmi(counts)
-    before = told(team)
-    sweeps, begin = [], time.perf_counter()
-
-    def callback(_):
-        sweeps.append((time.perf_counter(), told(team)))
-
-    how = {"max_iter": how["sweeps"], "tol": 0, "seed": 0, "threads": given.threads}
-    model = SymmetricCP(smaller.get("rank", given.rank), callback=callback, **how).fit(entries)
-    done(digest(model.factors_[0]))
-    sweep = np.median(np.diff([when for when, _ in sweeps])) if len(sweeps) > 1 else 0.0
-    return times, marks, sweep, entries, facts(before, sweeps, entries, model.factors_[0].nbytes)
+def steps(text, *, team, threads, width, rank, sweeps, min_count):
+    """Return seconds and digests of the three steps, seconds of a sweep, entries, and bytes and memory of workers."""
+    begin = time.perf_counter()
+    corpus = Corpus.build(text, min_count=min_count, max_size=20_000, language="en", jobs=threads)
+    built = time.perf_counter()
+    counts = count(corpus, order=3, width=width, min_count=2, threads=threads)
+    counted = time.perf_counter()
+    marks = [corpus.digest[:8], digest(counts.entries.indices, counts.entries.values)]
+    entries, before, seen = ppmi(counts), states(team), []
+    start = time.perf_counter()
+    how = {"max_iter": sweeps, "tol": 0, "seed": 0, "threads": threads}
+    callback = lambda _: seen.append((time.perf_counter(), states(team)))  # noqa: E731
+    U = SymmetricCP(rank, callback=callback, **how).fit(entries).factors_[0]
+    times = built - begin, counted - built, time.perf_counter() - start
+    sweep = np.median(np.diff([when for when, _ in seen])) if len(seen) > 1 else 0.0
+    return times, [*marks, digest(U)], sweep, entries, facts(before, seen, entries, U.nbytes)
 
 
-def told(team):
+def states(team):
     return team.client.run(state) if team else {}
 
 
@@ -97,29 +84,33 @@ def cluster(workers, threads):
         yield team
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("text")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--min-count", type=int, default=20)
-    parser.add_argument("--width", type=int, default=5)
-    parser.add_argument("--rank", type=int, default=100)
-    parser.add_argument("--sweeps", type=int, default=10)
-    given = parser.parse_args()
+def main(
+    text: Path,
+    *,
+    workers: tuple[int, ...] = (1, 2),
+    threads: int = 1,
+    min_count: int = 20,
+    width: int = 5,
+    rank: int = 100,
+    sweeps: int = 10,
+) -> None:
     small = Path(tempfile.mkdtemp()) / "small.txt"
-    small.write_bytes(Path(given.text).read_bytes()[: 8 << 20])
-    print("| who | corpus, s | count, s | train, s | a sweep, s | copies sent | memory; parts, 3 copies | digests |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for workers in (0, *given.workers):
-        with cluster(workers, given.threads) as team:
-            steps(small, given, rank=4, sweeps=1, min_count=20)
-            times, marks, sweep, entries, more = steps(given.text, given, team)
-        seconds = " | ".join(f"{s:.1f}" for s in times)
-        who = f"{workers} workers" if workers else "here"
-        print(f"| {who} | {seconds} | {sweep:.2f} | {' | '.join(more)} | {' '.join(marks)} |", flush=True)
+    small.write_bytes(text.read_bytes()[: 8 << 20])
+    heading(
+        "executor",
+        "corpus, s",
+        "count, s",
+        "train, s",
+        "a sweep, s",
+        "copies sent",
+        "memory; parts, 3 copies",
+        "digests",
+    )
+    for number in (0, *workers):
+        with cluster(number, threads) as team:
+            how = {"width": width, "threads": threads, "team": team}
+            steps(small, **how, rank=4, sweeps=1, min_count=20)
+            times, marks, sweep, entries, more = steps(text, **how, rank=rank, sweeps=sweeps, min_count=min_count)
+        name = f"{number} workers" if number else "local"
+        row(name, *(f"{s:.1f}" for s in times), f"{sweep:.2f}", *more, " ".join(marks))
     print(f"\n{len(entries):,} entries of {entries.shape[0]:,} words")
-
-
-if __name__ == "__main__":
-    main()

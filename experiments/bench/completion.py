@@ -1,41 +1,20 @@
 """Completion beside other libraries: seconds and errors.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.completion implicit [--ranks 32 64 128] [--threads 1]
-    [--repeats 5] OPENBLAS_NUM_THREADS=1 python -m experiments.bench.completion ratings [--folds u1 u2 u3 u4 u5]
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.completion steps [--ranks 32 128] [--repeats 3]
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.completion bayesian [--ranks 10 32] [--repeats 3]
-
-POLYADIC_DATA names the folder of test sets. Needs `pip install implicit==0.7.3 scikit-surprise==1.1.5 smurff==1.1
-cmfrec==3.5.1`; who is not installed is left out.
-
-implicit: medians of seconds of ten passes, ours and implicit's in turn, by conjugate gradients and exactly, on Last.fm,
-CiteULike-a and drawn counts; then recall and NDCG of the first 20 columns for a fifth of the cells held out, the
-penalty of each library chosen on a tenth of the others.
-
-steps: pairwise ranking and logistic factorization beside implicit's: settings of each chosen on a tenth, then seconds
-of a fit with one thread and two, recall and NDCG of the first 20 columns for a fifth held out.
-
-ratings: root mean squared errors on MovieLens 100K. What is chosen is chosen on a tenth of the training part of each
-fold.
-
-bayesian: seconds of a draw with one thread, ours and smurff's in turn.
+Set OPENBLAS_NUM_THREADS=1. Needs POLYADIC_DATA and `pip install implicit==0.7.3 scikit-surprise==1.1.5 smurff==1.1
+cmfrec==3.5.1`; packages that are not installed are left out.
 """
 
-from __future__ import annotations
-
-import argparse
 import contextlib
 import dataclasses
-import importlib.util
 import io
 import itertools
-import statistics
-import time
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
+from experiments.bench.common import alternate, installed, timed
 from experiments.data.ratings import citeulike, lastfm, movielens, movielens_fold
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import ObservedEntries, cells_of, positive_cells, split_cells
@@ -52,18 +31,11 @@ PASSES = 10
 RIDGES = (1.0, 10.0, 100.0)
 
 
-def installed(name: str) -> bool:
-    if importlib.util.find_spec(name) is None:
-        print(f"{name} is not installed")
-        return False
-    return True
-
-
 # ---- implicit feedback
 
 
 def counts() -> dict[str, sparse.csr_array]:
-    """Give the matrices: listens as logarithms, articles kept, and drawn counts of a long tail."""
+    """Return the matrices: logarithms of listens, bookmarks, and drawn counts with a long tail."""
     heard, kept = lastfm().listens, citeulike().kept
     rng = np.random.default_rng(0)
     rows, columns = (
@@ -113,50 +85,51 @@ def quality(model, train: ObservedEntries, held: ObservedEntries) -> tuple[float
     return float(np.nanmean(found.recall)), float(np.nanmean(found.ndcg))
 
 
-def implicit(options: argparse.Namespace) -> None:
+def implicit(*, ranks: tuple[int, ...] = (32, 64, 128), threads: int = 1, repeats: int = 5) -> None:
+    """Implicit feedback: seconds of a pass, recall and NDCG, beside implicit.
+
+    Medians of seconds of ten passes, in turn, by conjugate gradients and exactly, on Last.fm, CiteULike-a and drawn
+    counts; then recall and NDCG of the first 20 columns for a fifth of the cells, the penalty of each library selected
+    on a tenth of the others.
+    """
+    warnings.simplefilter("ignore")
     fits = {"polyadic": ours} | ({"implicit": theirs} if installed("implicit") else {})
     for name, x in counts().items():
-        print(f"\n{name}: {x.shape[0]:,} x {x.shape[1]:,}, {x.nnz:,} listed, {options.threads} threads")
-        for rank in options.ranks:
-            for steps in (3, None):
-                if steps is None and (rank > 64 or name == "drawn"):
-                    continue
-                seconds: dict[str, list[float]] = {who: [] for who in fits}
-                for fit in fits.values():
-                    fit(x, rank, 10.0, threads=options.threads, steps=steps, passes=1)
-                for _ in range(options.repeats):
-                    for who, fit in fits.items():
-                        start = time.perf_counter()
-                        fit(x, rank, 10.0, threads=options.threads, steps=steps)
-                        seconds[who].append(time.perf_counter() - start)
-                medians = {who: statistics.median(each) / PASSES for who, each in seconds.items()}
-                way = "exact" if steps is None else f"{steps} steps"
-                shown = "  ".join(f"{who} {median:.4f} s" for who, median in medians.items())
-                ratio = medians["polyadic"] / medians.get("implicit", np.nan)
-                print(f"  rank {rank:>3}, {way}: a pass takes {shown}; ratio {ratio:.2f}", flush=True)
+        print(f"\n{name}: {x.shape[0]:,} x {x.shape[1]:,}, {x.nnz:,} listed, {threads} threads")
+        for rank, steps in itertools.product(ranks, (3, None)):
+            if steps is None and (rank > 64 or name == "drawn"):
+                continue
+            how = {"threads": threads, "steps": steps}
+            for fit in fits.values():
+                fit(x, rank, 10.0, passes=1, **how)
+            timings = alternate({who: partial(fit, x, rank, 10.0, **how) for who, fit in fits.items()}, repeats)
+            medians = {who: timing.seconds / PASSES for who, timing in timings.items()}
+            way = "exact" if steps is None else f"{steps} steps"
+            shown = "  ".join(f"{who} {median:.4f} s" for who, median in medians.items())
+            ratio = medians["polyadic"] / medians.get("implicit", np.nan)
+            print(f"  rank {rank:>3}, {way}: a pass takes {shown}; ratio {ratio:.2f}", flush=True)
         if name != "drawn":
-            judge(x, fits, options)
+            for rank, (who, fit) in itertools.product(ranks, fits.items()):
+                judge(x, who, partial(fit, threads=threads, passes=15), rank)
 
 
-def judge(x, fits, options: argparse.Namespace) -> None:
+def judge(x, who: str, fit, rank: int) -> None:
     rest, test = split_cells(positive_cells(x), 0.2, seed=0)
     train, held = split_cells(rest, 0.1, seed=1)
-    for rank in options.ranks:
-        for who, fit in fits.items():
 
-            def fitted(cells: ObservedEntries, ridge: float, *, fit=fit, rank=rank):
-                return fit(matrix(cells).tocsr(), rank, ridge, threads=options.threads, passes=15)
+    def judged(cells: ObservedEntries, ridge: float, others: ObservedEntries) -> tuple[float, float]:
+        return quality(fit(matrix(cells).tocsr(), rank, ridge), cells, others)
 
-            best = max(RIDGES, key=lambda ridge: quality(fitted(train, ridge), train, held)[1])
-            recall, ndcg = quality(fitted(rest, best), rest, test)
-            print(f"  rank {rank:>3}, {who:<8} ridge {best:>5g}: recall {recall:.4f}, NDCG {ndcg:.4f}", flush=True)
+    best = max(RIDGES, key=lambda ridge: judged(train, ridge, held)[1])
+    recall, ndcg = judged(rest, best, test)
+    print(f"  rank {rank:>3}, {who:<8} ridge {best:>5g}: recall {recall:.4f}, NDCG {ndcg:.4f}", flush=True)
 
 
 # ---- pairs and labels by stochastic steps
 
 
 def steppers() -> dict:
-    """Give what makes a model of a matrix of ones, by name: of rank, settings and threads; and its settings."""
+    """Return functions that fit a matrix of ones, with their grids of settings, by name."""
     penalties = {"ridge": (0.003, 0.01, 0.03, 0.1)}
     makers = {
         "polyadic pairs": (
@@ -193,37 +166,33 @@ def steppers() -> dict:
     return makers
 
 
-def steps(options: argparse.Namespace) -> None:
+def steps(*, ranks: tuple[int, ...] = (32, 64, 128), repeats: int = 5) -> None:
+    """Pairwise ranking and logistic factorization beside implicit's.
+
+    Settings of each are selected on a tenth, then come seconds of a fit with one thread and two, and recall and NDCG of
+    the first 20 columns for a fifth held out.
+    """
+    warnings.simplefilter("ignore")
     for name, x in counts().items():
-        cells = positive_cells(x)
-        rest, test = split_cells(cells, 0.2, seed=0)
+        rest, test = split_cells(positive_cells(x), 0.2, seed=0)
         train, held = split_cells(rest, 0.1, seed=1)
         given = {which: matrix(part).tocsr() for which, part in (("train", train), ("rest", rest))}
         for part in given.values():
             part.data[:] = 1
-        for rank in options.ranks:
-            for who, (fit, grid) in steppers().items():
-                settings = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-                best = settings[len(settings) // 2]
-                if name != "drawn":
-                    of = [
-                        quality(fit(given["train"], rank, options.threads, **how), train, held)[1] for how in settings
-                    ]
-                    best = settings[int(np.argmax(of))]
-                shown = []
-                for threads in (1, 2):
-                    spent = []
-                    for _ in range(options.repeats):
-                        start = time.perf_counter(), time.process_time()
-                        model = fit(given["rest"], rank, threads, **best)
-                        spent.append((time.perf_counter() - start[0], time.process_time() - start[1]))
-                    shown.append("{:.2f} s, {:.2f} of the processor".format(*np.median(spent, axis=0)))
-                recall, ndcg = quality(model, rest, test) if name != "drawn" else (np.nan, np.nan)
-                print(
-                    f"{name}, rank {rank}, {who}: {best}, one thread {shown[0]}, two {shown[1]};"
-                    f" recall {recall:.4f}, NDCG {ndcg:.4f}",
-                    flush=True,
-                )
+        for rank, (who, (fit, grid)) in itertools.product(ranks, steppers().items()):
+            settings = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+            best = settings[len(settings) // 2]
+            if name != "drawn":
+                of = [quality(fit(given["train"], rank, 1, **how), train, held)[1] for how in settings]
+                best = settings[int(np.argmax(of))]
+            shown = []
+            for threads in (1, 2):
+                run = {who: partial(fit, given["rest"], rank, threads, **best)}
+                clock, processor, model = alternate(run, repeats)[who]
+                shown.append(f"{clock:.2f} s, {processor:.2f} of the processor")
+            recall, ndcg = quality(model, rest, test) if name != "drawn" else (np.nan, np.nan)
+            print(f"{name}, rank {rank}, {who}: {best}, one thread {shown[0]}, two {shown[1]};"
+                  f" recall {recall:.4f}, NDCG {ndcg:.4f}", flush=True)  # fmt: skip
 
 
 # ---- ratings
@@ -287,14 +256,14 @@ class Smurff:
 
 
 def chosen_among(make, values, train: ObservedEntries):
-    """Choose a setting of another library as ours are chosen."""
+    """Select a setting of another library as ours are selected."""
     kept, held = split_cells(train, 0.1, seed=1)
     best = min(values, key=lambda value: rmse(make(value).fit(kept), held))
     return make(best).fit(train)
 
 
 def rivals() -> dict:
-    """Give what makes a fitted model of cells, by name."""
+    """Return functions that fit a model to cells, by name."""
     found = {
         "polyadic biases": lambda cells: MatrixFactorization(0, threads=1).fit(cells),
         "polyadic ALS": lambda cells: MatrixFactorization(seed=0, threads=1).fit(cells),
@@ -318,69 +287,49 @@ def rivals() -> dict:
     return found
 
 
-def ratings(options: argparse.Namespace) -> None:
+def ratings(*, folds: tuple[str, ...] = ("u1", "u2", "u3", "u4", "u5")) -> None:
+    """RMSE on MovieLens 100K; settings are selected on a tenth of the training part of each fold."""
+    warnings.simplefilter("ignore")
     table: dict[str, list[float]] = {}
-    seconds: dict[str, float] = {}
-    smurff = installed("smurff")
-    for fold in options.folds:
+    spent: dict[str, float] = {}
+    for fold in folds:
         parts = movielens_fold(fold)
         train, test = cells_of(parts.train), cells_of(parts.test)
-        for name, fit in rivals().items():
-            start = time.perf_counter()
-            model = fit(train)
-            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
-            table.setdefault(name, []).append(rmse(model, test))
-            if name.endswith("ALS, chosen"):
-                settings = {key: model.get_params()[key] for key in ("rank", "ridge", "bias_ridge", "count_power")}
-                print(f"{fold}: chosen {settings}, {table[name][-1]:.4f}", flush=True)
-        for rank in (10, 32) if smurff else ():
-            start = time.perf_counter()
-            table.setdefault(f"smurff rank {rank}", []).append(Smurff(rank, 20, 80).errors(train, test))
-            seconds[f"smurff rank {rank}"] = seconds.get(f"smurff rank {rank}", 0.0) + time.perf_counter() - start
-    print(f"\n{'':<42}" + "".join(f"{fold:>8}" for fold in options.folds) + "    mean  seconds")
+        methods = {name: partial(fit_and_judge, fit, train, test) for name, fit in rivals().items()}
+        if installed("smurff"):
+            methods |= {f"smurff rank {rank}": partial(Smurff(rank, 20, 80).errors, train, test) for rank in (10, 32)}
+        for name, method in methods.items():
+            seconds, _, error = timed(method)
+            spent[name] = spent.get(name, 0.0) + seconds
+            table.setdefault(name, []).append(error)
+    print(f"\n{'':<42}" + "".join(f"{fold:>8}" for fold in folds) + "    mean  seconds")
     for name, errors in table.items():
         row = "".join(f"{error:8.4f}" for error in errors)
-        print(f"{name:<42}{row}{np.mean(errors):8.4f}{seconds[name]:9.1f}")
+        print(f"{name:<42}{row}{np.mean(errors):8.4f}{spent[name]:9.1f}")
 
 
-def bayesian(options: argparse.Namespace) -> None:
-    cells = cells_of(movielens().ratings)
-    train, test = split_cells(cells, 0.1, seed=0)
-    for rank in options.ranks:
-        times: dict[str, list[float]] = {"polyadic": [], "smurff": []}
-        ways = {
-            "polyadic": lambda draws, rank=rank: BayesianMatrixFactorization(
-                rank, burn_in=5, draws=draws, seed=0, threads=1
-            ).fit(train),
-            "smurff": lambda draws, rank=rank: Smurff(rank, 5, draws).errors(train, test),
-        }
-        if not installed("smurff"):
-            del ways["smurff"]
+def fit_and_judge(fit, train: ObservedEntries, test: ObservedEntries) -> float:
+    return rmse(fit(train), test)
+
+
+def bayesian(*, ranks: tuple[int, ...] = (32, 64, 128), repeats: int = 5) -> None:
+    """Seconds of a draw of Bayesian factorization with one thread, ours and smurff's in turn."""
+    train, test = split_cells(cells_of(movielens().ratings), 0.1, seed=0)
+
+    def ours(rank: int, draws: int) -> None:
+        BayesianMatrixFactorization(rank, burn_in=5, draws=draws, seed=0, threads=1).fit(train)
+
+    ways = {"polyadic": ours}
+    if installed("smurff"):
+        ways["smurff"] = lambda rank, draws: Smurff(rank, 5, draws).errors(train, test)
+    for rank in ranks:
         for way in ways.values():
-            way(1)
-        for _ in range(options.repeats):
-            for who, way in ways.items():
-                ends = []
-                for draws in (5, 45):
-                    start = time.perf_counter()
-                    way(draws)
-                    ends.append(time.perf_counter() - start)
-                times[who].append((ends[1] - ends[0]) / 40)
-        shown = "  ".join(f"{who} {1000 * statistics.median(each):.1f} ms" for who, each in times.items() if each)
+            way(rank, 1)
+        runs = {(who, draws): partial(way, rank, draws) for who, way in ways.items() for draws in (5, 45)}
+        times = alternate(runs, repeats)
+        each = {who: (times[who, 45].seconds - times[who, 5].seconds) / 40 for who in ways}
+        shown = "  ".join(f"{who} {1000 * seconds:.1f} ms" for who, seconds in each.items())
         print(f"rank {rank:>3}: a draw takes {shown}", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["implicit", "steps", "ratings", "bayesian"])
-    parser.add_argument("--ranks", type=int, nargs="+", default=[32, 64, 128])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folds", nargs="+", default=["u1", "u2", "u3", "u4", "u5"])
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    {"implicit": implicit, "steps": steps, "ratings": ratings, "bayesian": bayesian}[options.what](options)
-
-
-if __name__ == "__main__":
-    main()
+COMMANDS = implicit, steps, ratings, bayesian

@@ -1,23 +1,18 @@
-"""Time and peak memory (with worker processes) from a text file to an encoded corpus.
+"""Time and peak memory (with worker processes) from a text file to an encoded corpus."""
 
-python -m experiments.bench.corpus shared/data/corpora/enwiki-2014-part1.txt.xz --jobs 2
-"""
-
-from __future__ import annotations
-
-import argparse
 import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Annotated
 
-BUILD = """
-import json, sys, time
+from experiments.bench.common import command, timed
+from experiments.experiment import Option
 from polyadic.text.corpus import Corpus
-start = time.perf_counter()
-corpus = Corpus.build(sys.argv[1], jobs=int(sys.argv[2]) or None)
-print(json.dumps({"seconds": time.perf_counter() - start, "tokens": len(corpus), "corpus": repr(corpus)}))
-"""
+
+
+def build(source: str, jobs: int) -> dict[str, object]:
+    seconds, _, corpus = timed(lambda: Corpus.build(source, jobs=jobs or None))
+    return {"seconds": seconds, "tokens": len(corpus), "corpus": repr(corpus)}
 
 
 def family(root: int) -> list[int]:
@@ -47,23 +42,13 @@ def memory(root: int) -> float:
     return total / 1024
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source")
-    parser.add_argument("--jobs", type=int, default=0, help="0: all cores")
-    options = parser.parse_args()
-    start = time.perf_counter()
-    command = [sys.executable, "-c", BUILD, options.source, str(options.jobs)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
-        peak = 0.0
-        while build.poll() is None:
-            peak = max(peak, memory(build.pid))
+def main(source: str, *, jobs: Annotated[int, Option("Worker processes; 0: all cores.")] = 0) -> None:
+    start, highest = time.perf_counter(), 0.0
+    with subprocess.Popen(command(build, source, jobs), stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            highest = max(highest, memory(process.pid))
             time.sleep(0.1)
-        output = build.stdout.read() if build.stdout else ""
+        output = process.stdout.read() if process.stdout else ""
     wall = time.perf_counter() - start
     print(output.strip())
-    print(f"wall time with start-up {wall:.1f} s, peak memory {peak:.0f} MB")
-
-
-if __name__ == "__main__":
-    main()
+    print(f"wall time with start-up {wall:.1f} s, peak memory {highest:.0f} MB")

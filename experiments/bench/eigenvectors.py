@@ -1,24 +1,18 @@
 """Eigenvectors of associations of words beside ARPACK, randomized methods and PRIMME.
 
-    python -m experiments.bench.eigenvectors COUNTS [--rank 300] [--repeats 3]
-
-COUNTS is of `polyadic count --order 2`. Contenders alternate; of each: medians of seconds by the clock and of the
-processor, the largest residual ||A v - w v|| beside the last eigenvalue, and the share of the best sum of |w|. Peers
-that are not installed are left out.
+COUNTS is made by `polyadic count --order 2`. Contenders alternate. Printed are medians of seconds by the clock and of
+the processor, the largest residual ||A v - w v|| beside the last eigenvalue, and the share of the best sum of |w|.
+Packages that are not installed are left out.
 """
 
-import argparse
-import importlib.util
-import statistics
-import time
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import TruncatedSVD
 
+from experiments.bench.common import alternate, associations, heading, installed, row
 from polyadic.core.linalg import symmetric_matrix, truncated_eigh
-from polyadic.text.counts import Counts
-from polyadic.text.weighting import ppmi
 
 
 def contenders(A, rank):
@@ -33,7 +27,7 @@ def contenders(A, rank):
         "scikit-learn, arpack": lambda: of_svd("arpack"),
         "scikit-learn, randomized": lambda: of_svd("randomized"),
     }
-    if importlib.util.find_spec("fbpca"):
+    if installed("fbpca"):
         import fbpca
 
         def fb():
@@ -41,39 +35,22 @@ def contenders(A, rank):
             return np.einsum("ij,ij->j", Vt.T, A @ Vt.T), Vt.T
 
         these["fbpca, 5 iterations"] = fb
-    if importlib.util.find_spec("primme"):
+    if installed("primme"):
         import primme
 
         these["PRIMME"] = lambda: primme.eigsh(A, rank, which="LM", tol=1e-3)
     return these
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("counts")
-    parser.add_argument("--rank", type=int, default=300)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", nargs="+")
-    given = parser.parse_args()
-    entries = ppmi(Counts.open(given.counts))
+def main(counts: Path, *, rank: int = 300, repeats: int = 3, only: tuple[str, ...] = ()) -> None:
+    entries = associations(counts)
     A = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
-    these = {name: work for name, work in contenders(A, given.rank).items() if name in (given.only or [name])}
     truncated_eigh(A[:2000][:, :2000], 10, seed=0)  # compiled
-    rows = {name: [] for name in these}
-    for _ in range(given.repeats):
-        for name, work in these.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            w, V = work()
-            clock, processor = time.perf_counter() - clock, time.process_time() - processor
-            residual = np.linalg.norm(A @ V - V * w, axis=0).max() / np.abs(w).min()
-            rows[name].append((clock, processor, residual, np.abs(w).sum()))
-    best = max(row[-1] for each in rows.values() for row in each)
-    print(f"{A.shape[0]:,} words, {A.nnz:,} cells, rank {given.rank}\n")
-    print("| | seconds | of the processor | residual | sum of eigenvalues |\n|---|---|---|---|---|")
-    for name, each in rows.items():
-        clock, processor, residual, total = (statistics.median(column) for column in zip(*each, strict=True))
-        print(f"| {name} | {clock:.1f} | {processor:.1f} | {residual:.1g} | {total / best:.5f} |")
-
-
-if __name__ == "__main__":
-    main()
+    chosen = {name: work for name, work in contenders(A, rank).items() if name in (only or [name])}
+    timings = alternate(chosen, repeats)
+    best = max(np.abs(timing.result[0]).sum() for timing in timings.values())
+    print(f"{A.shape[0]:,} words, {A.nnz:,} cells, rank {rank}\n")
+    heading("", "seconds", "of the processor", "residual", "sum of eigenvalues")
+    for name, (clock, processor, (w, V)) in timings.items():
+        residual = np.linalg.norm(A @ V - V * w, axis=0).max() / np.abs(w).min()
+        row(name, f"{clock:.1f}", f"{processor:.1f}", f"{residual:.1g}", f"{np.abs(w).sum() / best:.5f}")

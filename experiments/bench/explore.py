@@ -1,62 +1,49 @@
-"""How long the page takes to answer: word pages and concordances of random words of a workspace, as the server does.
+"""Response times of the page: word pages and concordances of random words of a workspace, as the server computes them.
 
-    python -m experiments.bench.explore WORKSPACE [--words 200] [--seed 0]
-
-Medians, 90th percentiles and largest of milliseconds of wall-clock time over random words of the vocabulary, each
-asked once, after the first question; and the same of the most frequent words.
+Medians, 90th percentiles and maxima of milliseconds by the clock over random words of the vocabulary, each asked once,
+after the first question; and the same for the most frequent words.
 """
 
-import argparse
 import itertools
-import time
 
 import numpy as np
 
+from experiments.bench.common import heading, row, timed
 from polyadic.explore.answers import ANSWERS
 from polyadic.explore.answers.words import senses_of
 from polyadic.explore.workspace import Workspace
 
 
-def timed(name, workspace, **asked):
-    """Ask, and say how many milliseconds it took."""
-    start = time.perf_counter()
-    ANSWERS[name](workspace, **asked)
-    return 1000 * (time.perf_counter() - start)
+def milliseconds(name, workspace, **asked):
+    return 1000 * timed(lambda: ANSWERS[name](workspace, **asked)).seconds
 
 
-def main():
-    """Print a table."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("workspace")
-    options.add_argument("--words", type=int, default=200)
-    options.add_argument("--seed", type=int, default=0)
-    given = options.parse_args()
-    start = time.perf_counter()
-    workspace = Workspace.open(given.workspace)
-    workspace.warm()
-    print(f"opened in {time.perf_counter() - start:.1f} s")
-    every = workspace.corpus.vocabulary.words
-    rng = np.random.default_rng(given.seed)
-    sets = {"random": [every[at] for at in rng.choice(len(every), given.words, replace=False)]}
-    sets["frequent"] = list(every[: given.words // 4])
+def main(workspace: str, *, words: int = 200, seed: int = 0) -> None:
+    def load():
+        opened = Workspace.open(workspace)
+        opened.warm()
+        return opened
+
+    seconds, _, place = timed(load)
+    print(f"opened in {seconds:.1f} s")
+    vocabulary = place.corpus.vocabulary
+    rng = np.random.default_rng(seed)
+    sets = {"random": [vocabulary.words[at] for at in rng.choice(len(vocabulary), words, replace=False)]}
+    sets["frequent"] = list(vocabulary.words[: words // 4])
     for name in ("word", "senses"):
-        ANSWERS[name](workspace, word=every[0])
-    print("| question | words | median, ms | 90 % | largest |\n|---|---|---|---|---|")
-    for which, words in sets.items():
-        enough = [word for word in words if workspace.corpus.vocabulary.counts[workspace.corpus.vocabulary[word]] >= 50]
+        ANSWERS[name](place, word=vocabulary.words[0])
+    heading("question", "words", "median, ms", "90 %", "largest")
+    for which, some in sets.items():
+        enough = [word for word in some if vocabulary.counts[vocabulary[word]] >= 50]
         asked = {
-            "word": [timed("word", workspace, word=word) for word in words],
-            "100 lines": [timed("lines", workspace, words=[word]) for word in words],
-            "100 lines by what follows": [timed("lines", workspace, words=[word], sort="right") for word in words],
-            "senses, the first time": [timed("senses", workspace, word=word) for word in enough],
-            "senses again": [timed("senses", workspace, word=word) for word in enough],
-            "phrase": [timed("phrase", workspace, words=[a, b]) for a, b in itertools.pairwise(words)],
+            "word": [milliseconds("word", place, word=word) for word in some],
+            "100 lines": [milliseconds("lines", place, words=[word]) for word in some],
+            "100 lines by what follows": [milliseconds("lines", place, words=[word], sort="right") for word in some],
+            "senses, the first time": [milliseconds("senses", place, word=word) for word in enough],
+            "senses again": [milliseconds("senses", place, word=word) for word in enough],
+            "phrase": [milliseconds("phrase", place, words=[a, b]) for a, b in itertools.pairwise(some)],
         }
         for question, times in asked.items():
-            row = [np.median(times), np.quantile(times, 0.9), np.max(times)]
-            print(f"| {question} | {which} | {' | '.join(f'{each:,.0f}' for each in row)} |", flush=True)
+            figures = np.median(times), np.quantile(times, 0.9), np.max(times)
+            row(question, which, *(f"{each:,.0f}" for each in figures))
         senses_of.cache_clear()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,18 +1,15 @@
-"""What the first run of a verb costs, when its loops are compiled, beside the second.
+"""Seconds of the first call of a subcommand, when its loops are compiled, and of the second.
 
-    python -m experiments.bench.first_use TEXT FOLDER [--treebank dev.conllu] [--verbs train senses]
-
-TEXT is a file of a few megabytes; the rest is drawn as by ``memory.py``. Each verb has an empty cache of its own.
+TEXT is a file of a few megabytes; the other inputs are drawn as by ``memory``. Each subcommand has its own empty cache.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from memory import write
+from experiments.bench.memory import POLYADIC, prepare
 
 CALLS = {
     "corpus": "corpus {text} --out made --min-count 5",
@@ -39,42 +36,21 @@ OF_TREES = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--treebank", type=Path)
-    parser.add_argument("--verbs", nargs="+", choices=CALLS | OF_TREES)
-    given = parser.parse_args()
-    calls = CALLS | (OF_TREES if given.treebank is not None else {})
-    given.folder.mkdir(parents=True, exist_ok=True)
-    write(given.folder)
-    names = {"text": given.text.absolute(), "trees": given.treebank and given.treebank.absolute()}
-    polyadic = Path(sys.executable).with_name("polyadic")
-    os.chdir(given.folder)
-    for call in ("corpus {text} --out corpus --min-count 5 --keep-text", "train corpus --out vectors --rank 50"):
-        words = call.format(**names).split()
-        subprocess.run([polyadic, *words, "--force"], check=True, stdout=subprocess.DEVNULL)
+def main(text: Path, folder: Path, *, treebank: Path | None = None, verbs: tuple[str, ...] = ()) -> None:
+    calls = CALLS | (OF_TREES if treebank is not None else {})
+    names = {"text": text.absolute(), "trees": treebank and treebank.absolute()}
+    prepare(folder, names["text"], rank=50)
     print("verb", "first", "second", "compiling", sep="\t")
-    for verb in given.verbs or calls:
+    for verb in verbs or calls:
         cache, seconds = Path.cwd() / f"cache-{verb.replace(' ', '-')}", []
         shutil.rmtree(cache, ignore_errors=True)
         for _ in range(2):
             shutil.rmtree("made", ignore_errors=True)
             before = os.times()
-            done = subprocess.run(
-                [polyadic, *calls[verb].format(**names).split()],
-                check=False,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-            )
+            command, cached = calls[verb].format(**names).split(), {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+            done = subprocess.run([POLYADIC, *command], check=False, capture_output=True, text=True, env=cached)
             if done.returncode:
                 sys.exit(f"{verb}: {done.stderr}")
             after = os.times()
             seconds.append(after.children_user - before.children_user + after.children_system - before.children_system)
         print(verb, *(f"{x:.1f}" for x in (*seconds, seconds[0] - seconds[1])), sep="\t", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,17 @@
-"""Nanoseconds of one core per sampled cell of a stochastic step, Adam, squared loss: ours against pyttb's `gcp_opt`.
+"""Nanoseconds of one core per sampled cell of a stochastic step (Adam, squared loss): polyadic and pyttb's `gcp_opt`.
 
-OPENBLAS_NUM_THREADS=1 python -m experiments.bench.gcp COUNTS --words 5000 --entries 100000 --rank 50 300
-
-Both see the same asymmetric list, all permutations of the associations written out, and draw as many zeros as listed
-cells for each step. Ours is an epoch less its measurement of the objective; theirs is a run of so many steps less a
-run of one. Needs `pip install pyttb==1.8.6`.
+COUNTS is made by `polyadic count`. Both get the same asymmetric list, all permutations of the associations, and draw as
+many zeros as listed cells for each step. Ours is an epoch without its evaluation of the objective; theirs is a run of
+many steps less a run of one. Needs `pip install pyttb==1.8.6`.
 """
 
-from __future__ import annotations
-
-import argparse
 import statistics
 import time
 from pathlib import Path
 
 import numpy as np
-from als import of_counts
 
+from experiments.bench.als import of_counts
 from polyadic import CP, L2, Entries, Objective, Squared, Term
 from polyadic.core.solvers.adaptive import Adam
 from polyadic.core.solvers.stochastic import Zeros, _Descent
@@ -27,10 +22,10 @@ BATCH = 16_384
 
 
 def ours(x: Entries, start: list[np.ndarray]) -> float:
-    """Nanoseconds per cell, listed or drawn."""
+    """Return nanoseconds per cell, listed or drawn."""
     term = Term(x, CP(), Squared(), (0, 1, 2))
     rng = np.random.default_rng(0)
-    objective, zeros_of = Objective([term], [L2()] * 3, threads=1), {id(term): Zeros(term, 1.0)}
+    objective, zeros_of = Objective([term], [L2()] * 3, threads=1), {0: Zeros(term, 1.0)}
     descent = _Descent(objective, start, Adam(), batch=BATCH, zeros=1.0, zeros_of=zeros_of, rng=rng)
     state = Adam().start(descent.T)
     began = time.process_time()
@@ -39,7 +34,7 @@ def ours(x: Entries, start: list[np.ndarray]) -> float:
 
 
 def theirs(x: Entries, start: list[np.ndarray]) -> float:
-    """The same of pyttb."""
+    """Return the same for pyttb."""
     import pyttb as ttb
     from pyttb.gcp.fg_setup import Objectives
     from pyttb.gcp.optimizers import Adam as TheirAdam
@@ -66,27 +61,15 @@ def theirs(x: Entries, start: list[np.ndarray]) -> float:
     return (run(STEPS + 1) - run(1)) / (2 * BATCH * STEPS) * 1e9
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("counts", type=Path)
-    parser.add_argument("--words", type=int, default=5000)
-    parser.add_argument("--entries", type=int, default=100_000)
-    parser.add_argument("--rank", type=int, nargs="+", default=[50, 300])
-    options = parser.parse_args()
-    x = of_counts(options.counts, options.words, options.entries).expand()
+def main(counts: Path, *, words: int = 5000, entries: int = 100_000, ranks: tuple[int, ...] = (50, 300)) -> None:
+    x = of_counts(counts, words, entries).expand()
     order = np.lexsort(x.indices.T[::-1])
     x = Entries(np.asfortranarray(x.indices[order]), x.values[order], x.shape)
     print(f"{len(x):,} listed cells of shape {x.shape}")
-    for rank in options.rank:
+    for rank in ranks:
         start = [np.random.default_rng(d).random((size, rank), np.float32) for d, size in enumerate(x.shape)]
         ours(x, start)
         took = [(ours(x, start), theirs(x, start)) for _ in range(ROUNDS)]
         mine, other = (statistics.median(column) for column in zip(*took, strict=True))
-        print(
-            f"rank {rank:4d}  ours {mine:7.0f} ns  pyttb {other:9.0f} ns per sampled cell  x {other / mine:.1f}",
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()
+        ratio = f"x {other / mine:.1f}"
+        print(f"rank {rank:4d}  ours {mine:7.0f} ns  pyttb {other:9.0f} ns per sampled cell  {ratio}", flush=True)

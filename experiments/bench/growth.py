@@ -1,27 +1,18 @@
-"""How time and memory grow with what is given: twelve paths, their slopes, and the largest point from the smaller ones.
+"""Time and memory by the size of the input: twelve paths, their slopes, and the largest size predicted from the others.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.growth all TEXT --page docs/performance/growth.md [--only
-    corpus count]
-        [--repeats 3]
+Set OPENBLAS_NUM_THREADS=1. Each point is a process of its own with one thread, which compiles or loads the loops on the
+smallest size first; then come processor time (the median counts) and the peak memory above what was held before (Linux
+only). TEXT is a file of at least 64 MB; treebanks are those of POLYADIC_DATA, and other inputs are drawn.
 
-Each point is a process of its own with one thread, which loads compiled loops on the smallest size first; then come
-processor time, of which the median counts, and the most memory above what was held before (Linux tells it).
-TEXT is a file of at least 64 MB; treebanks and other sets are those below POLYADIC_DATA, and the rest is drawn.
-
-The model of cost is ``t(n) = a + b n^s``, with n the size, or the entries that are listed where words say little, and
-``a``, ``b`` and ``s`` not below 0, that comes nearest to the logarithms of all points but the largest, which is then
-held against it.
+The model of cost is ``t(n) = a + b n^s``, with n the size, or the number of entries where that decides, and ``a``,
+``b`` and ``s`` not below 0, fitted to the logarithms of all points but the largest, which is then predicted.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import json
 import math
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -31,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import least_squares
 
+from experiments.bench.common import own_process, row
 from experiments.data.annotated import web_treebank
 from polyadic import (
     NMF,
@@ -55,19 +47,20 @@ MEGABYTE = 1_000_000
 
 
 class Growing(NamedTuple):
-    """Something that grows."""
+    """A path to measure: description, unit, sizes, and ``prepare``, which returns the work for a size.
+
+    ``prepare`` may also return the amount that the cost depends on, if it is not the size; ``by`` is its unit.
+    """
 
     what: str
     unit: str
     sizes: tuple[int, ...]
     prepare: Callable[[int, Path], Callable[[], object] | tuple[int, Callable[[], object]]]
-    """Gives the work on so much, of files in a folder; before it, what its cost hangs on, if not on the size."""
     by: str = ""
-    """What that is."""
 
 
 def cut(text: Path, folder: Path, megabytes: int) -> Path:
-    """Write the first megabytes of a text, whole lines."""
+    """Return a file of the first megabytes of a text, whole lines."""
     file = folder / f"{megabytes}.txt"
     if not file.exists():
         with text.open("rb") as stream:
@@ -76,14 +69,14 @@ def cut(text: Path, folder: Path, megabytes: int) -> Path:
 
 
 def corpus_of(folder: Path, megabytes: int) -> Corpus:
-    """Give a corpus of so many megabytes, made once."""
+    """Return a corpus of that many megabytes, made once."""
     place = folder / f"corpus-{megabytes}"
     how = {"min_count": 20, "language": "en", "jobs": 1}
     return Corpus.open(place) if place.exists() else Corpus.build(cut(folder / "text", folder, megabytes), place, **how)
 
 
 def words_of(folder: Path, words: int) -> Counts:
-    """Give counts of triples among so many frequent words of 16 MB, made once."""
+    """Return counts of triples among that many frequent words of 16 MB, made once."""
     place = folder / f"counts-{words}"
     if not place.exists():
         source = cut(folder / "text", folder, 16)
@@ -122,7 +115,7 @@ def pairs_of(words: int, folder: Path):
 
 
 def drawn(cells: int, *, seed: int = 0) -> sparse.coo_array:
-    """Give so many cells of a table, a hundred a row, popular columns and others."""
+    """Return a table of that many cells, a hundred a row, with a long tail of columns."""
     rng = np.random.default_rng(seed)
     rows, columns = max(cells // 100, 2), max(cells // 500, 20)
     at = [rng.integers(rows, size=cells), (columns ** rng.random(cells)).astype(int) - 1]
@@ -203,20 +196,20 @@ PATHS = {
 
 
 def status(name: str) -> float:
-    """Give what the system says of this process, in MiB."""
+    """Return a figure of /proc/self/status, in MiB."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) / 1024
 
 
 def prepared(path: Growing, size: int, folder: Path):
-    """Give what the cost hangs on, and the work."""
+    """Return the amount that the cost depends on, and the work."""
     made = path.prepare(size, folder)
     return made if isinstance(made, tuple) else (size, made)
 
 
-def point(name: str, size: int, folder: Path) -> dict[str, float]:
-    """Measure a size."""
-    path = PATHS[name]
+def point(name: str, size: int, place: str) -> dict[str, float]:
+    """Return amount, seconds and memory of a size, measured in this process."""
+    path, folder = PATHS[name], Path(place)
     amount, work = prepared(path, path.sizes[0], folder)
     work()
     amount, work = prepared(path, size, folder)
@@ -228,14 +221,13 @@ def point(name: str, size: int, folder: Path) -> dict[str, float]:
 
 
 def measured(name: str, size: int, folder: Path, repeats: int) -> dict[str, float]:
-    """Measure a size in processes of its own."""
-    call = [sys.executable, __file__, "point", str(folder), name, str(size)]
-    points = [json.loads(subprocess.run(call, check=True, capture_output=True).stdout) for _ in range(repeats)]
+    """Return the medians over processes that each measure a size."""
+    points = [own_process(point, name, size, folder) for _ in range(repeats)]
     return {key: statistics.median(each[key] for each in points) for key in points[0]}
 
 
 def cost(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float, float]:
-    """Give a, b and s of ``a + b n^s``."""
+    """Return a, b and s of ``a + b n^s``."""
     n = sizes / sizes[0]
 
     def errors(at):
@@ -249,8 +241,8 @@ def cost(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float, float]:
     return a, b / sizes[0] ** s, s
 
 
-def told(name: str, points: list[dict[str, float]]) -> list[str]:
-    """Give the cells of the table of a path."""
+def cells(name: str, points: list[dict[str, float]]) -> list[str]:
+    """Return the cells of the row of a path."""
     sizes = np.array(PATHS[name].sizes, float)
     amounts, seconds, memory = (np.array([each[key] for each in points]) for key in ("amount", "seconds", "mib"))
     a, b, s = cost(amounts[:-1], seconds[:-1])
@@ -271,7 +263,7 @@ def told(name: str, points: list[dict[str, float]]) -> list[str]:
 PAGE = """# Performance: growth
 
 Seconds of the processor with one thread, and memory above what was held before, from the smallest size to the largest
-of each path: `OPENBLAS_NUM_THREADS=1 python -m experiments.bench.growth all TEXT --page docs/performance/growth.md`,
+of each path: `OPENBLAS_NUM_THREADS=1 python -m experiments bench growth TEXT --page docs/performance/growth.md`,
 109 MB of
 Wikipedia, the English Web Treebank, and tables, facts and strings that are drawn. Slopes are those of the last step in
 logarithms: 1 is twice as much for twice as much. What the largest takes is also reckoned from the others, by the curve
@@ -308,32 +300,17 @@ def picture(all_points: dict[str, list[dict[str, float]]], file: Path) -> None:
     figure.savefig(file, dpi=110)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["all", "point"])
-    parser.add_argument("text", type=Path, help="The text; of a point, the folder of what is made.")
-    parser.add_argument("point", nargs="*", help="Path and size.")
-    parser.add_argument("--only", nargs="+", choices=PATHS, default=[*PATHS])
-    parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--page", type=Path)
-    given = parser.parse_args()
-    if given.what == "point":
-        print(json.dumps(point(given.point[0], int(given.point[1]), given.text)))
-        return
+def main(text: Path, *, only: tuple[str, ...] = tuple(PATHS), repeats: int = 1, page: Path | None = None) -> None:
     rows, points = [], {}
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "text").symlink_to(given.text.absolute())
-        for name in given.only:
-            points[name] = [measured(name, size, Path(folder), given.repeats) for size in PATHS[name].sizes]
-            rows.append(told(name, points[name]))
-            print(" | ".join(rows[-1]), flush=True)
-    if given.page is not None:
-        lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *(" | ".join(row) for row in rows)]
-        drawn_as = given.page.with_suffix(".png")
-        text = PAGE.format(picture=drawn_as.name, table="\n".join(f"| {line} |" for line in lines))
-        given.page.write_text(text, encoding="utf-8")
-        picture(points, drawn_as)
-
-
-if __name__ == "__main__":
-    main()
+        (Path(folder) / "text").symlink_to(text.absolute())
+        for name in only:
+            points[name] = [measured(name, size, Path(folder), repeats) for size in PATHS[name].sizes]
+            rows.append(cells(name, points[name]))
+            row(*rows[-1])
+    if page is not None:
+        lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *(" | ".join(each) for each in rows)]
+        figure = page.with_suffix(".png")
+        table = "\n".join(f"| {line} |" for line in lines)
+        page.write_text(PAGE.format(picture=figure.name, table=table), encoding="utf-8")
+        picture(points, figure)

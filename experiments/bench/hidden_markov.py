@@ -1,27 +1,24 @@
 """One spectral start beside hmmlearn's best of many random ones: likelihood reached, and seconds of processor time.
 
-``python -m experiments.bench.hidden_markov planted`` draws sequences from chains whose states are known, ``python
-experiments/bench/hidden_markov.py upos`` (or ``xpos``; both need POLYADIC_DATA) takes the tags of the English Web
-Treebank, each sentence with an end. Fits of the two packages alternate in one process, on one core. Needs hmmlearn 0.3.
+``planted`` draws sequences from chains whose states are known; ``upos`` and ``xpos`` take the tags of the English Web
+Treebank, each sentence with an end (needs POLYADIC_DATA). Fits alternate on one core. Needs hmmlearn 0.3.
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 import warnings
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from experiments.data.annotated import web_treebank
+from experiments.experiment import Option
 from experiments.spectral.hidden import END, drawn, planted_chain, true_log_probability
 from polyadic.sequences.hidden_markov import HiddenMarkov
 from polyadic.sequences.symbols import Coded, coded, known_symbols
 
 
 def ours(data: Coded, states: int, *, init: str, seed: int, max_iter: int) -> tuple[float, float, int]:
-    """Give log-probability of the mean symbol, seconds, steps."""
+    """Return the mean log probability of a symbol, seconds, iterations."""
     sequences = data.split(data.symbols)
     start = time.process_time()
     model = HiddenMarkov(states, init=init, seed=seed, max_iter=max_iter, tol=1e-5).fit(sequences)  # type: ignore[arg-type]
@@ -29,7 +26,7 @@ def ours(data: Coded, states: int, *, init: str, seed: int, max_iter: int) -> tu
 
 
 def hmmlearn(data: Coded, states: int, *, seed: int, max_iter: int) -> tuple[float, float, int]:
-    """Do the same with hmmlearn, which ends when a step gains less than ``tol`` in all."""
+    """Return the same for hmmlearn, which stops when an iteration gains less than ``tol`` in all."""
     from hmmlearn.hmm import CategoricalHMM
 
     X, lengths = data.symbols[:, None], np.diff(data.edges)
@@ -60,29 +57,22 @@ def compare(name: str, data: Coded, states: int, *, starts: int, max_iter: int) 
         )
 
 
-def main() -> None:
-    """Run the comparison that was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", choices=["planted", "upos", "xpos"])
-    parser.add_argument("--states", type=int, nargs="*", default=[5, 10])
-    parser.add_argument("--starts", type=int, default=20)
-    parser.add_argument("--max-iter", type=int, default=300)
-    parser.add_argument("--length", type=int, default=50, help="of the 20,000 symbols drawn, those of a sequence")
-    parser.add_argument("--sentences", type=int, default=12_544)
-    args = parser.parse_args()
+def main(
+    data: Literal["planted", "upos", "xpos"],
+    *,
+    states: tuple[int, ...] = (5, 10),
+    starts: int = 20,
+    max_iter: int = 300,
+    length: Annotated[int, Option("Length of the drawn sequences, of 20,000 symbols in all.")] = 50,
+    sentences: int = 12_544,
+) -> None:
     warnings.simplefilter("ignore")
-    for states in args.states:
-        if args.data == "planted":
-            chain = planted_chain(states, 3 * states, seed=0)
-            data = drawn(chain, 20_000 // args.length, args.length, seed=0)
-            print(f"the planted chain itself: {true_log_probability(chain, data):.5f}")
-            compare("planted", data, states, starts=args.starts, max_iter=args.max_iter)
+    for number in states:
+        if data == "planted":
+            chain = planted_chain(number, 3 * number, seed=0)
+            known = drawn(chain, 20_000 // length, length, seed=0)
+            print(f"log probability of the planted chain: {true_log_probability(chain, known):.5f}")
         else:
-            trees = web_treebank("train")[: args.sentences]
-            tags = [(*getattr(tree, args.data), END) for tree in trees]
-            data = coded(tags, {symbol: at for at, symbol in enumerate(known_symbols(tags))})
-            compare(args.data, data, states, starts=args.starts, max_iter=args.max_iter)
-
-
-if __name__ == "__main__":
-    main()
+            tags = [(*getattr(tree, data), END) for tree in web_treebank("train")[:sentences]]
+            known = coded(tags, {symbol: at for at, symbol in enumerate(known_symbols(tags))})
+        compare(data, known, number, starts=starts, max_iter=max_iter)

@@ -1,11 +1,9 @@
-"""What verbs hold at most under ``--memory``: done below the bound, or one sentence.
-
-    python -m experiments.bench.memory TEXT FOLDER [--verbs train senses] [--bounds 400M 600M 1G 2G]
+"""Peak memory of subcommands under ``--memory``, and whether they end with a result or an error message.
 
 TEXT is a file of a few megabytes; tables of facts, ratings, features and strings are drawn.
 """
 
-import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -28,6 +26,9 @@ CALLS = {
 }
 
 
+POLYADIC = Path(sys.executable).with_name("polyadic")
+
+
 def write(folder):
     draw = Random(0)  # noqa: S311 # drawn numbers
     facts = (f"e{draw.randrange(4000)}\tr{draw.randrange(20)}\te{draw.randrange(4000)}\n" for _ in range(50_000))
@@ -44,33 +45,31 @@ def write(folder):
     (folder / "strings.txt").write_text("".join(strings))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--verbs", nargs="+", choices=CALLS, default=[*CALLS])
-    parser.add_argument("--bounds", nargs="+", default=["400M", "600M", "1G", "2G"])
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    write(given.folder)
-    text, polyadic = given.text.absolute(), Path(sys.executable).with_name("polyadic")
-    os.chdir(given.folder)
-    for call in (f"corpus {text} --out corpus --min-count 5 --keep-text", "train corpus --out vectors --rank 100"):
-        subprocess.run([polyadic, *call.split(), "--force"], check=True, stdout=subprocess.DEVNULL)
-    print("verb", "bound", "peak MiB", "what came of it", sep="\t")
-    for verb in given.verbs:
-        for bound in given.bounds:
-            words = [*CALLS[verb].format(text=text, bound=bound).split(), "--memory", bound]
-            words += ["--force"] if "--out" in words else []
-            with subprocess.Popen(
-                [polyadic, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-            ) as run:
-                said = run.stderr.read()
-                _, status, used = os.wait4(run.pid, 0)
-                run.returncode = os.waitstatus_to_exitcode(status)
-            end = said.strip().rpartition("\n")[2] if run.returncode else "done"
-            print(verb, bound, used.ru_maxrss // 1024, end, sep="\t", flush=True)
+def prepare(folder: Path, text: Path, *, rank: int) -> None:
+    """Write drawn inputs, a corpus and vectors into a folder, and change to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder)
+    os.chdir(folder)
+    for call in (f"corpus {text} --out corpus --min-count 5 --keep-text", f"train corpus --out vectors --rank {rank}"):
+        subprocess.run([POLYADIC, *call.split(), "--force"], check=True, stdout=subprocess.DEVNULL)
 
 
-if __name__ == "__main__":
-    main()
+def main(
+    text: Path,
+    folder: Path,
+    *,
+    verbs: tuple[str, ...] = tuple(CALLS),
+    bounds: tuple[str, ...] = ("400M", "600M", "1G", "2G"),
+) -> None:
+    text = text.absolute()
+    prepare(folder, text, rank=100)
+    print("verb", "bound", "peak MiB", "result", sep="\t")
+    for verb, bound in itertools.product(verbs, bounds):
+        words = [*CALLS[verb].format(text=text, bound=bound).split(), "--memory", bound]
+        words += ["--force"] if "--out" in words else []
+        with subprocess.Popen([POLYADIC, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+            printed = run.stderr.read()
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+        end = printed.strip().rpartition("\n")[2] if run.returncode else "done"
+        print(verb, bound, used.ru_maxrss // 1024, end, sep="\t", flush=True)

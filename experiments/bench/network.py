@@ -1,22 +1,20 @@
-"""A cluster on a network of so many Mbit/s, simulated on this machine: what an evaluation takes, and what is moved.
+"""Time of an evaluation and bytes moved on a cluster whose network has a given rate, simulated on one machine.
 
-    python -m experiments.bench.network [--workers 2 4 8] [--mbit 1000 10000] [--words 10000] [--rank 300]
-
-The scheduler with this process, and every worker, is in a network namespace of its own, whose link sends and
-receives at that rate (token bucket); Linux, root, iproute2. Entries are few, as all workers share the cores: what is
-left of the time is that of the network and of Dask. Beside it what `polyadic plan`
-reckons, copies of the factors one after another, and how many copies all links together carry.
+The scheduler (with this process) and every worker are in network namespaces of their own, whose links send and receive
+at that rate (token bucket). Needs Linux, root and iproute2. Entries are few, as all workers share the cores, so the
+rest of the time is that of the network and of Dask. Beside it are the estimate of `polyadic plan`, copies of the
+factors one after another, and how many copies all links together carry.
 """
 
-import argparse
 import contextlib
-import os
+import itertools
 import subprocess
 import sys
 import time
 
 import numpy as np
 
+from experiments.bench.common import heading, own_process, row
 from polyadic import Entries
 from polyadic.core import objective as objectives
 from polyadic.core.executor.dask import working_on
@@ -58,7 +56,7 @@ def network(places, mbit):
 
 @contextlib.contextmanager
 def cluster(workers):
-    """Start a scheduler in p0 and a worker in each other place."""
+    """Start a scheduler in p0 and a worker in each other namespace."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "dask"]
     started = []
@@ -79,7 +77,7 @@ def cluster(workers):
 
 
 def drive(workers, words, rank):
-    """Evaluate an objective of a part for each worker, and print seconds and bytes."""
+    """Evaluate an objective with a part for each worker; return seconds and copies of the factors moved."""
     rng = np.random.default_rng(0)
     indices = np.unique(np.sort(rng.integers(0, words, (6400, 3)), axis=1)[:, ::-1], axis=0)
     objectives.MAX_PIECE = -(-len(indices) // workers)
@@ -95,38 +93,22 @@ def drive(workers, words, rank):
             f.value_and_gradient([U])
             seconds.append(time.perf_counter() - start)
         moved = (sum(team.client.run(sent).values()) - before) / 5 + U.nbytes  # and that of this process
-    print(f"{np.median(seconds)} {moved / U.nbytes}")
+    return float(np.median(seconds)), moved / U.nbytes
 
 
 def sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, nargs="+", default=[2, 4, 8])
-    parser.add_argument("--mbit", type=int, nargs="+", default=[1000, 10000])
-    parser.add_argument("--words", type=int, default=10_000)
-    parser.add_argument("--rank", type=int, default=300)
-    parser.add_argument("--drive", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.drive:
-        drive(given.drive, given.words, given.rank)
-        return
-    size = 4 * given.words * given.rank
-    print(f"{size / 1e6:.1f} MB of factors\n| Mbit/s | workers | seconds | reckoned | copies moved | bound |")
-    print("|---|---|---|---|---|---|")
-    for mbit in given.mbit:
-        for workers in given.workers:
-            with network(workers + 1, mbit), cluster(workers):
-                inside = ["ip", "netns", "exec", "p0", sys.executable, __file__, "--drive", str(workers)]
-                inside += ["--words", str(given.words), "--rank", str(given.rank)]
-                told = subprocess.run(inside, check=True, capture_output=True, text=True, env={**os.environ})
-            seconds, moved = map(float, told.stdout.split())
-            reckoned = serial_copies(workers) * size * 8 / mbit / 1e6
-            row = (f"{seconds:.2f}", f"{reckoned:.2f}", f"{moved:.1f}", f"{2 * workers}")
-            print(f"| {mbit:,} | {workers} | {' | '.join(row)} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def main(
+    *, workers: tuple[int, ...] = (2, 4, 8), mbit: tuple[int, ...] = (1000, 10000), words: int = 10_000, rank: int = 300
+) -> None:
+    size = 4 * words * rank
+    print(f"{size / 1e6:.1f} MB of factors")
+    heading("Mbit/s", "workers", "seconds", "estimated", "copies moved", "bound")
+    for rate, number in itertools.product(mbit, workers):
+        with network(number + 1, rate), cluster(number):
+            inside = ["ip", "netns", "exec", "p0"]
+            seconds, moved = own_process(drive, number, words, rank, prefix=inside)
+        estimated = serial_copies(number) * size * 8 / rate / 1e6
+        row(f"{rate:,}", number, f"{seconds:.2f}", f"{estimated:.2f}", f"{moved:.1f}", 2 * number)

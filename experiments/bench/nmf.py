@@ -1,15 +1,11 @@
-"""Seconds of one core until non-negative factors settle, and how low: ours and scikit-learn's, from the same starts.
+"""Seconds of one core until non-negative factors converge, beside scikit-learn from the same starts.
 
-OPENBLAS_NUM_THREADS=1 POLYADIC_DATA=... python -m experiments.bench.nmf --rank 20 100 --seeds 5
-
-Tables are TF-IDF of the BBC's news, and counts of the posts of KOS; squares and, with --kl, the Kullback-Leibler
-divergence. Both libraries take turns, from the same random factors, until each stops by its own rule. "reached" is
-when ours was as low as scikit-learn's end, within a thousandth.
+Set OPENBLAS_NUM_THREADS=1. Tables are TF-IDF of BBC news and counts of the KOS posts (POLYADIC_DATA); the loss is
+squared or, with --kl, the Kullback-Leibler divergence. Both libraries take turns, from the same random factors, until
+each stops by its own rule. "reached" is when ours was within a thousandth of scikit-learn's final objective.
 """
 
-from __future__ import annotations
-
-import argparse
+import itertools
 import statistics
 import time
 import warnings
@@ -86,17 +82,7 @@ def compare(name: str, X: csr_array, rank: int, *, seeds: int, kl: bool) -> None
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rank", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--kl", action="store_true")
-    given = parser.parse_args()
+def main(*, ranks: tuple[int, ...] = (20, 100), seeds: int = 5, kl: bool = False) -> None:
     warnings.simplefilter("ignore")
-    for name, X in tables().items():
-        for rank in given.rank:
-            compare(name, X, rank, seeds=given.seeds, kl=given.kl)
-
-
-if __name__ == "__main__":
-    main()
+    for (name, X), rank in itertools.product(tables().items(), ranks):
+        compare(name, X, rank, seeds=seeds, kl=kl)

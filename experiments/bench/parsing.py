@@ -1,19 +1,11 @@
-"""The parser of low rank beside spaCy's, both learned from the English Web Treebank from scratch on one core.
+"""The low-rank parser beside spaCy's, both trained from scratch on the English Web Treebank on one core.
 
-``python -m experiments.bench.parsing spacy --sentences 1000 --tags`` trains spaCy's transition parser on its own
-convolutional
-embedding, without pretrained vectors, until the development part has not gained for five passes or ``--minutes`` are
-over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them.
-``python -m experiments.bench.parsing polyadic --order 3`` does the same with ours. Both print seconds of processor
-time, and
-attachment scores by the same metric. With ``--parser FOLDER`` ours is learned only if the folder is not there yet, and
-parses ``--rounds`` times: what it does in a second, and a digest of its trees, of two versions of the code can be
-compared. Needs POLYADIC_DATA; spaCy 3.8.
+spaCy's has its own convolutional embedding without pretrained vectors. Both print seconds of processor time, and
+attachment scores by the same metric. Needs POLYADIC_DATA; spaCy 3.8.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import itertools
 import json
@@ -21,7 +13,7 @@ import statistics
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -43,13 +35,13 @@ PATIENCE = 5
 
 
 def score(gold: Sequence[Tree], found: Iterable[Any]) -> dict[str, float]:
-    """Give attachment scores, punctuation counted."""
+    """Return attachment scores, punctuation counted."""
     scored = dependency_score([match_trees(one, other) for one, other in zip(gold, found, strict=True)])
     return {"uas": round(scored.uas, 4), "las": round(scored.las, 4)}
 
 
 def spacy_parser(*, tags: bool, seed: int) -> Any:
-    """Give an untrained pipeline with a parser alone."""
+    """Return an untrained pipeline with a parser alone."""
     import spacy
 
     attributes = WORDS + (TAGS if tags else [])
@@ -84,7 +76,7 @@ def spacy_parser(*, tags: bool, seed: int) -> Any:
 
 
 def document(nlp: Any, tree: Tree, *, tags: bool, heads: bool) -> Any:
-    """Give a sentence as spaCy's document."""
+    """Return a sentence as spaCy's document."""
     from spacy.tokens import Doc
 
     columns: dict[str, Any] = {"words": list(tree.forms)}
@@ -99,7 +91,7 @@ def document(nlp: Any, tree: Tree, *, tags: bool, heads: bool) -> Any:
 
 
 def found_trees(docs: Iterable[Any]) -> list[Any]:
-    """Give heads and relations of documents."""
+    """Return heads and relations of documents."""
     return [
         SimpleNamespace(
             heads=np.array([0 if t.head.i == t.i else t.head.i + 1 for t in doc], np.int32),
@@ -163,7 +155,7 @@ def ours(train: list[Tree], dev: list[Tree], test: list[Tree], *, order: int, se
 
 
 def our_parser(rank: int, order: int, **options: Any) -> LowRankParser:
-    """Give an untrained parser of an order."""
+    """Return an untrained parser of an order."""
     from polyadic.syntax.higher_order import HigherOrderParser
     from polyadic.syntax.low_rank_parser import LowRankParser
 
@@ -203,28 +195,34 @@ def told(
     print(json.dumps({"name": name, **figures, "sentences_a_second": round(rate)}))
 
 
-def main() -> None:
-    """Read the command line."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("which", choices=["spacy", "polyadic"])
-    arguments.add_argument("--sentences", type=int, default=12_544)
-    arguments.add_argument("--tags", action="store_true")
-    arguments.add_argument("--minutes", type=float, default=20)
-    arguments.add_argument("--order", type=int, choices=[1, 2, 3], default=1)
-    arguments.add_argument("--parser", type=Path)
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--seed", type=int, default=0)
-    given = arguments.parse_args()
+def treebank(sentences: int, seed: int) -> tuple[list[Tree], list[Tree], list[Tree]]:
+    """Return a random part of the training trees, the development trees and the test trees."""
     train, dev, test = (web_treebank(part) for part in ("train", "dev", "test"))
-    few = np.sort(np.random.default_rng(given.seed).permutation(len(train))[: given.sentences])
-    part = [train[at] for at in few]
-    if given.which == "spacy":
-        spacys(part, dev, test, tags=given.tags, minutes=given.minutes, seed=given.seed)
-    elif given.parser:
-        parses(given.parser, part, test, order=given.order, seed=given.seed, rounds=given.rounds)
+    few = np.sort(np.random.default_rng(seed).permutation(len(train))[:sentences])
+    return [train[at] for at in few], dev, test
+
+
+def spacy(*, sentences: int = 12_544, tags: bool = False, minutes: float = 20, seed: int = 0) -> None:
+    """Train spaCy's transition parser; print the scores of each pass, and those of the best one on the test part.
+
+    Training stops after five passes without a gain on the development part, or after --minutes. With --tags the
+    treebank's tags, lemmas and morphology are embedded too; ours gets them always.
+    """
+    spacys(*treebank(sentences, seed), tags=tags, minutes=minutes, seed=seed)
+
+
+def polyadic(
+    *, sentences: int = 12_544, order: Literal[1, 2, 3] = 1, parser: Path | None = None, rounds: int = 5, seed: int = 0
+) -> None:
+    """Train our parser and print the same; with --parser FOLDER, load or train it, and time parsing --rounds times.
+
+    The digest of the trees lets two versions of the code be compared.
+    """
+    train, dev, test = treebank(sentences, seed)
+    if parser:
+        parses(parser, train, test, order=order, seed=seed, rounds=rounds)
     else:
-        ours(part, dev, test, order=given.order, seed=given.seed)
+        ours(train, dev, test, order=order, seed=seed)
 
 
-if __name__ == "__main__":
-    main()
+COMMANDS = spacy, polyadic

@@ -1,15 +1,10 @@
-"""Nanoseconds per entry and multiplicative update of CP-APR on counted text, against pyttb.
+"""Nanoseconds per entry and multiplicative update of CP-APR on counted text, beside pyttb.
 
-python -m experiments.bench.poisson COUNTS --rank 16 64
-
-COUNTS is a folder made by `polyadic count`. Both get the same start and the same first entries as a plain list, one
-cell each; pyttb, which holds a row per entry, gets few. The last row is for a symmetric list,
-each entry in all its orders. Equal objectives say that both did the same.
+COUNTS is made by `polyadic count`. Both get the same start and the same first entries as a plain list, one cell each;
+pyttb, which holds a row per entry, gets few. The last row is for a symmetric list, each entry in all its orders. Equal
+objectives show that both computed the same.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
 import statistics
 import time
@@ -29,7 +24,7 @@ INNER = 10
 
 
 def ours(entries: Entries, start: list[np.ndarray], *, threads: int) -> tuple[float, float]:
-    """Give the seconds that sweeps took, after what is compiled or sorted once, and the objective they reached."""
+    """Return the seconds that sweeps took, after what is compiled or sorted once, and the objective they reached."""
     term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
     objective = Objective([term], [NonNegative()] * entries.order, threads=threads)
     solver = apr(objective, start, inner=INNER, inner_tol=0)
@@ -40,7 +35,7 @@ def ours(entries: Entries, start: list[np.ndarray], *, threads: int) -> tuple[fl
 
 
 def theirs(entries: Entries, start: list[np.ndarray]) -> tuple[float, float]:
-    """The same with pyttb."""
+    """Return the same for pyttb."""
     import pyttb as ttb
 
     x = ttb.sptensor(
@@ -70,38 +65,27 @@ def first(entries: Entries, n: int, *, symmetric: bool) -> Entries:
     return replace(entries, indices=indices, values=entries.values[:n], shape=shape, symmetric=symmetric)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("counts", type=Path)
-    parser.add_argument("--rank", type=int, nargs="+", default=[16, 64])
-    parser.add_argument("--entries", type=int, default=2_000_000)
-    parser.add_argument("--few", type=int, default=200_000)
-    options = parser.parse_args()
-    counts = Counts.open(options.counts).entries
-    many, few = (first(counts, n, symmetric=False) for n in (options.entries, options.few))
-    every = first(counts, options.few, symmetric=True)
+def main(counts: Path, *, ranks: tuple[int, ...] = (16, 64), entries: int = 2_000_000, few: int = 200_000) -> None:
+    listed = Counts.open(counts).entries
+    many, some = (first(listed, n, symmetric=False) for n in (entries, few))
+    every = first(listed, few, symmetric=True)
     single, double = np.dtype(np.float32), np.dtype(float)
     contenders = {
-        "pyttb, double, 1 thread": (theirs, few, double, {}),
-        "double, 1 thread": (ours, few, double, {"threads": 1}),
-        "single, 1 thread": (ours, few, single, {"threads": 1}),
+        "pyttb, double, 1 thread": (theirs, some, double, {}),
+        "double, 1 thread": (ours, some, double, {"threads": 1}),
+        "single, 1 thread": (ours, some, single, {"threads": 1}),
         "single, 1 thread, more": (ours, many, single, {"threads": 1}),
         "single, 2 threads, more": (ours, many, single, {"threads": 2}),
         "single, 1 thread, all orders": (ours, every, single, {"threads": 1}),
     }
-    for rank in options.rank:
+    for rank in ranks:
         whole = np.random.default_rng(0).random((many.order, many.shape[0], rank))
         took: dict[str, list[float]] = {name: [] for name in contenders}
         reached = {}
         for _ in range(ROUNDS):
-            for name, (work, entries, dtype, how) in contenders.items():
-                start = [u[: entries.shape[0]].astype(dtype) for u in whole]
-                seconds, reached[name] = work(entries, start, **how)
-                took[name].append(seconds / (SWEEPS * INNER * entries.order * len(entries)))
-        for name, (_, entries, _, _) in contenders.items():
+            for name, (work, x, dtype, how) in contenders.items():
+                seconds, reached[name] = work(x, [u[: x.shape[0]].astype(dtype) for u in whole], **how)
+                took[name].append(seconds / (SWEEPS * INNER * x.order * len(x)))
+        for name, (_, x, _, _) in contenders.items():
             figure = f"{statistics.median(took[name]) * 1e9:8.1f} ns per entry and update"
-            print(f"rank {rank:4d}  {name:28s} {len(entries):9,} entries  {figure}  objective {reached[name]:.6g}")
-
-
-if __name__ == "__main__":
-    main()
+            print(f"rank {rank:4d}  {name:28s} {len(x):9,} entries  {figure}  objective {reached[name]:.6g}")

@@ -1,14 +1,8 @@
-"""Tensor models of knowledge beside PyKEEN: seconds of an epoch, and filtered ranks after as many.
+"""Knowledge-graph models beside PyKEEN: seconds of an epoch, and filtered ranks after as many epochs.
 
-``python -m experiments.bench.relations epochs FB15k-237`` times epochs of both in turn; ``ranks umls --trials 12``
-searches
-settings of PyKEEN at random and prints the ranks of each on the test part, to put beside what ``python -m experiments
-relations`` chooses. Needs pykeen 1.11 and torch, and POLYADIC_DATA.
+Put the ranks beside those of ``python -m experiments relations``. Needs pykeen 1.11, torch and POLYADIC_DATA.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
 import json
 import logging
@@ -17,19 +11,21 @@ import statistics
 import time
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from experiments.data.knowledge import knowledge
 from polyadic.relations.knowledge import KnowledgeTensor
 
-FORMS = ("ComplEx", "CP", "RESCAL", "TuckER")
+Form = Literal["ComplEx", "CP", "RESCAL", "TuckER"]
+FORMS: tuple[Form, ...] = ("ComplEx", "CP", "RESCAL", "TuckER")
 
 
 def theirs(
     name: str, form: str, *, rank: int, epochs: int, loop: str, inverse: bool, **options: object
 ) -> dict[str, float]:
-    """Fit a model of PyKEEN; give seconds of an epoch and ranks on the test part."""
+    """Fit a model of PyKEEN; return seconds of an epoch and ranks on the test part."""
     import torch
     from pykeen.datasets import PathDataset
     from pykeen.pipeline import pipeline
@@ -74,7 +70,7 @@ def theirs(
 
 
 def their_epoch(name: str, form: str, *, rank: int, loop: str, inverse: bool, loss: str, batch: int) -> float:
-    """Give the seconds of an epoch of PyKEEN, the second of two, without its evaluation, which takes many minutes."""
+    """Return the seconds of the second epoch of PyKEEN, without its evaluation, which takes many minutes."""
     import torch
     from pykeen.losses import loss_resolver
     from pykeen.models import model_resolver
@@ -99,13 +95,13 @@ def their_epoch(name: str, form: str, *, rank: int, loop: str, inverse: bool, lo
 
 
 def our_epoch(name: str, form: str, *, rank: int, **options: object) -> float:
-    """Give the seconds of an epoch of ours, the second of two."""
+    """Return the seconds of our second epoch."""
     model = KnowledgeTensor(rank, form=form, max_iter=2, seed=0, **options).fit(knowledge(name).train)
     return model.result_.seconds[2] - model.result_.seconds[1]
 
 
-def epochs(name: str, *, forms: list[str], rank: int, repeats: int) -> None:
-    """Time epochs in turn: the same questions to all entities, and each one's way of drawing some."""
+def epochs(name: str, *, forms: tuple[Form, ...] = FORMS, rank: int = 100, repeats: int = 1) -> None:
+    """Seconds of an epoch, in turn: scored against all entities, and with each library's way of sampling negatives."""
     for form in forms:
         width = min(rank, 50) if form in {"RESCAL", "TuckER"} else rank
         everything = {"loop": "LCWA", "inverse": True, "loss": "crossentropy", "batch": 500}
@@ -116,16 +112,14 @@ def epochs(name: str, *, forms: list[str], rank: int, repeats: int) -> None:
             "polyadic, 1,000 drawn": partial(our_epoch, name, form, rank=width, batch=200, n_negatives=1000),
             "pykeen, sLCWA, one negative": partial(their_epoch, name, form, rank=width, **drawn),
         }
-        found: dict[str, list[float]] = {who: [] for who in contenders}
-        for _ in range(repeats):
-            for who, timed in contenders.items():
-                found[who].append(timed())
-        for who, runs in found.items():
+        runs_of = [{who: epoch() for who, epoch in contenders.items()} for _ in range(repeats)]
+        for who in contenders:
+            runs = [run[who] for run in runs_of]
             print(f"{name}\t{form}\trank {width}\t{who}\t{statistics.median(runs):.2f} s", flush=True)
 
 
-def ranks(name: str, *, trials: int, number: int) -> None:
-    """Search settings of PyKEEN at random."""
+def ranks(name: str, *, trials: int = 12, epochs: int = 3) -> None:
+    """Random search over the settings of PyKEEN: filtered ranks of each on the test part."""
     rng = np.random.default_rng(0)
     choices = [
         one
@@ -140,29 +134,11 @@ def ranks(name: str, *, trials: int, number: int) -> None:
         options = {"loss": loss, "lr": lr, "batch": batch, "negatives": negatives}
         began = time.perf_counter()
         try:
-            found = theirs(name, form, rank=rank, epochs=number, loop=loop, inverse=inverse, **options)
+            found = theirs(name, form, rank=rank, epochs=epochs, loop=loop, inverse=inverse, **options)
         except (ValueError, RuntimeError) as error:
             found = {"failed": str(error)[:80]}
         told = {"form": form, "rank": rank, "loop": loop, "inverse": inverse, **options, **found}
         print(json.dumps(told | {"seconds": round(time.perf_counter() - began, 1)}), flush=True)
 
 
-def main() -> None:
-    """Run one part."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["epochs", "ranks"])
-    parser.add_argument("name")
-    parser.add_argument("--forms", nargs="*", choices=FORMS)
-    parser.add_argument("--rank", type=int, default=100)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--trials", type=int, default=12)
-    given = parser.parse_args()
-    if given.part == "epochs":
-        epochs(given.name, forms=given.forms or list(FORMS), rank=given.rank, repeats=given.repeats)
-    else:
-        ranks(given.name, trials=given.trials, number=given.epochs)
-
-
-if __name__ == "__main__":
-    main()
+COMMANDS = epochs, ranks

@@ -1,51 +1,23 @@
-"""How rightly the senses of words are found.
+"""Accuracy of word sense induction: pseudowords, titles of Wikipedia, SemEval-2013 task 13 and Senseval."""
 
-python -m experiments.bench.senses words CORPUS VECTORS WORDS [--by adagram|neighbours] [--pairs 40] [--singles 60]
-[--seed 11] python -m experiments.bench.senses titles CORPUS VECTORS
-python -m experiments.bench.senses semeval CORPUS VECTORS
-python -m experiments.bench.senses senseval
-
-words: WORDS has a word of one sense on each line. Two of them with a cosine of at most .1 are taken for one word; found
-again are two senses, and F1 is that of the best one-to-one match of senses and words, weighed by their sizes (one sense
-has .33 at 1:1). A word alone that is given two senses is a false alarm.
-
-titles: the corpus has titles as Wikipedia's. Of words that title two articles or more, with brackets ("Mercury
-(planet)"), each with the word at least twenty times, the senses of the word in the whole corpus are compared with the
-articles that it stands in. As many occurrences of each article are taken as the least has.
-
-semeval: contexts of SemEval-2013 task 13 are assigned to the senses that the corpus has for the lemma.
-
-senseval: vectors and senses of line, hard, serve and interest are learned from those 15,225 contexts alone.
-"""
-
-from __future__ import annotations
-
-import argparse
 import re
 import time
 from collections import defaultdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from polyadic import Corpus, Embedding, WordSenses, train
+from experiments.bench.common import timed
+from polyadic import Corpus, Embedding, WordSenses, datasets, train
 from polyadic.core.errors import InputError
-from polyadic.datasets import semeval2013, senseval
 from polyadic.metrics.senses import senses as compared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Divide = Callable[[np.ndarray, list[str]], np.ndarray]
 
 SIZES, RATIOS = (200, 1_000, 5_000), (1, 4)
 LEAST = 20
-"""Of a word in an article that it titles."""
-TRAINED = 8_300_000
-"""Tokens at the beginning of the corpus that the vectors were learned from: part 1."""
+"""Occurrences of a word in an article that it titles."""
 
 
 def f1(truth: np.ndarray, labels: np.ndarray) -> float:
@@ -57,17 +29,28 @@ def f1(truth: np.ndarray, labels: np.ndarray) -> float:
     return float((scores[at] * sizes[at[0]]).sum() / sizes.sum())
 
 
-def words(space: WordSenses, listed: list[str], divide: Divide, options: argparse.Namespace) -> None:
-    """Take two words for one, and one word alone."""
-    corpus, vectors, started = space.corpus, space.embedding, time.process_time()
-    known = [word for word in listed if word in vectors and word in corpus.vocabulary]
-    count = {word: int(corpus.vocabulary.counts[corpus.vocabulary[word]]) for word in known}
-    ids, rng = np.asarray(corpus.ids), np.random.default_rng(options.seed)
+def learned(corpus: Path, vectors: Path) -> WordSenses:
+    _, seconds, space = timed(lambda: WordSenses.learn(Embedding.load(vectors), Corpus.open(corpus), keep=True))
+    print(f"learned in {seconds:.1f} s of processor time", flush=True)
+    return space
+
+
+def words(corpus: Path, vectors: Path, words: Path, *, pairs: int = 40, singles: int = 60, seed: int = 11) -> None:
+    """Pseudowords: two words with a cosine of at most .1 are joined, and their occurrences clustered.
+
+    WORDS has a word of one sense on each line. F1 is that of the best one-to-one match of senses and words, weighted by
+    their sizes (one sense has .33 at 1:1). A single word that gets two senses is a false alarm.
+    """
+    space, listed = learned(corpus, vectors), words.read_text(encoding="utf-8").split()
+    divide, embedding, started = space.divide, space.embedding, time.process_time()
+    vocabulary, ids, rng = space.corpus.vocabulary, np.asarray(space.corpus.ids), np.random.default_rng(seed)
+    known = [word for word in listed if word in embedding and word in vocabulary]
+    count = {word: int(vocabulary.counts[vocabulary[word]]) for word in known}
     places: dict[str, np.ndarray] = {}
 
     def drawn(word: str, n: int) -> np.ndarray:
         if word not in places:
-            places[word] = np.flatnonzero(ids == corpus.vocabulary[word])
+            places[word] = np.flatnonzero(ids == vocabulary[word])
         return rng.permutation(places[word])[:n]
 
     print("occurrences  ratio  items  two senses  more  F1")
@@ -75,15 +58,15 @@ def words(space: WordSenses, listed: list[str], divide: Divide, options: argpars
         for ratio in RATIOS:
             sizes = (n * ratio // (ratio + 1), n // (ratio + 1))
             pools = [[w for w in known if size <= count[w] <= 20 * size] for size in sizes]
-            pairs: set[tuple[str, str]] = set()
+            joined: set[tuple[str, str]] = set()
             for _ in range(5_000):
-                if len(pairs) == options.pairs or not all(pools):
+                if len(joined) == pairs or not all(pools):
                     break
                 a, b = (str(rng.choice(pool)) for pool in pools)
-                if a != b and vectors.similarity(a, b) <= 0.1:
-                    pairs.add((a, b))
+                if a != b and embedding.similarity(a, b) <= 0.1:
+                    joined.add((a, b))
             rows = []
-            for a, b in sorted(pairs):
+            for a, b in sorted(joined):
                 one, other = drawn(a, sizes[0]), drawn(b, sizes[1])
                 labels = divide(np.concatenate([one, other]), [a, b])
                 rows.append((labels.max() + 1, f1(np.repeat([0, 1], [len(one), len(other)]), labels)))
@@ -91,17 +74,20 @@ def words(space: WordSenses, listed: list[str], divide: Divide, options: argpars
             shares = f"{np.mean(k == 2):10.2f}  {np.mean(k > 2):.2f}"
             print(f"{n:11,}  {ratio}:1  {len(rows):5}  {shares}  {scores.mean():.3f}", flush=True)
         least = n if n < max(SIZES) else n // 2
-        alone = [str(w) for w in rng.permutation([w for w in known if least <= count[w] <= 20 * n])[: options.singles]]
+        alone = [str(w) for w in rng.permutation([w for w in known if least <= count[w] <= 20 * n])[:singles]]
         split = [w for w in alone if divide(drawn(w, n), [w]).max()]
-        print(
-            f"{n:11,}  alone  {len(alone):4}  false alarms {len(split) / max(len(alone), 1):.3f}  {' '.join(split)}",
-            flush=True,
-        )
+        share = f"{len(split) / max(len(alone), 1):.3f}"
+        print(f"{n:11,}  alone  {len(alone):4}  false alarms {share}  {' '.join(split)}", flush=True)
     print(f"{time.process_time() - started:.0f} s of processor time")
 
 
-def titles(space: WordSenses) -> None:
-    """Compare the senses of words with the articles that they title."""
+def titles(corpus: Path, vectors: Path) -> None:
+    """Senses of words in Wikipedia titles, compared with the articles they occur in.
+
+    The words title two articles or more, with brackets ("Mercury (planet)"), each with the word at least twenty times.
+    The same number of occurrences of each article is taken.
+    """
+    space = learned(corpus, vectors)
     corpus, rng = space.corpus, np.random.default_rng(0)
     ids, ends = np.asarray(corpus.ids), np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
     titled = defaultdict(list)
@@ -147,9 +133,10 @@ def titles(space: WordSenses) -> None:
     )
 
 
-def semeval(space: WordSenses) -> None:
-    """Assign the contexts of SemEval-2013 task 13 to the senses of the corpus."""
-    test, tokenize = semeval2013(), space.corpus.tokenize
+def semeval(corpus: Path, vectors: Path) -> None:
+    """Contexts of SemEval-2013 task 13, assigned to the senses that the corpus has for the lemma."""
+    space = learned(corpus, vectors)
+    test, tokenize = datasets.semeval2013(), space.corpus.tokenize
     contexts = defaultdict(list)
     for instance in test.instances:
         contexts[instance.lemma].append(instance)
@@ -171,9 +158,9 @@ def semeval(space: WordSenses) -> None:
         print(name, numbers and np.bincount(numbers).tolist(), shown(scores), flush=True)
 
 
-def small() -> None:
-    """Learn from the contexts of the Senseval lemmas, and compare with the labels."""
-    sets = senseval()
+def senseval() -> None:
+    """Vectors and senses of line, hard, serve and interest, learned from their 15,225 contexts alone."""
+    sets = datasets.senseval()
     documents = [(name, i) for name, test in sets.items() for i in test.instances]
     texts = [f"{i.left} {name} {i.right}".replace("\n", " ") for name, i in documents]
     corpus = Corpus.build(texts, min_count=5, stop_words="language", language="en")
@@ -195,33 +182,4 @@ def shown(scores: Any) -> str:
     return ", ".join(f"{f.name} {f.value:.3f}" for f in scores.figures())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("test", choices=("words", "titles", "semeval", "senseval"))
-    for name in ("corpus", "vectors", "words"):
-        parser.add_argument(name, nargs="?")
-    parser.add_argument("--by", choices=("adagram", "neighbours"))
-    parser.add_argument("--pairs", type=int, default=40)
-    parser.add_argument("--singles", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=11)
-    options = parser.parse_args()
-    if options.test == "senseval":
-        small()
-        return
-    started = time.process_time()
-    space = WordSenses.learn(Embedding.load(options.vectors), Corpus.open(options.corpus), keep=True)
-    print(f"learned in {time.process_time() - started:.1f} s of processor time", flush=True)
-    if options.test == "words":
-        divide: Divide = space.divide
-        if options.by is not None:
-            import sense_baselines as baselines
-
-            ways = {"neighbours": lambda: lambda at, some: baselines.neighbours(space, at, some)}
-            divide = {**ways, "adagram": lambda: baselines.AdaGram(space, TRAINED).divide}[options.by]()
-        words(space, Path(options.words).read_text(encoding="utf-8").split(), divide, options)
-    else:
-        {"titles": titles, "semeval": semeval}[options.test](space)
-
-
-if __name__ == "__main__":
-    main()
+COMMANDS = words, titles, semeval, senseval

@@ -1,31 +1,26 @@
-"""The online solver against the exact quasi-Newton: nanoseconds per entry, and the objective against seconds.
+"""The online solver beside the exact quasi-Newton: nanoseconds per entry, or with --race the objective against seconds.
 
-python -m experiments.bench.stochastic COUNTS --rank 100 300
-python -m experiments.bench.stochastic COUNTS --rank 100 --race 120
-
-COUNTS is a folder made by `polyadic count`. The first form times epochs, with one thread; a positive is a listed entry,
-and an epoch's own measurement of the objective is not counted but shown beside it. The second lets both descend on the
-same objective from the same start for so many seconds each, with all threads, and prints the objective they have
-reached, relative to the start.
+COUNTS is made by `polyadic count`. Epochs are timed with one thread; a positive is a listed entry, and the evaluation
+of the objective after an epoch is shown separately. With --race both solvers descend on the same objective from the
+same start, with all threads, and the objective relative to the start is printed.
 """
 
-from __future__ import annotations
-
-import argparse
 import statistics
 import time
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from polyadic import CP, L2, NonNegative, Objective, Squared, Term, ppmi
+from experiments.bench.common import associations, timed
+from experiments.experiment import Option
+from polyadic import CP, L2, NonNegative, Objective, Squared, Term
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import cores
 from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.stochastic import Zeros, _Descent, stochastic
-from polyadic.text.counts import Counts
 from polyadic.words.start import best_scale, positive_start, zero_unlisted
 
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)
@@ -36,7 +31,7 @@ def start_of(term: Term, rank: int):
     return [best_scale([term], zero_unlisted(np.maximum(u, 0), [term.entries]))]
 
 
-def epochs(entries, rank: int, number: int, batch: int) -> None:
+def of_epochs(entries, rank: int, number: int, batch: int) -> None:
     """Time epochs of every kind."""
     slots = (0,) * entries.order
     exact = Term(entries, CP(), Squared(), slots, zero_weight=0.1)
@@ -53,18 +48,13 @@ def epochs(entries, rank: int, number: int, batch: int) -> None:
     }
     for name, (term, rule, zeros) in kinds.items():
         objective = Objective([term], [L2()], threads=1)
-        drawn = {id(term): Zeros(term, 1.0, beside="beside" in name)} if zeros else {}
+        drawn = {0: Zeros(term, 1.0, beside="beside" in name)} if zeros else {}
         descent = _Descent(
             objective, start, rule, batch=batch, zeros=zeros, zeros_of=drawn, rng=np.random.default_rng(0)
         )
-        state, took = rule.start(descent.T), []
-        for _ in range(number):
-            begin = time.perf_counter()
-            descent.epoch(state, 1e-3)
-            took.append(time.perf_counter() - begin)
-        begin = time.perf_counter()
-        descent.value()
-        measure = time.perf_counter() - begin
+        state = rule.start(descent.T)
+        took = [timed(lambda: descent.epoch(state, 1e-3)).seconds for _ in range(number)]  # noqa: B023 # called at once
+        measure = timed(descent.value).seconds
         n = len(entries)
         print(
             f"rank {rank:4d}  {name:42s} {statistics.median(took) / n * 1e9:7.1f} ns per positive"
@@ -73,7 +63,7 @@ def epochs(entries, rank: int, number: int, batch: int) -> None:
         )
 
 
-def race(entries, rank: int, seconds: float) -> None:
+def raced(entries, rank: int, seconds: float) -> None:
     """Descend side by side on one objective."""
     slots = (0,) * entries.order
     term = Term(entries, CP(), Squared(), slots, zero_weight=0.1)
@@ -97,22 +87,18 @@ def race(entries, rank: int, seconds: float) -> None:
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("counts", type=Path)
-    parser.add_argument("--rank", type=int, nargs="+", default=[100])
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--batch", type=int, default=65_536)
-    parser.add_argument("--race", type=float, metavar="SECONDS")
-    options = parser.parse_args()
-    entries = ppmi(Counts.open(options.counts))
+def main(
+    counts: Path,
+    *,
+    ranks: tuple[int, ...] = (100,),
+    epochs: int = 3,
+    batch: int = 65_536,
+    race: Annotated[float | None, Option("Compare with quasi-Newton for this many seconds instead.")] = None,
+) -> None:
+    entries = associations(counts)
     print(f"{len(entries):,} entries of order {entries.order}, {entries.shape[0]:,} words, float32")
-    for rank in options.rank:
-        if options.race:
-            race(entries, rank, options.race)
+    for rank in ranks:
+        if race:
+            raced(entries, rank, race)
         else:
-            epochs(entries, rank, options.epochs, options.batch)
-
-
-if __name__ == "__main__":
-    main()
+            of_epochs(entries, rank, epochs, batch)

@@ -1,18 +1,14 @@
-"""Chunking against CRFsuite, in turns in one process: F1 on the held-out tenth of the training part, and seconds.
+"""Chunking beside CRFsuite, in turn in one process: F1 on the held-out tenth of the training part, and seconds.
 
-    python -m experiments.bench.tagging [--share 1.0] [--repeats 1]
-
-Needs python-crfsuite, and POLYADIC_DATA. Both learn from the same features; CRFsuite by L-BFGS with its penalty c2 = 1.
-Loops are compiled before.
+Both learn from the same features; CRFsuite by L-BFGS with its penalty c2 = 1. Needs python-crfsuite and POLYADIC_DATA.
 """
 
-import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pycrfsuite
 
 from experiments.syntax.tagging import chunk_parts
 from polyadic import SequenceTagger, tag_features
@@ -20,7 +16,9 @@ from polyadic.metrics.chunks import span_figures
 
 
 def crfsuite(X, y, judged):
-    """Learn and tag by CRFsuite; gives seconds of each, and tags."""
+    """Learn and tag with CRFsuite; return seconds of each, and tags."""
+    import pycrfsuite
+
     path = Path(tempfile.mkdtemp()) / "model"
     start = time.process_time()
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
@@ -36,7 +34,7 @@ def crfsuite(X, y, judged):
 
 
 def ours(X, y, judged, **how):
-    """Learn and tag by a chain; gives seconds of each, and tags."""
+    """Learn and tag with a chain; return seconds of each, and tags."""
     start = time.process_time()
     model = SequenceTagger(bio=True, **how).fit(X, y)
     fitted = time.process_time()
@@ -44,37 +42,25 @@ def ours(X, y, judged, **how):
     return fitted - start, time.process_time() - fitted, found
 
 
-def main() -> None:
-    """Print a line for each contender and turn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--repeats", type=int, default=1)
-    options = parser.parse_args()
+def main(*, share: float = 1.0, repeats: int = 1) -> None:
     train, held = chunk_parts(test=False)
-    train = train[: round(options.share * len(train))]
+    train = train[: round(share * len(train))]
     X, judged = ([tag_features(one.forms, one.tags) for one in part] for part in (train, held))
     y, gold = ([one.chunks for one in part] for part in (train, held))
-    words = sum(map(len, judged))
     contenders = {
         "CRFsuite, L-BFGS": crfsuite,
         "likelihood": ours,
-        "likelihood, rank 10": lambda *data: ours(*data, rank=10),
-        "hinge": lambda *data: ours(*data, loss="hinge"),
+        "likelihood, rank 10": partial(ours, rank=10),
+        "hinge": partial(ours, loss="hinge"),
     }
-    for loss in ("likelihood", "hinge"):
+    for loss in ("likelihood", "hinge"):  # compile
         ours(X[:20], y[:20], judged[:20], loss=loss, max_iter=1)
         ours(X[:20], y[:20], judged[:20], loss=loss, max_iter=1, rank=2)
-    for _ in range(options.repeats):
+    for _ in range(repeats):
         for name, contender in contenders.items():
             learning, tagging, found = contender(X, y, judged)
             f1 = span_figures(gold, found)[0]
             low, high = np.round(f1.interval(), 4)
-            print(
-                f"{name:22} {len(X):6,} sentences  F1 {f1.value:.4f} ({low} to {high})"
-                f"  {learning:7.1f} s  {words / tagging:9,.0f} words/s",
-                flush=True,
-            )
-
-
-if __name__ == "__main__":
-    main()
+            rate = sum(map(len, judged)) / tagging
+            print(f"{name:22} {len(X):6,} sentences  F1 {f1.value:.4f} ({low} to {high})  {learning:7.1f} s"
+                  f"  {rate:9,.0f} words/s", flush=True)  # fmt: skip

@@ -1,21 +1,18 @@
-"""A corpus several times over, its words exchanged each time: what counting and a gradient take for each token.
+"""Counting and gradients on a corpus several times over, with its words exchanged each time: time per token.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.tenfold CORPUS [--times 1 3 10] [--threads 2] [--rank 100]
-    [--gradients 3]
-
-Words of like frequency are exchanged, so that tuples of words are others in each copy, while the work that a token
-makes is the same. Gradients are evaluated up to so many times the corpus, as entries must fit into memory.
+Set OPENBLAS_NUM_THREADS=1. Words of similar frequency are exchanged, so that tuples differ between copies while the
+work per token stays the same. Gradients are evaluated up to --gradients times the corpus, as entries must fit into
+memory.
 """
 
-import argparse
-import resource
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
+from experiments.bench.common import heading, peak, row, timed
 from polyadic import Corpus, count
 from polyadic.core.losses import Squared
 from polyadic.core.objective import Objective
@@ -41,39 +38,21 @@ def repeated(corpus, times, rng):
     return SimpleNamespace(ids=ids, sentences=starts, vocabulary=corpus.vocabulary, digest=f"{corpus.digest} x{times}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus")
-    parser.add_argument("--times", type=int, nargs="+", default=[1, 3, 10])
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rank", type=int, default=100)
-    parser.add_argument("--gradients", type=int, default=3)
-    given = parser.parse_args()
-    corpus = Corpus.open(given.corpus)
-    print("| times | M tokens | M triples | counting, s | ns a token | gradient, s | ns a triple | peak, MiB |")
-    print("|---|---|---|---|---|---|---|---|")
-    for times in given.times:
-        with tempfile.TemporaryDirectory(dir=Path(given.corpus).parent) as folder:
-            large = repeated(corpus, times, np.random.default_rng(0))
-            start = time.perf_counter()
-            counts = count(
-                large, Path(folder) / "n", order=3, width=10, min_count=2, threads=given.threads, memory=1 << 33
-            )
-            counting = time.perf_counter() - start
+def main(
+    corpus: Path, *, times: tuple[int, ...] = (1, 3, 10), threads: int = 2, rank: int = 100, gradients: int = 3
+) -> None:
+    text = Corpus.open(corpus)
+    heading("times", "M tokens", "M triples", "counting, s", "ns a token", "gradient, s", "ns a triple", "peak, MiB")
+    for many in times:
+        with tempfile.TemporaryDirectory(dir=corpus.parent) as folder:
+            large = repeated(text, many, np.random.default_rng(0))
+            how = {"order": 3, "width": 10, "min_count": 2, "threads": threads, "memory": 1 << 33}
+            seconds, _, counts = timed(partial(count, large, Path(folder) / "n", **how))
             gradient = float("nan")
-            if times <= given.gradients:
-                terms = symmetric_terms([ppmi(counts)], Squared())
-                f = Objective(terms, [L2()], threads=given.threads)
-                gradient = f.seconds(
-                    [np.random.default_rng(0).random((len(corpus.vocabulary), given.rank), np.float32)]
-                )
+            if many <= gradients:
+                f = Objective(symmetric_terms([ppmi(counts)], Squared()), [L2()], threads=threads)
+                gradient = f.seconds([np.random.default_rng(0).random((len(text.vocabulary), rank), np.float32)])
             n, triples = len(large.ids), len(counts.entries)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-            row = [f"{n / 1e6:.0f}", f"{triples / 1e6:.0f}", f"{counting:.1f}", f"{counting / n * 1e9:.0f}"]
-            row += [f"{gradient:.2f}", f"{gradient / triples * 1e9:.1f}", f"{peak:,}"]
-            print(f"| {times} | {' | '.join(row)} |", flush=True)
+            cells = [f"{n / 1e6:.0f}", f"{triples / 1e6:.0f}", f"{seconds:.1f}", f"{seconds / n * 1e9:.0f}"]
+            row(many, *cells, f"{gradient:.2f}", f"{gradient / triples * 1e9:.1f}", f"{int(peak()):,}")
             del counts, large
-
-
-if __name__ == "__main__":
-    main()

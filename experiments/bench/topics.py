@@ -1,20 +1,18 @@
 """Latent Dirichlet allocation beside scikit-learn's and gensim's.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.topics CORPUS [--rank 20] [--repeats 2] [--held 2000]
-
-CORPUS is of `polyadic corpus`. Seconds by the clock and of the processor; perplexity of half of the words of documents
-that were held out, given the other half, by each one's own fold-in; coherence (NPMI) of ten words a topic. Peers with
-their defaults, scikit-learn in batches (ten sweeps).
+CORPUS is made by `polyadic corpus`. Seconds by the clock and of the processor; perplexity of half of the words of
+held-out documents, given the other half, by each library's own fold-in; coherence (NPMI) of ten words a topic. The
+others have their defaults, scikit-learn in batches (ten sweeps). Set OPENBLAS_NUM_THREADS=1.
 """
 
-import argparse
-import importlib.util
-import time
+import itertools
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.decomposition import LatentDirichletAllocation
 
+from experiments.bench.common import heading, installed, row, timed
 from polyadic import Corpus
 from polyadic.metrics.topics import halves, in_documents, npmi_coherence
 from polyadic.text.documents import document_table
@@ -43,35 +41,23 @@ def ours(train, seen, rank, seed, threads):
     return model.components_, lambda: model.transform(seen)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus")
-    parser.add_argument("--rank", type=int, default=20)
-    parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--held", type=int, default=2000)
-    given = parser.parse_args()
-    x = csr_array(document_table(Corpus.open(given.corpus)))
+def main(corpus: Path, *, rank: int = 20, repeats: int = 2, held: int = 2000) -> None:
+    x = csr_array(document_table(Corpus.open(corpus)))
     order = np.random.default_rng(0).permutation(x.shape[0])
-    held, train = (x[np.sort(some)] for some in (order[: given.held], order[given.held :]))
-    seen, hidden = halves(held, seed=0)
+    tested, train = (x[np.sort(some)] for some in (order[:held], order[held:]))
+    seen, hidden = halves(tested, seed=0)
     these = {f"polyadic, {n} threads": (ours, {"threads": n}) for n in (1, 2)} | {"scikit-learn": (of_sklearn, {})}
-    if importlib.util.find_spec("gensim"):
+    if installed("gensim"):
         these |= {f"gensim, {n} passes": (of_gensim, {"passes": n}) for n in (1, 5)}
     LDA(2, max_iter=2, tol=0, seed=0).fit(train[:50])  # compiled
     print(f"{train.shape[0]:,} documents, {train.shape[1]:,} words, {train.nnz:,} counts\n")
-    print("| | seconds | of the processor | perplexity | NPMI |\n|---|---|---|---|---|")
-    for seed in range(given.repeats):
-        for name, (fit, how) in these.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            topics, folded = fit(train, seen, given.rank, seed, **how)
-            clock, processor = time.perf_counter() - clock, time.process_time() - processor
-            H, W = topics / topics.sum(axis=1, keepdims=True), folded()
-            p = np.einsum("ij,ij->i", (W / W.sum(axis=1, keepdims=True))[hidden.nonzero()[0]], H.T[hidden.nonzero()[1]])
-            perplexity = np.exp(-(hidden.data @ np.log(p)) / hidden.data.sum())
-            top = [tuple(np.argsort(-row)[:10].tolist()) for row in H]
-            coherence = npmi_coherence(top, in_documents(x, np.unique(top))).mean()
-            print(f"| {name} | {clock:.1f} | {processor:.1f} | {perplexity:,.0f} | {coherence:.3f} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    heading("", "seconds", "of the processor", "perplexity", "NPMI")
+    for seed, (name, (fit, how)) in itertools.product(range(repeats), these.items()):
+        clock, processor, (topics, fold_in) = timed(lambda: fit(train, seen, rank, seed, **how))  # noqa: B023
+        H, W = topics / topics.sum(axis=1, keepdims=True), fold_in()
+        at, words = hidden.nonzero()
+        p = np.einsum("ij,ij->i", (W / W.sum(axis=1, keepdims=True))[at], H.T[words])
+        perplexity = np.exp(-(hidden.data @ np.log(p)) / hidden.data.sum())
+        top = [tuple(np.argsort(-weights)[:10].tolist()) for weights in H]
+        coherence = npmi_coherence(top, in_documents(x, np.unique(top))).mean()
+        row(name, f"{clock:.1f}", f"{processor:.1f}", f"{perplexity:,.0f}", f"{coherence:.3f}")

@@ -1,29 +1,17 @@
-"""What updates cost and how far they are from fits from the start; how intervals cover; all recommendations at once.
+"""Updates of fitted models beside new fits, coverage of prediction intervals, and recommendations for all people.
 
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating people [--seeds 3]
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating days
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating intervals [TABLE.csv ...]
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating top [--threads 1]
-    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating tables
-
-people: 500 people held out of MovieLens (four fifths of their ratings fold them in, a fifth judges) and of Last.fm
-(NDCG at 20), beside a fit with them. days: MovieLens by its time stamps; on each of the last days the ratings of that
-day are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered at
-.9, of ten divisions. tables: a tenth of the films, or of the people, of MovieLens is added from genres, or from age,
-sex and occupation, alone, and with half of their ratings; models of all tables, beside fits with them. top: the best 10
-for all people, ours and implicit's in turn (`pip install implicit==0.7.3`). POLYADIC_DATA names the folder of test
-sets.
+Set OPENBLAS_NUM_THREADS=1. Needs POLYADIC_DATA. One thread, processor time.
 """
 
-import argparse
 import copy
 import os
-import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from experiments.bench.common import alternate, heading, peak, row, timed
 from polyadic import (
     BayesianFactorization,
     BayesianMatrixFactorization,
@@ -56,13 +44,13 @@ HEARD = ImplicitFactorization(64, alpha=2.0, seed=0, threads=1)
 
 
 def numbers(names):
-    """Number names by their first occurrence."""
+    """Return names as numbers, by their first occurrence."""
     known = {}
     return np.array([known.setdefault(name, len(known)) for name in names])
 
 
 def movielens():
-    """Ratings in the order of time: people, films, stars, seconds; each numbered when first met."""
+    """Return people, films, stars and seconds in the order of time; people and films numbered by first occurrence."""
     table = np.loadtxt(DATA / "ml-100k" / "u.data")
     table = table[np.argsort(table[:, 3], kind="stable")]
     return numbers(table[:, 0]), numbers(table[:, 1]), table[:, 2], table[:, 3]
@@ -78,28 +66,15 @@ def cells(i, j, x, shape=None):
     return ObservedEntries(i[order], j[order], x[order], shape or (int(i.max()) + 1, int(j.max()) + 1))
 
 
-def line(*cells):
-    """Print a line of a table."""
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
-def heading(*cells):
-    """Print the names of its columns."""
-    line(*cells)
-    line(*["---"] * len(cells))
-
-
-def timed(work):
-    start = time.process_time()
-    result = work()
-    return result, time.process_time() - start
-
-
 def rmse(model, i, j, x):
     return float(np.sqrt(np.mean((model.predict(i, j) - x) ** 2)))
 
 
-def people(seeds):
+def people(*, seeds: int = 3) -> None:
+    """500 people held out of MovieLens and of Last.fm (NDCG@20), folded in, beside a fit with them.
+
+    Four fifths of what each did fold them in, a fifth is the test part.
+    """
     heading("set", "model", "folded in", "and swept", "fitted with them", "ms a person", "s of the fit")
     for name in ("als", "bayesian", "implicit"):
         rows = []
@@ -118,9 +93,9 @@ def people(seeds):
             known = cells(*both, whole.shape)
             before = ObservedEntries(kept.rows, kept.columns, kept.values, (first, whole.shape[1]))
             model.fit(before)
-            fitted, seconds = timed(lambda model=model, known=known: copy.deepcopy(model).fit(known))
+            _, seconds, fitted = timed(partial(copy.deepcopy(model).fit, known))
             swept = copy.deepcopy(model).update(known, sweeps=WARM[name])
-            model, folding = timed(lambda model=model, known=known: model.update(known, sweeps=0))
+            _, folding, model = timed(partial(model.update, known, sweeps=0))
             errors = []
             for one in (model, swept, fitted):
                 if name == "implicit":
@@ -131,10 +106,11 @@ def people(seeds):
             rows.append((*errors, 1000 * folding / PEOPLE, seconds))
         a, w, b, ms, s = np.mean(rows, axis=0)
         measured = "Last.fm, NDCG@20" if name == "implicit" else "MovieLens, RMSE"
-        line(measured, name, f"{a:.4f}", f"{w:.4f}", f"{b:.4f}", f"{ms:.3f}", f"{s:.2f}")
+        row(measured, name, f"{a:.4f}", f"{w:.4f}", f"{b:.4f}", f"{ms:.3f}", f"{s:.2f}")
 
 
-def days():
+def days() -> None:
+    """MovieLens by its time stamps: each of the last days is predicted, then learned, with and without updates."""
     i, j, x, at = movielens()
     day = ((at - at[0]) // 86400).astype(int)
     last = np.unique(day)[-DAYS:]
@@ -158,9 +134,9 @@ def days():
             if how is None:
                 continue
             if how == "fit":
-                models[way], cost = timed(lambda known=known: copy.deepcopy(RATED["als"]).fit(known))
+                _, cost, models[way] = timed(partial(copy.deepcopy(RATED["als"]).fit, known))
             else:
-                _, cost = timed(lambda model=model, known=known, how=how: model.update(known, sweeps=how))
+                cost = timed(partial(model.update, known, sweeps=how)).processor
             seconds[way].append(cost)
         fitted = models["fitted anew"].predict(known.rows, known.columns)
         for way, how in ways.items():
@@ -178,15 +154,17 @@ def days():
         same = np.sqrt(np.mean([row[3] for row in squares[way] if row[:3] in common]))
         cost = f"{1000 * np.median(seconds[way]):.0f}" if seconds[way] else ""
         distance = f"{away[way][-1]:.4f}" if away[way] else ""
-        line(way, f"{every:.4f}", f"{same:.4f}", f"{len(squares[way]):,}", cost, distance)
+        row(way, f"{every:.4f}", f"{same:.4f}", f"{len(squares[way]):,}", cost, distance)
 
 
-def intervals(tables):
+def intervals(tables: tuple[Path, ...] = ()) -> None:
+    """Coverage of 90 % prediction intervals on MovieLens and on further tables, over ten divisions."""
+    warnings.simplefilter("ignore")  # columns that no training part has
     heading(
         "set", "method", "covered at .9, mean (least, most)", "width", "columns of fewer than 10 cells", "of others"
     )
     i, j, x = movielens()[:3]
-    sets = {"MovieLens 100K": cells(i, j, x), **{Path(table).stem: read_cells(table).cells for table in tables}}
+    sets = {"MovieLens 100K": cells(i, j, x), **{table.stem: read_cells(table).cells for table in tables}}
     for name, known in sets.items():
         for method in METHODS:
             rows = []
@@ -208,11 +186,11 @@ def intervals(tables):
             rows = np.array(rows)
             m = rows.mean(axis=0)
             spread = f"{m[0]:.3f} ({rows[:, 0].min():.3f}, {rows[:, 0].max():.3f})"
-            line(name, method, spread, f"{m[1]:.2f}", f"{m[2]:.3f}", f"{m[3]:.3f}")
+            row(name, method, spread, f"{m[1]:.2f}", f"{m[2]:.3f}", f"{m[3]:.3f}")
 
 
 def described():
-    """Ratings of MovieLens, the genres of its films, and age, sex and occupation of its people: frames by name."""
+    """Return the ratings of MovieLens, the genres of its films, and age, sex and occupation of its people, by name."""
     folder = DATA / "ml-100k"
     table = np.loadtxt(folder / "u.data", dtype=int)
     films = [line.split("|") for line in (folder / "u.item").read_text("latin1").splitlines()]
@@ -227,7 +205,7 @@ def described():
 
 
 def related(data):
-    """Say of each frame what it is."""
+    """Return the relation of each frame."""
     truths = {"loss": "logistic", "unlisted": "zero"}
     return {
         "ratings": Relation(data["ratings"], ("user", "film"), value="stars"),
@@ -240,8 +218,11 @@ def where(frame, which):
     return {column: values[which] for column, values in frame.items()}
 
 
-def tables():
-    """Errors are means over entities, each with its ratings, so that those of few count as much as those of many."""
+def tables() -> None:
+    """New films or people of MovieLens, added from their attributes alone and with half of their ratings.
+
+    Models of all tables, beside fits with the new entities. Errors are means over entities, each with its ratings.
+    """
     data, rng = described(), np.random.default_rng(0)
     heading("new", "model", "how", "attributes alone", "with half of their ratings", "s", "s of a fit")
     for new, beside in (("film", "kinds"), ("user", "traits")):
@@ -265,7 +246,7 @@ def tables():
         names, number = np.unique(old["ratings"][other], return_inverse=True)
         means = dict(zip(names, np.bincount(number, old["ratings"]["stars"]) / np.bincount(number), strict=True))
         overall = old["ratings"]["stars"].mean()
-        line(
+        row(
             new,
             f"mean of each {other}",
             "",
@@ -275,10 +256,10 @@ def tables():
             "",
         )
         for name, model in OF_TABLES.items():
-            fitted, seconds = timed(lambda model=model, old=old: copy.deepcopy(model).fit(related(old)))
+            _, seconds, fitted = timed(partial(copy.deepcopy(model).fit, related(old)))
             folded, cost = [], []
             for news in (added, rated):
-                more, s = timed(lambda fitted=fitted, news=news: copy.deepcopy(fitted).update(news))
+                _, s, more = timed(partial(copy.deepcopy(fitted).update, news))
                 folded.append(error(more.predict("ratings", judged)))
                 cost.append(f"{s:.2f}")
             whole = []
@@ -288,13 +269,12 @@ def tables():
                     for key, f in old.items()
                 }
                 whole.append(error(copy.deepcopy(model).fit(related(both)).predict("ratings", judged)))
-            line(new, name, "folded in", *folded, ", ".join(cost), "")
-            line(new, name, "fitted with them", *whole, "", f"{seconds:.1f}")
+            row(new, name, "folded in", *folded, ", ".join(cost), "")
+            row(new, name, "fitted with them", *whole, "", f"{seconds:.1f}")
 
 
-def top(threads):
-    import resource
-
+def top(*, threads: int = 1) -> None:
+    """The best 10 columns for all people, ours and implicit's in turn (`pip install implicit==0.7.3`)."""
     from implicit.cpu.topk import topk
     from scipy.sparse import csr_matrix
 
@@ -311,33 +291,13 @@ def top(threads):
         keys = np.unique(i * columns + rng.integers(0, columns, len(i)))
         known = cells(keys // columns, keys % columns, np.ones(len(keys)), (people, columns))
         listed = csr_matrix((known.values.astype(np.float32), (known.rows, known.columns)), shape=known.shape)
-        ours, theirs = [], []
-        for _ in range(REPEATS):
-            best, cost = timed(lambda U=U, V=V, known=known: best_columns(U, V, 10, without=known))
-            ours.append(cost)
-            (ids, _), cost = timed(
-                lambda U=U, V=V, listed=listed: topk(V, U, 10, filter_query_items=listed, num_threads=threads)
-            )
-            theirs.append(cost)
-        a, b = np.median(ours), np.median(theirs)
-        same = (np.sort(best.columns) == np.sort(ids)).mean()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        ours = partial(best_columns, U, V, 10, without=known)
+        theirs = partial(topk, V, U, 10, filter_query_items=listed, num_threads=threads)
+        best, other = alternate({"ours": ours, "theirs": theirs}, REPEATS).values()
+        a, b = best.processor, other.processor
+        same = (np.sort(best.result.columns) == np.sort(other.result[0])).mean()
         sizes = f"{people:,}, {columns:,}, {rank}"
-        line(sizes, f"{people / a:,.0f}", f"{people / b:,.0f}", f"{b / a:.2f}", f"{same:.4f}", f"{peak:.0f}")
+        row(sizes, f"{people / a:,.0f}", f"{people / b:,.0f}", f"{b / a:.2f}", f"{same:.4f}", f"{peak():.0f}")
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["people", "days", "intervals", "tables", "top"])
-    parser.add_argument("tables", nargs="*")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")  # of columns that no division knows
-    {
-        "people": lambda: people(given.seeds),
-        "days": days,
-        "intervals": lambda: intervals(given.tables),
-        "tables": tables,
-        "top": lambda: top(given.threads),
-    }[given.what]()
+COMMANDS = people, days, intervals, tables, top

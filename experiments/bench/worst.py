@@ -1,15 +1,10 @@
-"""Time and memory of readers on the worst files there are, each in a process of its own, beside a smaller one.
-
-python -m experiments.bench.worst rules text/tokens --megabytes 1 10
+"""Time and memory of readers on adversarial files, each in a process of its own, at two sizes.
 
 A line for each file: seconds of processor time and peak memory at both sizes (of the file, unpacked), the ratio of the
-times, and a mark: SLOW if time grows much faster than the size, LARGE if memory does, FAULT if something else than an
-InputError came, LOUD if its message is as long as what it is about. A process that takes too long or too much is cut.
+times, and marks: SLOW if time grows much faster than the size, LARGE if memory does, FAULT for an exception other than
+InputError, LOUD if its message is very long. A process that takes too long or too much memory is killed.
 """
 
-from __future__ import annotations
-
-import argparse
 import bz2
 import gzip
 import io
@@ -17,7 +12,6 @@ import json
 import lzma
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 import zipfile
@@ -26,21 +20,26 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Annotated
+
+from experiments.bench.common import command, own_process
+from experiments.experiment import Argument, Option
+from polyadic.core.errors import InputError
 
 Make = Callable[[int], bytes]
 
 SPACE = 6 << 30
-"""Bytes that a process may take."""
+"""Bytes of memory that a process may use."""
 GROWTH, FEWEST = 1.5, 0.5
-"""What is slow takes so many times longer than its size says, and so many seconds at least."""
+"""SLOW: time grows this many times faster than the size, and is at least this many seconds."""
 SPARE, TIMES = 300, 20
-"""What is large takes more than so many MB and so many times its size."""
+"""LARGE: memory is more than this many MB and this many times the size."""
 SHORT = 2000
-"""Characters of a message."""
+"""Characters of an error message; longer ones are LOUD."""
 
 
 def times(unit: str, before: str = "", after: str = "") -> Make:
-    """Give a file that says the same again and again; ``%d`` in it is a number that rises."""
+    """Return a maker of files that repeat a unit; ``%d`` in it is a number that increases."""
 
     def make(size: int) -> bytes:
         if "%d" in unit:
@@ -52,7 +51,7 @@ def times(unit: str, before: str = "", after: str = "") -> Make:
 
 
 def nested(opening: str, closing: str, inside: str = "", before: str = "", after: str = "") -> Make:
-    """Give a file that opens, and then closes as often."""
+    """Return a maker of nested files."""
 
     def make(size: int) -> bytes:
         count = size // len((opening + closing).encode()) + 1
@@ -62,12 +61,12 @@ def nested(opening: str, closing: str, inside: str = "", before: str = "", after
 
 
 def packed(pack: Callable[[bytes], bytes], unit: bytes) -> Make:
-    """Give a compressed file."""
+    """Return a maker of compressed files."""
     return lambda size: pack(unit * (size // len(unit) + 1))
 
 
 def zipped(parts: Callable[[int], dict[str, bytes]]) -> Make:
-    """Give an archive."""
+    """Return a maker of archives."""
 
     def make(size: int) -> bytes:
         target = io.BytesIO()
@@ -207,7 +206,7 @@ CONLLU = {
 
 
 def rows(size: int, row: Callable[[int], str]) -> bytes:
-    """Give lines by their numbers until there are enough."""
+    """Return numbered lines of the given size."""
     lines, written, number = [], 0, 0
     while written < size:
         number += 1
@@ -241,7 +240,7 @@ LISTS = {
 
 
 def nested_parts(size: int) -> bytes:
-    """Give a message in a message, and so on."""
+    """Return a message in a message, and so on."""
     return rows(size, lambda n: f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n")
 
 
@@ -367,7 +366,7 @@ WORDML = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingm
 
 
 def workbook(rows_: Make, strings: Make | None = None) -> Make:
-    """Give an Excel file with rows below the first, which names one column."""
+    """Return a maker of Excel files with a heading and the given rows."""
 
     def parts(size: int) -> dict[str, bytes]:
         from openpyxl import Workbook
@@ -387,7 +386,7 @@ def workbook(rows_: Make, strings: Make | None = None) -> Make:
 
 
 def word(body: Make) -> Make:
-    """Give a Word document."""
+    """Return a maker of Word documents."""
 
     def parts(size: int) -> dict[str, bytes]:
         from docx import Document
@@ -403,7 +402,7 @@ def word(body: Make) -> Make:
 
 
 def book(chapter: Make) -> Make:
-    """Give a book of one chapter."""
+    """Return a maker of books of one chapter."""
     place = b'<container><rootfile full-path="p.opf"/></container>'
     package = b'<p><item id="a" href="a.html"/><itemref idref="a"/></p>'
     return zipped(lambda size: {"META-INF/container.xml": place, "p.opf": package, "a.html": chapter(size)})
@@ -449,7 +448,7 @@ PACKED = {
 
 
 def drawn(items: Iterable[object]) -> None:
-    """Draw all, keeping none."""
+    """Consume an iterable."""
     deque(items, maxlen=0)
 
 
@@ -510,7 +509,7 @@ def patterns(path: str) -> None:
 
 
 def tagged(path: str) -> None:
-    """Look for clauses among tags that are one letter each."""
+    """Search for clauses among tags that are one letter each."""
     from experiments.data.verb_clauses import ACTIVE, PASSIVE
 
     letters = Path(path).read_text(encoding="utf-8")
@@ -619,27 +618,27 @@ READERS: dict[str, tuple[Callable[[str], None], dict[str, Make], str]] = {
     "trees": (trees, CONLLU, ".conllu"),
     "trees/clauses": (clauses, CONLLU, ".conllu"),
     "trees/patterns": (patterns, CONLLU, ".conllu"),
-    "propositions": (partial(call, "text.syntax.propositions", "read_propositions"), CONLLU, ".conllu"),
-    "columns": (partial(call, "text.syntax.columns", "read_columns"), COLUMNS, ".txt"),
+    "propositions": (partial(call, "syntax.propositions", "read_propositions"), CONLLU, ".conllu"),
+    "columns": (partial(call, "syntax.columns", "read_columns"), COLUMNS, ".txt"),
     "clauses": (tagged, TAGS, ".txt"),
     "brackets": (phrases, BRACKETS, ".mrg"),
-    "rules": (partial(call, "text.relations.rules", "read_rules"), RULES, ".txt"),
-    "rules/published": (partial(call, "text.relations.rules", "read_published_rules"), RULES, ".txt"),
-    "facts": (partial(call, "text.relations.facts", "read_facts"), FACTS, ".tsv"),
-    "schema": (partial(call, "text.relations.schema", "read_schema"), FACTS, ".tsv"),
-    "features": (partial(call, "text.predictors.feature_lines", "read_feature_lines"), FEATURES, ".txt"),
+    "rules": (partial(call, "relations.rules", "read_rules"), RULES, ".txt"),
+    "rules/published": (partial(call, "relations.rules", "read_published_rules"), RULES, ".txt"),
+    "facts": (partial(call, "relations.facts", "read_facts"), FACTS, ".tsv"),
+    "schema": (partial(call, "relations.schema", "read_schema"), FACTS, ".tsv"),
+    "features": (partial(call, "text.feature_lines", "read_feature_lines"), FEATURES, ".txt"),
     "features/lists": (ranked, FEATURES, ".txt"),
     "nbest": (lists, NBEST, ".jsonl"),
-    "strings": (partial(call, "text.sequences.strings", "read_strings"), STRINGS, ".txt"),
-    "strings/pautomac": (partial(call, "text.sequences.strings", "read_pautomac"), STRINGS, ".txt"),
+    "strings": (partial(call, "sequences.strings", "read_strings"), STRINGS, ".txt"),
+    "strings/pautomac": (partial(call, "sequences.strings", "read_pautomac"), STRINGS, ".txt"),
     "vocabulary": (
         partial(call, "text.vocabulary", "Vocabulary.load"),
         {"a line": times("a"), "words": times("w%d\t1\n")},
         ".txt",
     ),
-    "tns": (partial(call, "tns", "read_tns"), NUMBERS, ".tns"),
+    "tns": (partial(call, "core.tns", "read_tns"), NUMBERS, ".tns"),
     "vectors": (partial(call, "embedding.formats", "read_vectors"), VECTORS, ".txt"),
-    "database": (partial(call, "models.relations.database_file", "read_database"), TOML, ".toml"),
+    "database": (partial(call, "completion.coupled.database_file", "read_database"), TOML, ".toml"),
     "packed/text": (of("text"), PACKED, "packed"),
     "packed/lines": (of("lines"), PACKED, "packed"),
     "packed/vectors": (
@@ -650,35 +649,29 @@ READERS: dict[str, tuple[Callable[[str], None], dict[str, Make], str]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readers", nargs="*", metavar="READER", help=f"one of {', '.join(READERS)}; default: all")
-    parser.add_argument("--megabytes", nargs=2, type=float, default=(1, 10), metavar=("FEW", "MANY"))
-    parser.add_argument("--seconds", type=int, default=120, help="of processor time, then a process is cut")
-    parser.add_argument("--marked", action="store_true", help="only show what is marked")
-    parser.add_argument("--read", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--make", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.read:
-        print(json.dumps(measured(*options.read)))
-        return
-    if options.make:
-        reader, name, size, path = options.make
-        Path(path).write_bytes(READERS[reader][1][name](int(size)))
-        return
-    if unknown := set(options.readers) - set(READERS):
-        parser.error(f"there is no reader {min(unknown)}; there are {', '.join(READERS)}")
-    few, many = options.megabytes
+def main(
+    readers: Annotated[tuple[str, ...], Argument(f"Some of {', '.join(READERS)}; default: all.")] = (),
+    *,
+    megabytes: Annotated[tuple[float, ...], Option("Sizes of the two files.")] = (1.0, 10.0),
+    seconds: Annotated[int, Option("Processor time after which a process is killed.")] = 120,
+    marked: Annotated[bool, Option("Show only files with a mark.")] = False,
+) -> None:
+    if unknown := set(readers) - set(READERS):
+        raise InputError(f"there is no reader {min(unknown)}; there are {', '.join(READERS)}")
+    few, many = megabytes
     print(f"{'':44}{f'{few:g} MB':>18}{f'{many:g} MB':>18}  ratio")
-    for reader in options.readers or READERS:
+    for reader in readers or READERS:
         for name in READERS[reader][1]:
-            small = process(reader, name, int(few * 1e6), options.seconds)
-            large = None if small["cut"] else process(reader, name, int(many * 1e6), options.seconds)
-            marks = marked(small, large, few, many)
-            if marks or not options.marked:
-                print(
-                    f"{reader + ', ' + name:44}{shown(small)}{shown(large)} {ratio(small, large)}  {marks}", flush=True
-                )
+            small = process(reader, name, int(few * 1e6), seconds)
+            large = None if small["cut"] else process(reader, name, int(many * 1e6), seconds)
+            marks = marks_of(small, large, few, many)
+            if marks or not marked:
+                line = f"{reader + ', ' + name:44}{shown(small)}{shown(large)} {ratio(small, large)}  {marks}"
+                print(line, flush=True)
+
+
+def make(reader: str, name: str, size: int, path: str) -> None:
+    Path(path).write_bytes(READERS[reader][1][name](size))
 
 
 def process(reader: str, name: str, size: int, seconds: int) -> dict[str, object]:
@@ -687,18 +680,15 @@ def process(reader: str, name: str, size: int, seconds: int) -> dict[str, object
     suffix = name.rpartition(" ")[2] if suffix == "packed" else suffix
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"worst{suffix}"
-        make = [sys.executable, __file__, "--make", reader, name, str(size), str(path)]
-        subprocess.run(make, check=True)  # elsewhere, for what this process takes may count for those that it starts
-        command = [sys.executable, __file__, "--read", reader, str(path)]
+        own_process(make, reader, name, size, path)  # its memory would count for the processes that this one starts
         done = subprocess.run(
-            command, capture_output=True, text=True, preexec_fn=partial(bounded, seconds), check=False
-        )
+            command(measured, reader, path), capture_output=True, text=True,
+            preexec_fn=partial(bounded, seconds), check=False,
+        )  # fmt: skip
     if done.returncode == 0:
         return json.loads(done.stdout) | {"cut": ""}
-    why = (
-        f"after {seconds} s" if done.returncode in (-9, -24) else (done.stderr.strip().split("\n")[-1] or "killed")[:60]
-    )
-    return {"cut": why}
+    last = (done.stderr.strip().split("\n")[-1] or "killed")[:60]
+    return {"cut": f"after {seconds} s" if done.returncode in (-9, -24) else last}
 
 
 def bounded(seconds: int) -> None:
@@ -708,9 +698,7 @@ def bounded(seconds: int) -> None:
 
 
 def measured(reader: str, path: str) -> dict[str, object]:
-    """Read a file, and say how it went."""
-    from polyadic.core.errors import InputError
-
+    """Read a file; return seconds, peak memory in MB, and the error."""
     read = READERS[reader][0]
     started = time.process_time()
     fault = message = ""
@@ -732,8 +720,8 @@ def measured(reader: str, path: str) -> dict[str, object]:
     return {"seconds": seconds, "peak": peak, "fault": fault, "message": message[:100], "length": len(message)}
 
 
-def marked(small: dict[str, object], large: dict[str, object] | None, few: float, many: float) -> str:
-    """Say what is wrong, and how it ended."""
+def marks_of(small: dict[str, object], large: dict[str, object] | None, few: float, many: float) -> str:
+    """Return the marks of a file."""
     marks = []
     last = large or small
     slow = large and not last["cut"] and last["seconds"] > max(FEWEST, GROWTH * many / few * small["seconds"])
@@ -758,7 +746,3 @@ def shown(run: dict[str, object] | None) -> str:
 
 def ratio(small: dict[str, object], large: dict[str, object] | None) -> str:
     return "     -" if large is None or large["cut"] else f"{large['seconds'] / max(small['seconds'], 1e-3):6.1f}"
-
-
-if __name__ == "__main__":
-    main()

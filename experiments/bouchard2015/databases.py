@@ -1,4 +1,4 @@
-"""Last.fm and CiteULike: whether a table is told better with those beside it."""
+"""Last.fm and CiteULike: prediction of a table with and without related tables."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 SWEEPS, NAMED = 15, 20
 """Of point estimates with weighted zeros; and columns named for each row, of which recall and NDCG are."""
 ZERO_WEIGHTS, RIDGES, WEIGHTS = (0.01, 0.05), (1.0, 3.0), (0.03, 0.1, 0.3)
-"""What is chosen from: how much a zero counts, penalties, and the weight of the tables beside."""
+"""Grid of settings: weight of zeros, penalties, and weight of the related tables."""
 
 
 def listens(data: LastFM, *, rank: int, seed: int) -> list[Facts]:
-    """Tell the logarithms of counts of listens, a fifth held out, from the others and from friends and tags.
+    """Return the logarithms of counts of listens, a fifth held out, from the others and from friends and tags.
 
     Draws, so that nothing is chosen; friends and tags are truth values, one unlisted cell drawn for each listed.
     """
@@ -49,7 +49,7 @@ def listens(data: LastFM, *, rank: int, seed: int) -> list[Facts]:
 
 
 def lastfm_tables(data: LastFM, *, weight: float = 1.0) -> dict[str, Relation]:
-    """Give friends, and which artist was tagged with what."""
+    """Return the tables of friends and of tags of artists."""
     tagged = np.unique(_numbers(data.assignments)[:, 1:], axis=0)
     shape = data.assignments.shape[1:]
     return {
@@ -59,21 +59,10 @@ def lastfm_tables(data: LastFM, *, weight: float = 1.0) -> dict[str, Relation]:
 
 
 def recommended(known: Entries, tables: Mapping[str, Mapping[float, Relation]], *, rank: int, seed: int) -> list[Facts]:
-    """Recommend what is held out of each row, alone and with the tables beside; settings chosen in the training part.
+    """Recommend columns for each row, with and without related tables; settings are selected in the training part.
 
-    Parameters
-    ----------
-    known : Entries
-        Positive cells of rows and columns, whatever their values; a fifth is held out.
-    tables : mapping of str to mapping of float to Relation
-        Named choices of tables beside, each by the weights that may be chosen.
-    rank : int
-    seed : int
-
-    Returns
-    -------
-    list of dict
-        Name, ``recall`` and ``ndcg`` at 20 by row that holds something out, seconds, and what was chosen.
+    ``known``: Positive cells of rows and columns, whatever their values; a fifth is held out. ``tables``: Named choices
+    of tables beside, each by the weights that may be chosen.
     """
     rng = np.random.default_rng(seed)
     ones = Entries(_numbers(known), np.ones(len(known)), known.shape)
@@ -97,7 +86,7 @@ def recommended(known: Entries, tables: Mapping[str, Mapping[float, Relation]], 
 
 
 def lastfm_choices(data: LastFM) -> dict[str, dict[float, Any]]:
-    """Give tags, and tags with friends, by weight; for :func:`recommended`."""
+    """Return tags, and tags with friends, by weight; for :func:`recommended`."""
     tagged = np.unique(_numbers(data.assignments)[:, 1:], axis=0)
     friends = {w: _positive(_numbers(data.friends), data.friends.shape, ("row", "row"), w) for w in WEIGHTS}
     tags = {w: _weighed(tagged, data.assignments.shape[1:], ("column", "tag"), w) for w in WEIGHTS}
@@ -108,7 +97,7 @@ def lastfm_choices(data: LastFM) -> dict[str, dict[float, Any]]:
 
 
 def citeulike_choices(data: CiteULike) -> dict[str, dict[float, Any]]:
-    """Give tags, and tags with citations, by weight; for :func:`recommended`."""
+    """Return tags, and tags with citations, by weight; for :func:`recommended`."""
     cited = {
         w: _positive(_numbers(data.citations), data.citations.shape, ("column", "column"), w / 10) for w in WEIGHTS
     }
@@ -122,7 +111,7 @@ def citeulike_choices(data: CiteULike) -> dict[str, dict[float, Any]]:
 def _named(
     train: Entries, test: Entries, setting: tuple[float, float, float], beside: Any, rank: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit, name columns for each row, and compare them with those held out."""
+    """Fit, recommend columns for each row, and compare them with the held-out ones."""
     z, ridge, _ = setting
     main = Relation(train, ("row", "column"), unlisted="zero", zero_weight=z)
     model = CollectiveFactorization(rank, ridge=ridge, max_iter=SWEEPS, tol=0, seed=seed)

@@ -1,4 +1,4 @@
-"""What the tutorial shows on small matrices: stochastic gradients reach the truncated SVD; signs need less rank."""
+"""Demonstrations of the tutorial on small matrices: stochastic gradients and the truncated SVD, and signs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ STEPS = {"steps that fall": 0.05, "constant steps": 0.0}
 
 
 def descent(*, seed: int) -> Facts:
-    """Factorize a matrix all of whose cells are known, its rows and columns of mean zero, by stochastic gradients.
-
-    Returns
-    -------
-    dict
-        The least squared error of the rank (Eckart and Young), and by kind of steps the error after each epoch.
-    """
+    """Factorize a matrix all of whose cells are known, its rows and columns of mean zero, by stochastic gradients."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((ROWS, len(SCALES))) * SCALES @ rng.standard_normal((len(SCALES), COLUMNS)) / 3
     x = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()

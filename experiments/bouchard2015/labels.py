@@ -32,23 +32,11 @@ NEVER = 20.0
 
 
 def evaluate(train: Labelling, test: Labelling, *, hidden: float, penalties: Sequence[float], seed: int) -> list[Facts]:
-    """Tell the labels of the test part, features being hidden at random, settings chosen within the training part.
+    """Return the labels of the test part, features being hidden at random, settings chosen within the training part.
 
-    Parameters
-    ----------
-    train, test : Labelling
-    hidden : float
-        Share of the features, of both parts, that are not known: missing for completion, the mean of the others of
-        their column for logistic regression.
-    penalties : sequence of float
-        Of the trace norm, to choose from: noise grows with the root of the number of items.
-    seed : int
-
-    Returns
-    -------
-    list of dict
-        Name, ``f1`` (micro, log-odds above the threshold that was best on what chose the settings), ``ap`` (micro) and
-        ``gain``, what it has above the first method, with the interval; ``macro_ap``, seconds.
+    ``hidden``: Share of the features, of both parts, that are not known: missing for completion, the mean of the others
+    of their column for logistic regression. ``penalties``: Of the trace norm, to choose from: noise grows with the root
+    of the number of items.
     """
     rng = np.random.default_rng(seed)
     n = len(train.labels)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from experiments import data
 from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from experiments.bouchard2015.report import draw, report
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages, table_stage
 from polyadic.core.settings import Count, Share, Within
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ methods_stage = partial(table_stage, called="methods")
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     folds: Annotated[int, Within(1, 5), Option("Of MovieLens, and divisions of listens.")] = 5
     rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
     named_rank: Count = 64
-    """Of models that recommend."""
+    """Rank of models that recommend."""
     topics: Annotated[Count, Option("Number of topics.")] = 20
     hidden: tuple[Share, ...] = (0.0, 0.5)
     """Shares of the features that are hidden from those that tell labels."""
@@ -122,4 +122,4 @@ STAGES: Parts[Settings] = {
     "medical": partial(_labels, collection="medical"),
     "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),
 }
-SUITE = Suite(Settings, STAGES, report, draw)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw)

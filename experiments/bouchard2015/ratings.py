@@ -31,25 +31,14 @@ DECADES = (0, 18, 25, 35, 45, 50, 56, 200)
 def evaluate(fold: Fold, about: MovieLens, *, rank: int, seed: int) -> list[Facts]:
     """Complete a fold by every method.
 
-    Parameters
-    ----------
-    fold : Fold
-    about : MovieLens
-        Whose users and films are the second and third table.
-    rank : int
-        Of the models that learn their penalties, and of point estimates of all tables.
-    seed : int
-
-    Returns
-    -------
-    list of dict
-        Name, ``rmse`` of predictions cut to 1 to 5, seconds with the choice of settings, and what was chosen.
+    ``about``: Whose users and films are the second and third table. ``rank``: Of the models that learn their penalties,
+    and of point estimates of all tables.
     """
     return [_timed(name, make, fold) for name, make in (*_completions(rank, seed), *_databases(about, rank, seed))]
 
 
 def traits(about: MovieLens) -> dict[str, Relation]:
-    """Give users by traits and films by genres, as truth values of which all are known."""
+    """Return users by traits and films by genres, as truth values of which all are known."""
     jobs = sorted({user.occupation for user in about.users})
     people = [
         [user.gender == "F", *np.histogram([user.age], DECADES)[0], *(user.occupation == job for job in jobs)]
@@ -63,7 +52,7 @@ def traits(about: MovieLens) -> dict[str, Relation]:
 
 
 def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tuple[Any, Facts]]]]:
-    """Give methods of a single table: each takes training cells to a function of rows and columns."""
+    """Return methods of a single table: each takes training cells to a function of rows and columns."""
 
     def plain(model: Any) -> Callable[[Entries], tuple[Any, Facts]]:
         return lambda X: (model.fit(X).predict, {})
@@ -79,10 +68,7 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
 
     return [
         ("biases alone", plain(MatrixFactorization(0))),
-        (
-            "stochastic gradient, rank 10, not chosen",
-            plain(StochasticMatrixFactorization(10, seed=seed)),
-        ),
+        ("stochastic gradient, rank 10, not chosen", plain(StochasticMatrixFactorization(10, seed=seed))),
         ("alternating least squares", least_squares),
         ("trace norm", trace_norm),
         (f"Bayesian, rank {rank}", plain(BayesianMatrixFactorization(rank, seed=seed))),
@@ -90,7 +76,7 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
 
 
 def _databases(about: MovieLens, rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tuple[Any, Facts]]]]:
-    """Give models of databases, of ratings alone and with what is known of users and films."""
+    """Return models of coupled tables: ratings alone, and with attributes of users and films."""
     kinds: dict[str, Callable[[], Any]] = {
         "point estimates": lambda: CollectiveFactorization(rank, seed=seed),
         "variational": lambda: VariationalFactorization(rank, seed=seed),

@@ -1,4 +1,4 @@
-"""The report of a run: ``report.md`` with tables, and the picture of stochastic gradients."""
+"""The report: a table for each part, and the figure of stochastic gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.markdown import Section, certain, rmses, sections, share, table
+from experiments.markdown import Column, Section, certain, rmses, sections, share, table, tabulate
 from polyadic.metrics.figures import Figure, difference
 from polyadic.plots import descent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw(facts: Facts, out: Path) -> None:
-    """Draw how stochastic gradients come near the truncated SVD, where matplotlib is installed."""
+    """Draw the convergence of stochastic gradients to the truncated SVD."""
     if "demonstrations" not in facts:
         return
     shown = facts["demonstrations"]
@@ -61,41 +61,27 @@ def _recommended(methods: list[Facts]) -> list[str]:
 
 
 def _topics(methods: list[Facts]) -> list[str]:
-    rows = []
-    for row in methods:
-        shares = [share(row[key]) for key in ("npmi", "c_v", "diversity")]
-        zeros = [share(row[key]) for key in ("zeros_of_words", "zeros_of_documents", "nmi")]
-        rest = [f"{row['perplexity']:.0f}", *zeros, row.get("chosen", ""), f"{row['seconds']:.1f}"]
-        rows.append([row["name"], *shares, *rest])
-    heads = [
-        "",
-        "NPMI",
-        "C_V",
-        "diversity",
-        "perplexity",
-        "zeros, words",
-        "zeros, documents",
-        "NMI with groups",
-        "chosen",
-        "seconds",
-    ]
-    lines = table(heads, rows)
+    lines = tabulate(TOPICS, methods)
     for row in methods:
         lines += ["", f"{row['name']}: " + "; ".join(row["topics"][:5])]
     return lines
 
 
 def _labels(shares: Facts) -> list[str]:
-    rows = []
-    for hidden, methods in shares.items():
-        for row in methods:
-            figures = [share(row[key]) for key in ("f1", "ap", "macro_ap")]
-            gain = certain(row["gain"]) if "gain" in row else ""
-            rows.append([hidden, row["name"], *figures, gain, row["chosen"], f"{row['seconds']:.0f}"])
-    heads = ["features hidden", "", "micro-F1", "micro-AP", "macro-AP", "gain in micro-AP", "chosen", "seconds"]
-    return table(heads, rows)
+    return tabulate(LABELS, [{"hidden": hidden, **row} for hidden, methods in shares.items() for row in methods])
 
 
+TOPICS: list[Column] = [
+    *(("", "name"), ("NPMI", "npmi", share), ("C_V", "c_v", share), ("diversity", "diversity", share)),
+    *(("perplexity", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
+    *(("zeros, documents", "zeros_of_documents", share), ("NMI with groups", "nmi", share)),
+    *(("chosen", "chosen"), ("seconds", "seconds", ".1f")),
+]
+LABELS: list[Column] = [
+    *(("features hidden", "hidden"), ("", "name"), ("micro-F1", "f1", share), ("micro-AP", "ap", share)),
+    *(("macro-AP", "macro_ap", share), ("gain in micro-AP", "gain", certain)),
+    *(("chosen", "chosen"), ("seconds", "seconds", ".0f")),
+]
 SECTIONS: dict[str, Section] = {
     "demonstrations": ("Stochastic gradients and the truncated SVD", _demonstrations),
     "ratings": ("MovieLens 100K: root mean squared error, predictions cut to 1 to 5", _errors),

@@ -34,14 +34,7 @@ WINDOWS = {"npmi": 10, "c_v": 110}
 class Collection(NamedTuple):
     """Documents as counts.
 
-    Attributes
-    ----------
-    table : csr_array of shape (documents, words)
-    words : tuple of str
-    texts : list of list of str, or None
-        The words in order; None where only counts are published.
-    groups : list of str, or None
-        What people filed documents under.
+    ``texts``: The words in order; None where only counts are published. ``groups``: What people filed documents under.
     """
 
     table: csr_array
@@ -67,15 +60,7 @@ def kos(root: Path | None = None) -> Collection:
 
 
 def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Facts:
-    """Find topics, and judge them.
-
-    Returns
-    -------
-    dict
-        Coherence (``npmi``, ``c_v``), ``diversity``, ``perplexity`` of the other half of held-out documents, seconds,
-        shares of zeros in both factors, the first words of each topic; with groups, how well the heaviest topic of each
-        document tells them (``nmi``); ``chosen``, of :data:`TRIED`, if anything is.
-    """
+    """Find topics, and judge them."""
 
     def fitted(table: csr_array, setting: float | None) -> TextTopics:
         options = _options(method, setting, table.shape[0])
@@ -111,7 +96,7 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
 
 
 def _options(method: str, setting: float | None, documents: int) -> dict[str, float] | None:
-    """Give the options of a method, of what was chosen."""
+    """Return the selected options of a method."""
     if setting is None:
         return None
     return {"l1": setting} if method == "rlsi" else {"min_documents": max(3, int(setting * documents))}

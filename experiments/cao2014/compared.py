@@ -24,20 +24,14 @@ if TYPE_CHECKING:
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""
-PUBLISHED: dict[str, Any] = {
-    "surrogate": 1,
-    "init": "signs",
-    "updates": "fixed",
-    "augmented": False,
-    "averaged": False,
-}
+PUBLISHED: dict[str, Any] = {"surrogate": 1, "init": "signs", "updates": "fixed", "augmented": False, "averaged": False}
 """T-MIRA as in the paper, with the last weights; the others have the defaults of this library."""
 SPECTRUM = 40
 """Singular values that are kept."""
 
 
 class Method(NamedTuple):
-    """A kind of reranker, and the settings among which lists held out choose."""
+    """A kind of reranker and its grid of settings."""
 
     name: str
     models: Sequence[Reranker]
@@ -46,7 +40,7 @@ class Method(NamedTuple):
 def methods(
     *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[Mapping], epochs: int, seed: int
 ) -> list[Method]:
-    """Give perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
+    """Return perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
     rerankers = [
         Method("perceptron", [RankingPerceptron(**common)]),
@@ -68,20 +62,7 @@ def methods(
 
 
 def measured(method: Method, lists: Lists) -> Facts:
-    """Learn from training lists, choose on the lists held out, rerank the lists to judge with.
-
-    Parameters
-    ----------
-    method : Method
-    lists : Lists
-
-    Returns
-    -------
-    dict
-        ``dev`` and ``test``: what figures are made of, summed over sentences; ``choice``: the candidate of each list
-        of the test part, from 0; mean costs of the training lists and of those held out by epoch; the settings that
-        were chosen, parameters, seconds of all fits.
-    """
+    """Train on the training lists, select on the development lists, and rerank the test lists."""
     began = time.perf_counter()
     best = whole(choose(method.models, lists.train.groups, validation=lists.dev.groups).best)
     choice = best.rerank(lists.test.groups)
@@ -102,7 +83,7 @@ def measured(method: Method, lists: Lists) -> Facts:
 
 
 def baselines(folds: Sequence[Lists]) -> Facts:
-    """Give the figures of the parser's own choices and of the cheapest candidates, over all parts held out."""
+    """Return the figures of the one-best candidates and of the oracle, over all held-out parts."""
     picks: dict[str, Callable[[CandidateGroups], Any]] = {
         "one best": lambda ranked: ranked.one_best,
         "oracle": lambda ranked: ranked.groups.oracle,
@@ -123,7 +104,7 @@ def sums(ranked: CandidateGroups, choice: Any) -> list[int]:
 
 
 def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
-    """Give the largest singular values of a perceptron's weights as a matrix, of unit norm, by mapping."""
+    """Return the largest singular values of a perceptron's weights as a matrix, of unit norm, by mapping."""
     v = whole(RankingPerceptron(max_iter=1, averaged=False, seed=seed).fit(lists.train.groups)).weights_
     sizes = mode_sizes(len(v), 2)
     values: Facts = {}
@@ -134,15 +115,9 @@ def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
 
 
 def figure(name: str, folds: Sequence[CandidateGroups], choices: Sequence[Sequence[Sequence[int]]]) -> Figure:
-    """Give the figure of choices, several for each list if they come of several runs: F, or attachment.
+    """Return the figure of choices, several for each list if they come of several runs: F, or attachment.
 
-    Parameters
-    ----------
-    name : str
-    folds : sequence of CandidateGroups
-        The lists that are judged with.
-    choices : sequence of sequence of sequence of int
-        The candidate of each list, from 0, by fold and run.
+    ``folds``: The lists that are judged with. ``choices``: The candidate of each list, from 0, by fold and run.
     """
     rows = []
     for ranked, runs in zip(folds, choices, strict=True):
@@ -165,13 +140,13 @@ def fraction(counts: Any) -> tuple[Any, Any]:
 
 
 def share_of(counts: Any) -> float:
-    """Give F, or the share of right heads, of summed counts."""
+    """Return F, or the share of right heads, of summed counts."""
     top, bottom = fraction(counts)
     return float(top / bottom)
 
 
 def over_folds(rows: Sequence[Facts]) -> list[float]:
-    """Give the figure of each seed, of what all folds add up to."""
+    """Return the figure of each seed, over all folds together."""
     return [
         share_of(np.sum([row["test"] for row in rows if row["seed"] == seed], axis=0))
         for seed in sorted({row["seed"] for row in rows})

@@ -1,4 +1,4 @@
-"""Pictures of a run: singular values of the mapped weights, and costs in training and held out by epoch."""
+"""Figures: singular values of the mapped weights, and training and development costs by epoch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw(facts: Facts, out: Path) -> None:
 
 
 def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]]:
-    """Give mean, least and largest figure over seeds, by share: of linear methods, and of the largest matrix."""
+    """Return mean, least and largest figure over seeds, by share: of linear methods, and of the largest matrix."""
     by_name: dict[str, list[list[float]]] = {}
     largest = f"T-MIRA {min(settings['orders'])} {max(settings['ranks'])} "
     names = [row["name"] for row in rows if "T-MIRA" not in row["name"] or row["name"].startswith(largest)]
@@ -53,7 +53,7 @@ def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]
 
 
 def _last(rows: list[Facts]) -> list[Facts]:
-    """Give the fits of the first seed to the largest share: linear ones, and the first tensors that are guided."""
+    """Return the fits of the first seed to the largest share: linear ones, and the first tensors that are guided."""
     share, seed = max(row["share"] for row in rows), min(row["seed"] for row in rows)
     here = [row for row in rows if (row["share"], row["seed"], row["fold"]) == (share, seed, 0)]
     return [row for row in here if "T-MIRA" not in row["name"] or row["name"].endswith("guided")][:5]

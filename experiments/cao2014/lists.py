@@ -44,7 +44,7 @@ ENDS = 149, 170
 """Last article of the training part, and of the one to choose settings by."""
 PARTS = "train", "dev", "test"
 BLOCKS = 10
-"""Of neighbours in a fold."""
+"""Blocks of neighbouring sentences in each fold."""
 
 
 class Parsed(NamedTuple):
@@ -56,7 +56,7 @@ class Parsed(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What a reranker takes: groups of each part, and the names of the features."""
+    """Lists for rerankers: groups of each part, and the names of the features."""
 
     train: CandidateGroups
     dev: CandidateGroups
@@ -65,13 +65,7 @@ class Lists(NamedTuple):
 
 
 def penn_parts(*, root: str | os.PathLike[str] | None = None) -> tuple[list[Phrase], list[Phrase], list[Phrase]]:
-    """Give the trees of the three parts.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-    """
+    """Return the trees of the three parts."""
     files = penn_sample(root=root)
     first, second = ENDS
     parts = files[:first], files[first:second], files[second:]
@@ -91,17 +85,8 @@ def parse_parts(
 ) -> Parsed:
     """Make the lists of the three parts: about 0.1 seconds a sentence.
 
-    Parameters
-    ----------
-    train, dev, test : sequence of Phrase
-    k : int
-        Candidates of a sentence, at most.
-    folds : int
-        See :func:`~polyadic.syntax.candidates.jackknife`.
-    threads : int
-        Sentences parsed at the same time.
-    parser : callable
-        Makes a parser that is not fitted.
+    ``k``: Candidates of a sentence, at most. ``folds``: See :func:`~polyadic.syntax.candidates.jackknife`. ``threads``:
+    Sentences parsed at the same time. ``parser``: Makes a parser that is not fitted.
     """
     lists = jackknife(train, folds=folds, k=k, threads=threads, parser=parser)
     fitted = parser().fit(train)
@@ -121,7 +106,7 @@ def load_parsed(folder: str | os.PathLike[str]) -> Parsed:
 
 
 def describe(parsed: Parsed) -> dict[str, dict[str, Any]]:
-    """Give of each part how many sentences and candidates it has, and the figures of the parser and the oracle."""
+    """Return the sizes of each part, and the figures of the parser and the oracle."""
     return {
         name: {
             "sentences": len(lists),
@@ -136,11 +121,7 @@ def describe(parsed: Parsed) -> dict[str, dict[str, Any]]:
 def featured(parsed: Parsed, *, least: int = 5) -> Lists:
     """Find the features of all candidates: some minutes.
 
-    Parameters
-    ----------
-    parsed : Parsed
-    least : int
-        Training sentences in which a feature must tell candidates apart.
+    ``least``: Training sentences in which a feature must tell candidates apart.
     """
     (train, dev, test), names = feature_groups(parsed.train, parsed.dev, parsed.test, min_count=least)
     return Lists(train, dev, test, names)
@@ -158,35 +139,18 @@ def make_lists(
 ) -> Lists:
     """Parse, and find features: :func:`parse_parts`, then :func:`featured`.
 
-    Parameters
-    ----------
-    train, dev, test : sequence of Phrase
-    k, folds, threads : int
-        See :func:`parse_parts`.
-    least : int
-        See :func:`featured`.
+    ``k``, ``folds``, ``threads``: See :func:`parse_parts`. ``least``: See :func:`featured`.
     """
     return featured(parse_parts(train, dev, test, k=k, folds=folds, threads=threads), least=least)
 
 
 def crossed(lists: Lists, folds: int, fold: int) -> Lists:
-    """Put the lists of all parts together, and divide them anew: one fold to judge with, the next to choose by.
+    """Divide the lists of all parts anew: one fold for testing, the next for development, the rest for training.
 
     All lists are of parsers that had not seen their sentences, so that any may be judged with. Sentences are dealt to
     folds in blocks of neighbours, so that a text is seldom in two, and each fold has some of every text that is long.
 
-    Parameters
-    ----------
-    lists : Lists
-    folds : int
-        One leaves the parts as they are.
-    fold : int
-        From 0.
-
-    Raises
-    ------
-    InputError
-        If there are two folds, or there is no such fold.
+    ``folds``: One leaves the parts as they are. ``fold``: From 0.
     """
     if folds == 1:
         return lists
@@ -199,24 +163,13 @@ def crossed(lists: Lists, folds: int, fold: int) -> Lists:
 
 
 def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lists:
-    """Give a random share of the training sentences, and the features that these tell of.
+    """Return a random share of the training sentences, with the features that occur in them.
 
     The shares of one seed contain one another. The parser stays the same, as in the paper: what grows is what the
     reranker learns from.
 
-    Parameters
-    ----------
-    lists : Lists
-    share : float
-        Of the training sentences, above 0 and at most 1.
-    seed : int
-    least : int
-        As for :func:`featured`, and not below what it was there.
-
-    Raises
-    ------
-    InputError
-        If the share is not between 0 and 1.
+    ``share``: Of the training sentences, above 0 and at most 1. ``least``: As for :func:`featured`, and not below what
+    it was there.
     """
     check_int("least", least, low=1)
     if check_number("share", share, above=True) > 1:
@@ -232,17 +185,7 @@ def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lis
 def save_lists(folder: str | os.PathLike[str], lists: Lists, *, overwrite: bool = True) -> None:
     """Write the folders ``train``, ``dev`` and ``test`` into a folder, which is made if it is not there.
 
-    Parameters
-    ----------
-    folder : path
-    lists : Lists
-    overwrite : bool
-        Whether lists that are there are replaced.
-
-    Raises
-    ------
-    InputError
-        If something else is there, or lists are and may not be replaced.
+    ``overwrite``: Whether lists that are there are replaced.
     """
     with made_folder(Path(folder)):
         for name, ranked in zip(PARTS, (lists.train, lists.dev, lists.test), strict=True):
@@ -250,13 +193,7 @@ def save_lists(folder: str | os.PathLike[str], lists: Lists, *, overwrite: bool 
 
 
 def load_lists(folder: str | os.PathLike[str]) -> Lists:
-    """Read what :func:`save_lists` wrote.
-
-    Raises
-    ------
-    InputError
-        If a part is missing or damaged, or the parts have different features.
-    """
+    """Read what :func:`save_lists` wrote."""
     (train, names), *others = [load_ranked(Path(folder) / name) for name in PARTS]
     if any(features != names for _, features in others):
         raise InputError(f"the parts in {folder} have different features")

@@ -18,7 +18,7 @@ from experiments.cao2014.compared import Method, baselines, figure, measured, me
 from experiments.cao2014.drawing import draw
 from experiments.cao2014.report import report
 from experiments.cao2014.tasks import TASKS
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.metrics.figures import difference
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     shares: Annotated[tuple[Annotated[float, Within(0, 1, above=True)], ...], Option("Of the training lists.")] = (
@@ -108,7 +108,7 @@ def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
 
 
 def _differences(folds: Sequence[CandidateGroups], rows: list[Facts], settings: Settings) -> list[Facts]:
-    """Compare what T-MIRA chose on the lists held out with others, over the same sentences and all seeds."""
+    """Return paired differences between T-MIRA, selected on development lists, and other methods, over all seeds."""
     comparisons = []
     for share in settings.shares:
         here = [[row for row in rows if (row["share"], row["fold"]) == (share, at)] for at in range(len(folds))]
@@ -142,7 +142,7 @@ def _differences(folds: Sequence[CandidateGroups], rows: list[Facts], settings: 
 
 
 def _like(place: int, wanted: object) -> Callable[[str], bool]:
-    """Tell names of T-MIRA with this order, rank or mapping; what is published has but one order and one mapping."""
+    """Return a predicate for names of T-MIRA with an order, rank or mapping, without the published one."""
     return lambda name: (
         name.startswith("T-MIRA")
         and name.split()[place] == str(wanted)
@@ -151,7 +151,7 @@ def _like(place: int, wanted: object) -> Callable[[str], bool]:
 
 
 def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
-    """Give the choices, seed by seed, of the method among some that was best on the lists held out."""
+    """Return for each seed the choices of the method that was best on the development lists."""
     choices = []
     for seed in sorted({row["seed"] for row in rows}):
         some = [row for row in rows if row["seed"] == seed and fits(row["name"])]
@@ -161,4 +161,4 @@ def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
 
 
 STAGES: Parts[Settings] = {name: partial(_task, name=name) for name in TASKS}
-SUITE = Suite(Settings, STAGES, report, draw, parts="tasks")
+EXPERIMENT = Experiment(Settings, STAGES, report, draw, parts="tasks")

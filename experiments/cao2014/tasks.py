@@ -20,25 +20,13 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
 
 EVERY = 4
-"""Of the sentences of the Web Treebank one in so many is learned from: as many as the other task has."""
+"""One in this many sentences of the Web Treebank is for training, as many as the other task has."""
 
 
 def penn(*, k: int, seed: int, root: Root = None) -> tuple[Lists, Facts]:
     """Make lists of constituents of the Penn Treebank sample.
 
-    Parameters
-    ----------
-    k : int
-        Candidates of a sentence, at most.
-    seed : int
-        Not used.
-    root : path, optional
-
-    Returns
-    -------
-    lists : Lists
-    facts : dict
-        Sentences and candidates of each part, figures of the parser and of the best candidates.
+    ``k``: Candidates of a sentence, at most. ``seed``: Not used.
     """
     del seed
     parsed = parse_parts(*penn_parts(root=root), k=k)
@@ -49,12 +37,7 @@ def penn(*, k: int, seed: int, root: Root = None) -> tuple[Lists, Facts]:
 def ewt(*, k: int, seed: int, root: Root = None) -> tuple[Lists, Facts]:
     """Make lists of dependencies of the English Web Treebank, by a first-order parser; likewise.
 
-    Parameters
-    ----------
-    k : int
-    seed : int
-        Of the parser.
-    root : path, optional
+    ``seed``: Of the parser.
     """
 
     def parser() -> ArcFactored:

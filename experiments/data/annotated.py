@@ -1,4 +1,4 @@
-"""Sentences with what people said of their grammar: trees, semantic roles and chunks.
+"""Annotated sentences: trees, semantic roles and chunks.
 
 The sample of the Penn Treebank, the Universal Dependencies and Universal Propositions of English Web text, and the
 shared task CoNLL-2000.
@@ -31,16 +31,6 @@ def penn_sample(*, root: Root = None) -> list[list[Phrase]]:
 
     The sample is the articles ``wsj_0001`` to ``wsj_0199``, all from sections 0 and 1.
 
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``syntax/ptb-sample/combined``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, brackets do not fit, or a size is not the published one.
-
     References
     ----------
     Marcus, Santorini, Marcinkiewicz (1993), Building a large annotated corpus of English: the Penn Treebank
@@ -61,17 +51,8 @@ def penn_sample(*, root: Root = None) -> list[list[Phrase]]:
 def web_treebank(part: str, *, root: Root = None) -> list[Tree]:
     """Read a part of the English Web Treebank in Universal Dependencies.
 
-    Parameters
-    ----------
-    part : str
-        One of :data:`EWT`.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``syntax/ud-english-ewt``.
-
-    Raises
-    ------
-    InputError
-        If the part is unknown, the file cannot be read, a line is malformed, or the size is not the published one.
+    ``part``: One of :data:`EWT`. ``root``: See :func:`~polyadic.datasets.folder`; the files are in
+    ``syntax/ud-english-ewt``.
 
     References
     ----------
@@ -92,17 +73,8 @@ PREDICATES = {"dev": 4_977, "test": 4_799}
 def web_propositions(part: str, *, root: Root = None) -> list[list[Sentence]]:
     """Read a part of the English Web Treebank with its Universal Propositions (1.0): the sentences of each document.
 
-    Parameters
-    ----------
-    part : str
-        One of :data:`PROPOSITIONS`.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``syntax/up-english-ewt``.
-
-    Raises
-    ------
-    InputError
-        If the part is unknown, the file cannot be read, a line is malformed, or the size is not the published one.
+    ``part``: One of :data:`PROPOSITIONS`. ``root``: See :func:`~polyadic.datasets.folder`; the files are in
+    ``syntax/up-english-ewt``.
 
     References
     ----------
@@ -123,7 +95,7 @@ def web_propositions(part: str, *, root: Root = None) -> list[list[Sentence]]:
 
 
 def split_documents(documents: list[list[Sentence]], *, every: int = 5) -> tuple[list[Sentence], list[Sentence]]:
-    """Give the sentences of all documents but each fifth, or another, and those of the others.
+    """Return the sentences of all documents but each fifth, or another, and those of the others.
 
     Neighbouring documents are of one kind (weblogs, news, mail, reviews, answers), so both parts have all kinds.
 
@@ -153,17 +125,8 @@ class Chunked(NamedTuple):
 def chunks(part: str, *, root: Root = None) -> list[Chunked]:
     """Read a part of the data of CoNLL-2000: parts of speech are those of a tagger.
 
-    Parameters
-    ----------
-    part : str
-        One of :data:`CONLL2000`.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``syntax/conll2000``.
-
-    Raises
-    ------
-    InputError
-        If the part is unknown, the file cannot be read, a line is malformed, or a size is not the published one.
+    ``part``: One of :data:`CONLL2000`. ``root``: See :func:`~polyadic.datasets.folder`; the files are in
+    ``syntax/conll2000``.
 
     References
     ----------

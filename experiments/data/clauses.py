@@ -1,4 +1,4 @@
-"""Verbs and what goes with them, and what people said of it.
+"""Data sets on verbs and their arguments, with human judgements.
 
 Sentences of subject, verb and object: whether they are plausible (PEP-3K), how much two are alike (ELLDIS, ELLSIM).
 Prepositional phrases: whether one belongs to the verb or to the noun before it.
@@ -37,14 +37,8 @@ _ELLIPSIS = re.compile(r"(\S+) (\S+) (\S+) and (\S+) does too")
 class Elliptical(NamedTuple):
     """Two sentences such as *child write word and father does too*, and how alike people found them, from 1 to 7.
 
-    Attributes
-    ----------
-    first, second : Clause
-        Without the ellipsis.
-    others : (str, str)
-        Who does too, in the first and in the second.
-    ratings : dict of str to float
-        By participant.
+    ``first``, ``second``: Without the ellipsis. ``others``: Who does too, in the first and in the second. ``ratings``:
+    By participant.
     """
 
     first: Clause
@@ -61,22 +55,6 @@ class Elliptical(NamedTuple):
 def plausible_events(*, root: Root = None) -> tuple[list[Clause], NDArray[np.bool_]]:
     """Read the events of PEP-3K, and whether most of five people found each plausible: *cloth absorb oil*.
 
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    events : list of Clause
-        First the plausible ones.
-    plausible : ndarray of bool
-
-    Raises
-    ------
-    InputError
-        If a file is absent or malformed, or does not hold the published number of events.
-
     References
     ----------
     Wang, Durrett, Erk (2018), Modeling semantic plausibility by injecting world knowledge.
@@ -92,17 +70,6 @@ def ellipses(name: str, *, root: Root = None) -> list[Elliptical]:
     ``ELLDIS`` extends the verb disambiguation of Grefenstette and Sadrzadeh (2011): the two sentences of a pair differ
     in the verb alone. ``ELLSIM`` extends the similarity of Kartsaklis and Sadrzadeh (2013). What was rated are the
     longer sentences; each transitive pair is there with several others.
-
-    Parameters
-    ----------
-    name : {"ELLDIS", "ELLSIM"}
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Raises
-    ------
-    InputError
-        If the file is absent or malformed, or does not hold the published number of judgements.
 
     References
     ----------
@@ -156,12 +123,8 @@ Words = tuple[str, str, str, str]
 class Phrases(NamedTuple):
     """Phrases and where they belong.
 
-    Attributes
-    ----------
-    words : list of (str, str, str, str)
-        Verb, noun, preposition and the noun after it: *ate pizza with anchovies*.
-    verbal : ndarray of bool
-        Whether the phrase of the preposition belongs to the verb, and not to the noun.
+    ``words``: Verb, noun, preposition and the noun after it: *ate pizza with anchovies*. ``verbal``: Whether the phrase
+    of the preposition belongs to the verb, and not to the noun.
     """
 
     words: list[Words]
@@ -169,7 +132,7 @@ class Phrases(NamedTuple):
 
 
 class Attachment(NamedTuple):
-    """Phrases to learn from, to choose a model by, and to tell."""
+    """Phrases for training, development and testing."""
 
     train: Phrases
     validation: Phrases
@@ -178,16 +141,6 @@ class Attachment(NamedTuple):
 
 def attachment(*, root: Root = None) -> Attachment:
     """Read the phrases of the Wall Street Journal.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``relations/ppattach``.
-
-    Raises
-    ------
-    InputError
-        If a file is absent or malformed, or does not hold the published number of phrases.
 
     References
     ----------

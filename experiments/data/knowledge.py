@@ -1,4 +1,4 @@
-"""Knowledge bases, who relates to whom and how: Kinship, UMLS, Nations, Countries, FB15k-237 and WN18RR.
+"""Knowledge graphs: Kinship, UMLS, Nations, Countries, FB15k-237 and WN18RR.
 
 A fact is a triple of subject, relation and object. Entities and relations are numbered from 0 in the order of their
 names, over all parts of a set.
@@ -53,12 +53,8 @@ KNOWLEDGE = {
 class Knowledge(NamedTuple):
     """Facts to learn from, to choose a model by, and to predict.
 
-    Attributes
-    ----------
-    train, validation, test : ndarray of int64, of shape (triples, 3)
-        Subject, relation and object of each, in the order of the file.
-    entities, relations : list of str
-        Names by number, sorted.
+    ``train``, ``validation``, ``test``: Subject, relation and object of each, in the order of the file. ``entities``,
+    ``relations``: Names by number, sorted.
     """
 
     train: NDArray[np.int64]
@@ -74,17 +70,7 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
     ``alyawarra`` holds all terms of kinship that were recorded, without a split; ``kinship`` is the same without
     term 23, which each person used of nobody but himself, and split. Both name persons and terms alike.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`KNOWLEDGE`.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``relations``.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, a file cannot be read, a line is malformed, or a size is not the published one.
+    ``name``: One of :data:`KNOWLEDGE`.
 
     References
     ----------

@@ -17,25 +17,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MULTILABEL = {
-    "bibtex": (4880, 2515, 1836, 159),
-    "enron": (1123, 579, 1001, 53),
-    "medical": (333, 645, 1449, 45),
-}
+MULTILABEL = {"bibtex": (4880, 2515, 1836, 159), "enron": (1123, 579, 1001, 53), "medical": (333, 645, 1449, 45)}
 """Items to train on, items to test on, features, labels."""
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
 PAIR = re.compile(r"(\d+)\s+(\S+)")
 
 
 class Labelling(NamedTuple):
-    """Items with features and labels.
-
-    Attributes
-    ----------
-    features : csr_array of shape (items, features)
-    labels : bool ndarray of shape (items, labels)
-    feature_names, label_names : list of str
-    """
+    """Items with features and labels."""
 
     features: Any
     labels: NDArray[np.bool_]
@@ -46,17 +35,8 @@ class Labelling(NamedTuple):
 def multilabel(name: str, root: str | os.PathLike[str] | None = None) -> tuple[Labelling, Labelling]:
     """Read the training and the test part of a set.
 
-    Parameters
-    ----------
-    name : {"bibtex", "enron", "medical"}
-        Bookmarks of scientific articles with their tags, mails with their topics, reports of radiologists with codes.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``multilabel``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or does not hold what was published.
+    ``name``: Bookmarks of scientific articles with their tags, mails with their topics, reports of radiologists with
+    codes.
 
     References
     ----------
@@ -78,13 +58,7 @@ def multilabel(name: str, root: str | os.PathLike[str] | None = None) -> tuple[L
 
 
 def read_label_names(path: Path) -> list[str]:
-    """Read which attributes are labels, from the XML file of a set.
-
-    Raises
-    ------
-    InputError
-        If the file is no XML, or names no label or one twice.
-    """
+    """Read which attributes are labels, from the XML file of a set."""
     content = text(path)
     if "<!DOCTYPE" in content or "<!ENTITY" in content:
         raise InputError(f"{path} declares entities; a list of labels has none")
@@ -101,16 +75,7 @@ def read_label_names(path: Path) -> list[str]:
 def read_labelling(path: Path, label_names: list[str]) -> Labelling:
     """Read items from an ARFF file of sparse rows ``{attribute value, ...}``, attributes from 0.
 
-    Parameters
-    ----------
-    path : Path
-    label_names : list of str
-        The attributes that are labels, wherever they stand; the others are features, numbers all of them.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, an attribute is missing, or a label is neither 0 nor 1.
+    ``label_names``: The attributes that are labels, wherever they stand; the others are features, numbers all of them.
     """
     from scipy.sparse import csr_array
 

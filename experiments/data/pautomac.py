@@ -19,24 +19,16 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
 
 PROBLEMS = (1, 3, 7, 24, 29, 42)
-"""Those at hand."""
+"""Numbers of the available problems."""
 PARTS = {"I": 1, "F": 1, "S": 2, "T": 3}
-"""Of a model file, and how many numbers stand in brackets in each: start, end, symbols, moves."""
+"""Sections of a model file, and their numbers in brackets: start, end, symbols, transitions."""
 LINE = re.compile(r"\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)\s+(\S+)", re.ASCII)
 
 
 class Problem(NamedTuple):
     """A problem with its solution.
 
-    Attributes
-    ----------
-    train, test : list of tuple of int
-    size : int
-        Of the alphabet.
-    truth : ndarray of shape (tests,)
-        Probabilities of test strings.
-    automaton : WeightedAutomaton
-        That they were drawn from.
+    ``size``: Of the alphabet. ``truth``: Probabilities of test strings. ``automaton``: That they were drawn from.
     """
 
     train: list[tuple[int, ...]]
@@ -49,17 +41,8 @@ class Problem(NamedTuple):
 def pautomac_problem(number: int, *, root: Root = None) -> Problem:
     """Read a problem.
 
-    Parameters
-    ----------
-    number : int
-        One of :data:`PROBLEMS`.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``sequences/pautomac``.
-
-    Raises
-    ------
-    InputError
-        If the number is none of them, or a file cannot be read or is malformed.
+    ``number``: One of :data:`PROBLEMS`. ``root``: See :func:`~polyadic.datasets.folder`; the files are in
+    ``sequences/pautomac``.
 
     References
     ----------
@@ -80,21 +63,12 @@ def pautomac_problem(number: int, *, root: Root = None) -> Problem:
 
 
 def pautomac_model(path: Path, size: int) -> WeightedAutomaton:
-    r"""Read a model: where it starts, ends, what it says in each state, and where it then goes.
+    r"""Read a model: initial, final, emission and transition probabilities.
 
     In state i it ends with probability :math:`F_i`; else it says a with :math:`S_{ia}` and goes to j with
     :math:`T_{iaj}`, so :math:`A_a[i, j] = (1 - F_i) S_{ia} T_{iaj}`.
 
-    Parameters
-    ----------
-    path : path
-    size : int
-        Of the alphabet.
-
-    Raises
-    ------
-    InputError
-        If a line is of another form, a symbol is not below ``size``, or probabilities do not add to 1.
+    ``size``: Of the alphabet.
     """
     tables: dict[str, dict[tuple[int, ...], float]] = {part: {} for part in PARTS}
     part = ""

@@ -1,4 +1,4 @@
-"""Who rated, heard or kept what: MovieLens 100K, Last.fm 2K and CiteULike-a, from the folder of test sets.
+"""Ratings, listens and bookmarks: MovieLens 100K, Last.fm 2K and CiteULike-a.
 
 Whatever has a number in a set is numbered anew from 0, in the order of its old number; names go with it.
 """
@@ -55,14 +55,8 @@ class Film(NamedTuple):
 class MovieLens(NamedTuple):
     """MovieLens 100K.
 
-    Attributes
-    ----------
-    ratings : Entries of shape (943, 1682)
-        From 1 to 5, in order of user and film; what is not listed is missing.
-    users : list of Viewer
-    films : list of Film
-    genres : list of str
-        All 19, ``unknown`` among them.
+    ``ratings``: From 1 to 5, in order of user and film; what is not listed is missing. ``genres``: All 19, ``unknown``
+    among them.
     """
 
     ratings: Entries
@@ -81,19 +75,9 @@ class Fold(NamedTuple):
 class LastFM(NamedTuple):
     """Last.fm 2K.
 
-    Attributes
-    ----------
-    listens : Entries of shape (1892, 18022)
-        How often a user heard an artist.
-    friends : Entries of shape (1892, 1892)
-        12,717 pairs of friends, symmetric.
-    assignments : Entries of shape (1892, 18022, 11946)
-        Which user gave which artist which tag: ones.
-    users : list of str
-        Their numbers in the set; they have no names.
-    artists : list of str
-        Those that were heard come first, 17,632; the others have tags alone and their number for a name.
-    tags : list of str
+    ``listens``: How often a user heard an artist. ``friends``: 12,717 pairs of friends, symmetric. ``assignments``:
+    Which user gave which artist which tag: ones. ``users``: Their numbers in the set; they have no names. ``artists``:
+    Those that were heard come first, 17,632; the others have tags alone and their number for a name.
     """
 
     listens: Entries
@@ -107,15 +91,8 @@ class LastFM(NamedTuple):
 class CiteULike(NamedTuple):
     """CiteULike-a.
 
-    Attributes
-    ----------
-    kept : Entries of shape (5551, 16980)
-        Which user keeps which article: ones.
-    tagged : Entries of shape (16980, 46391)
-        Which article has which tag: ones.
-    citations : Entries of shape (16980, 16980)
-        44,661 pairs of articles one of which cites the other, symmetric.
-    tags : list of str
+    ``kept``: Which user keeps which article: ones. ``tagged``: Which article has which tag: ones. ``citations``: 44,661
+    pairs of articles one of which cites the other, symmetric.
     """
 
     kept: Entries
@@ -125,17 +102,7 @@ class CiteULike(NamedTuple):
 
 
 def movielens(*, root: Root = None) -> MovieLens:
-    """Read MovieLens 100K: 100,000 ratings of 1,682 films by 943 users, with what is known of both.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``ratings/ml-100k``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a line is malformed, or a size is not the published one.
+    """Read MovieLens 100K: 100,000 ratings of 1,682 films by 943 users, with attributes of both.
 
     References
     ----------
@@ -159,17 +126,8 @@ def movielens(*, root: Root = None) -> MovieLens:
 def movielens_fold(name: str, *, root: Root = None) -> Fold:
     """Read a fold of MovieLens 100K.
 
-    Parameters
-    ----------
-    name : {"u1", "u2", "u3", "u4", "u5", "ua", "ub"}
-        The test parts of the first five are a fifth each and share nothing; the last two have ten ratings a user.
-    root : path, optional
-        See :func:`movielens`.
-
-    Raises
-    ------
-    InputError
-        As :func:`movielens`.
+    ``name``: The test parts of the first five are a fifth each and share nothing; the last two have ten ratings a user.
+    ``root``: See :func:`movielens`.
     """
     check_choice("name", name, FOLDS)
     where = folder(root) / "ratings" / "ml-100k"
@@ -178,18 +136,10 @@ def movielens_fold(name: str, *, root: Root = None) -> Fold:
 
 
 def lastfm(*, root: Root = None) -> LastFM:
-    """Read Last.fm 2K of HetRec 2011: who listens to whom, who is whose friend, and tags given to artists.
+    """Read Last.fm 2K of HetRec 2011: listens, friends, and tags of artists.
 
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``ratings/lastfm-2k``. Tags may be in several files, all
-        named ``user_taggedartists*.dat``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a line is malformed, or a size is not the published one.
+    Tags may be in several
+    files, all named ``user_taggedartists*.dat``.
 
     References
     ----------
@@ -233,16 +183,6 @@ def citeulike(*, root: Root = None) -> CiteULike:
     """Read CiteULike-a: articles that users keep, tags of articles, and citations between them.
 
     Citations are listed in both directions, 89,418 of them; 96 of an article by itself are left out.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``ratings/citeulike-a``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a line is malformed, or a size is not the published one.
 
     References
     ----------

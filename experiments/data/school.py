@@ -20,13 +20,8 @@ PUPILS, SCHOOLS, FEATURES = 15_362, 139, 27
 class School(NamedTuple):
     """Pupils, school by school.
 
-    Attributes
-    ----------
-    features : ndarray of shape (pupils, 27)
-        Year, gender, band of verbal reasoning, ethnic group and kind of school by truth values; two shares of pupils of
-        the school, in per cent.
-    scores : ndarray of shape (pupils,)
-    schools : ndarray of int of shape (pupils,)
+    ``features``: Year, gender, band of verbal reasoning, ethnic group and kind of school by truth values; two shares of
+    pupils of the school, in per cent.
     """
 
     features: NDArray[np.float64]
@@ -37,15 +32,7 @@ class School(NamedTuple):
 def school(*, root: str | os.PathLike[str] | None = None) -> School:
     """Read the pupils.
 
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the file is ``multilabel/school.mat``.
-
-    Raises
-    ------
-    InputError
-        If the file is absent or malformed, or does not hold the published number of pupils.
+    ``root``: See :func:`~polyadic.datasets.folder`; the file is ``multilabel/school.mat``.
 
     References
     ----------

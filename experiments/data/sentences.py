@@ -1,4 +1,4 @@
-"""Sentences with labels, and pairs of sentences with scores, as they lie in the folder of test sets."""
+"""Sentences with labels, and pairs of sentences with scores."""
 
 from __future__ import annotations
 
@@ -27,14 +27,10 @@ STS2012 = {
 
 
 class Labelled(NamedTuple):
-    """A sentence of one of two kinds.
+    """A sentence with a binary label.
 
-    Attributes
-    ----------
-    words : list of str
-        As the set cuts it, with punctuation marks.
-    label : int
-        1 for praise (MR) and for what is subjective (SUBJ), else 0.
+    ``words``: As the set cuts it, with punctuation marks. ``label``: 1 for praise (MR) and for what is subjective
+    (SUBJ), else 0.
     """
 
     words: list[str]
@@ -42,13 +38,9 @@ class Labelled(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Two sentences and how people judged them.
+    """Two sentences with their human score.
 
-    Attributes
-    ----------
-    left, right : str
-    score : float
-        1 or 0, a paraphrase or none; or how similar they are, from 0 to 5.
+    ``score``: 1 or 0, a paraphrase or none; or how similar they are, from 0 to 5.
     """
 
     left: str
@@ -59,16 +51,7 @@ class Compared(NamedTuple):
 def labelled_sentences(name: str, *, root: Root = None) -> list[Labelled]:
     """Read sentence polarity (``"mr"``, 10,662 sentences) or subjectivity (``"subj"``, 10,000).
 
-    Parameters
-    ----------
-    name : {"mr", "subj"}
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``sentences/mr`` and ``sentences/subj``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or does not have its published number of lines.
+    ``root``: See :func:`~polyadic.datasets.folder`; the files are in ``sentences/mr`` and ``sentences/subj``.
 
     References
     ----------
@@ -87,17 +70,6 @@ def labelled_sentences(name: str, *, root: Root = None) -> list[Labelled]:
 
 def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
     """Read the training part (4,076 pairs) or the test part (1,725) of the Microsoft Research Paraphrase Corpus.
-
-    Parameters
-    ----------
-    part : {"train", "test"}
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``sentences/msrp``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or a line is not a label, two numbers and two sentences.
 
     References
     ----------
@@ -118,17 +90,7 @@ def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
 def sts2012(part: str, *, root: Root = None) -> dict[str, list[Compared]]:
     """Read the pairs of SemEval-2012 task 6, with scores from 0 to 5, by set.
 
-    Parameters
-    ----------
-    part : {"train", "test"}
-        There are three sets to train on, and two more to test on.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``sentences/sts2012``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or a line is not a score or two sentences.
+    ``part``: There are three sets to train on, and two more to test on.
 
     References
     ----------

@@ -1,4 +1,4 @@
-r"""Parts of speech and lemmas of plain text, learned from a treebank: a chain of tags and what words end in.
+r"""A tagger and lemmatizer learned from a treebank: a trigram chain of tags with suffix statistics (TnT).
 
 .. math:: \max_t \sum_i \log p(t_i \mid t_{i-1}) + \log \frac{p(t_i \mid w_i)}{p(t_i)}
 
@@ -43,10 +43,7 @@ CACHED = 200_000
 class Tagger:
     """Tags and lemmas as in the treebank that it is fitted to.
 
-    Attributes
-    ----------
-    tags_ : list of str
-        Those of ``xpos``, sorted.
+    ``tags_``: Those of ``xpos``, sorted.
 
     Examples
     --------
@@ -66,15 +63,7 @@ class Tagger:
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Count tags, words and endings.
 
-        Parameters
-        ----------
-        trees : iterable of Tree
-            With ``xpos``, and with lemmas in some of them at least; several treebanks can be chained.
-
-        Raises
-        ------
-        InputError
-            If there are no tags.
+        ``trees``: With ``xpos``, and with lemmas in some of them at least; several treebanks can be chained.
         """
         words: defaultdict[str, Counter[str]] = defaultdict(Counter)
         lemmas: list[tuple[str, str, str]] = []
@@ -93,7 +82,7 @@ class Tagger:
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Give the tag of each word of each sentence, cased and divided as in the treebank."""
+        """Return the tag of each word of each sentence, cased and divided as in the treebank."""
         numbers: dict[str, int] = {}
         forms = [
             form if place or form in self._words or form.lower() not in self._words else form.lower()
@@ -108,13 +97,13 @@ class Tagger:
         return [tags[low:high] for low, high in pairwise(edges.tolist())]
 
     def likeliest(self, form: str, tags: Sequence[str]) -> str:
-        """Give which of some tags a word has most often by itself, the first of equals."""
+        """Return which of some tags a word has most often by itself, the first of equals."""
         place = {tag: number for number, tag in enumerate(self.tags_)}
         scores = self._scores(form) + self._log_shares
         return max(tags, key=lambda tag: scores[place[tag]] if tag in place else -np.inf)
 
     def lemma(self, form: str, tag: str) -> str:
-        """Give the lemma of a word, in lower case: as seen, else as that of words with the longest equal ending."""
+        """Return the lemma of a word, in lower case: as seen, else as that of words with the longest equal ending."""
         return self._lemmas.lemma(form, tag)
 
     def _learn_tags(self, words: dict[str, Counter[str]], moves: Counter[tuple[str, str]]) -> None:
@@ -140,7 +129,7 @@ class Tagger:
         self._scores = lru_cache(maxsize=CACHED)(self._score)
 
     def _score(self, form: str) -> NDArray[np.float32]:
-        """Give the logarithm of how much more likely each tag is for a word than for any."""
+        """Return the log ratio of each tag's probability given the word to its prior."""
         p = np.exp(self._log_shares)
         for seen in (*(self._endings.get(ending) for ending in _endings(form)), self._words.get(form)):
             if seen is not None:
@@ -150,7 +139,7 @@ class Tagger:
 
 
 def _endings(form: str) -> list[str]:
-    """Give what a word ends in, from short to long, with whether it begins with a capital, a digit or neither."""
+    """Return the suffixes of a word, short to long, with the kind of its first letter: capital, digit or other."""
     first = form[:1]
     kind = "A" if first.isupper() else "0" if first.isdigit() else "a" if first.isalpha() else "."
     word = form.lower()

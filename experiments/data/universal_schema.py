@@ -1,4 +1,4 @@
-"""Universal schemas: pairs of entities, what texts say of them, and relations; published ones and planted ones.
+"""Universal schemas, published and planted: pairs of entities, textual patterns and relations.
 
 Pairs in the New York Times and what Freebase says of them are the public part of Riedel and others (2013). The matrix
 that the systems were trained on is under licence. Public are 10,000 pairs of its test part with what the text says of
@@ -78,21 +78,10 @@ def nyt_pairs(
     labelled: bool = False,
     root: Root = None,
 ) -> Schema:
-    """Read pairs of the test part with what is said of them.
+    """Read pairs of the test part with their predicates.
 
-    Parameters
-    ----------
-    kinds : collection of str
-        Of :data:`KINDS`, which predicates to keep. Pairs that have none of them are kept, as empty rows.
-    labelled : bool
-        Only the 2,048 pairs whose entities Freebase knows; 84 of them it relates.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``relations/universal-schema``.
-
-    Raises
-    ------
-    InputError
-        If a kind is unknown, the file cannot be read, or it does not have its published size.
+    ``kinds``: Of :data:`KINDS`, which predicates to keep. Pairs that have none of them are kept, as empty rows.
+    ``labelled``: Only the 2,048 pairs whose entities Freebase knows; 84 of them it relates.
     """
     for kind in kinds:
         check_choice("kind", kind, KINDS)
@@ -110,13 +99,7 @@ def nyt_pairs(
 
 
 def judgements(*, root: Root = None) -> dict[str, dict[Pair, bool]]:
-    """Read what people judged to be true or false, by predicate and pair; of two judgements the later one counts.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a line is malformed, or it does not have its published size.
-    """
+    """Read human judgements by predicate and pair; of two judgements the later one counts."""
     path = folder(root) / "relations/universal-schema/naacl2013/naacl2013.gold.tsv"
     judged: dict[str, dict[Pair, bool]] = {}
     count = 0
@@ -134,16 +117,7 @@ def judgements(*, root: Root = None) -> dict[str, dict[Pair, bool]]:
 def rankings(system: str, *, root: Root = None) -> dict[str, list[Pair]]:
     """Read the pairs that a system names for each relation, the best first.
 
-    Parameters
-    ----------
-    system : str
-        One of :data:`SYSTEMS`.
-    root : path, optional
-
-    Raises
-    ------
-    InputError
-        If the system is unknown, or its file cannot be read or does not have its published size.
+    ``system``: One of :data:`SYSTEMS`.
     """
     check_choice("system", system, SYSTEMS)
     path = folder(root) / f"relations/universal-schema/naacl2013/structured/test-{system}.txt"
@@ -164,19 +138,8 @@ def freebase_pairs(*, paths: int | None = 10, hub: int = 50, root: Root = None) 
     ``born_in . in``, says of a pair that some third entity stands between them; like a pattern of text it is often
     true where a relation is, and often not. A relation against its direction bears ``^-1``.
 
-    Parameters
-    ----------
-    paths : int, optional
-        Chains are kept that hold of so many pairs; None leaves chains out.
-    hub : int
-        Entities that more facts than these mention stand between nothing: they connect everything.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Raises
-    ------
-    InputError
-        If the files cannot be read.
+    ``paths``: Chains are kept that hold of so many pairs; None leaves chains out. ``hub``: Entities that more facts
+    than these mention stand between nothing: they connect everything.
     """
     base = knowledge("FB15k-237", root=root)
     facts = [fact for part in (base.train, base.validation, base.test) for fact in part.tolist()]
@@ -196,7 +159,7 @@ def freebase_pairs(*, paths: int | None = 10, hub: int = 50, root: Root = None) 
 def _chains(
     facts: list[list[int]], relations: list[str], related: set[tuple[int, int]], hub: int
 ) -> Iterator[tuple[int, int, str]]:
-    """Give the pairs that are related and have a third entity between them, with both relations to it."""
+    """Return the pairs that are related and have a third entity between them, with both relations to it."""
     around: dict[int, list[tuple[int, str, str]]] = {}
     for s, r, o in facts:
         if s != o:
@@ -217,19 +180,10 @@ DENSITY = 0.1
 
 
 class Planted(NamedTuple):
-    """A schema, and what it leaves out.
+    """A planted schema and its held-out truth.
 
-    Attributes
-    ----------
-    schema : Schema
-        What is told.
-    rules : list of Rule
-        One for each relation: what its first pattern says implies it.
-    relations : list of str
-    held : ndarray of shape (n,)
-        Rows of the schema of which no relation is told.
-    truth : ndarray of bool of shape (n, relations)
-        What holds of them.
+    ``schema``: What is told. ``rules``: One for each relation: what its first pattern says implies it. ``held``: Rows
+    of the schema of which no relation is told. ``truth``: What holds of them.
     """
 
     schema: Schema
@@ -249,32 +203,16 @@ def planted_schema(
     told: float = 0.0,
     seed: int | None = None,
 ) -> Planted:
-    r"""Make pairs of entities, relations between them, and patterns that say the same less reliably.
+    r"""Return drawn pairs of entities, relations between them, and less reliable patterns of each relation.
 
     A relation :math:`t` holds of the tenth of the pairs :math:`r` with the largest :math:`u_r \cdot v_t`, of vectors of
     10 normal numbers. A pattern of a relation is found with some of the pairs of which it holds, and with a few others.
     Of every other relation the first pattern has subject and object swapped, and so has its rule.
 
-    Parameters
-    ----------
-    pairs : int
-        In one order; those of swapped patterns come on top. A quarter is held out.
-    relations : int
-    patterns : int
-        Of each relation.
-    recall : float
-        Share of the pairs of a relation with which a pattern is found.
-    confidence : float
-        Share of the pairs with which a pattern is found of which the relation holds: how often its rule is right.
-    told : float
-        Share of the facts of relations that are told of pairs that are not held out; 0 for relations of which no fact
-        is known.
-    seed : int, optional
-
-    Raises
-    ------
-    InputError
-        If a share is above 1 or no share, or there is nothing to make.
+    ``pairs``: In one order; those of swapped patterns come on top. A quarter is held out. ``patterns``: Of each
+    relation. ``recall``: Share of the pairs of a relation with which a pattern is found. ``confidence``: Share of the
+    pairs with which a pattern is found of which the relation holds: how often its rule is right. ``told``: Share of the
+    facts of relations that are told of pairs that are not held out; 0 for relations of which no fact is known.
 
     Examples
     --------
@@ -318,7 +256,7 @@ def _pairs(number: int, rng: np.random.Generator) -> list[tuple[str, str]]:
 
 
 def _schema(pairs: list[tuple[str, str]], columns: dict[str, NDArray[np.int64]], swapped: list[str]) -> Schema:
-    """Gather what is told; the pairs of swapped columns are the reverse of those whose rows are given."""
+    """Return the schema of the shown cells; pairs of swapped columns are reversed."""
     rows = {pair: row for row, pair in enumerate(pairs)}
     cells = []
     for column, (name, at_rows) in enumerate(columns.items()):

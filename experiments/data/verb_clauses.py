@@ -1,4 +1,4 @@
-"""Who does what to whom: subject, verb and object of clauses, from dependency trees or from tagged text.
+"""Subject, verb and object of clauses, from dependency trees or from tagged text.
 
 Trees tell it (:func:`clauses_of_tree`). Where there are none, :func:`clauses_of_tags` looks for two noun phrases with
 nothing but a verb group between them: a pattern over parts of speech, that finds fewer clauses and errs more often, in
@@ -62,7 +62,7 @@ def clauses_of_tree(tree: Tree) -> list[Clause]:
 
 
 class _View:
-    """What the grammar of a tree says; words are numbered from 0."""
+    """The arcs of a tree, with words numbered from 0."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.children = tree, tree.children()
@@ -79,7 +79,7 @@ class _View:
         return list(chain.from_iterable((noun, *self.below(noun, "conj")) for noun in nouns))
 
     def subjects(self, verb: int) -> list[int]:
-        """Give the subjects of a verb, or of the verbs above it that lend theirs."""
+        """Return the subjects of a verb, or of the verbs above it that lend theirs."""
         climbed = [verb]
         while climbed[-1] not in self._lent and (above := self._lender(climbed[-1])) is not None:
             climbed.append(above)
@@ -98,7 +98,7 @@ class _View:
         return [head] if "VerbForm=Ger" in self.tree.features[verb] else []
 
     def _lender(self, verb: int) -> int | None:
-        """Give the verb that lends its subject to one without, if one does."""
+        """Return the verb that lends its subject to one without, if one does."""
         relation, head = self.tree.relations[verb], int(self.tree.heads[verb]) - 1
         if head < 0 or self.below(verb, "nsubj", "nsubj:pass"):
             return None
@@ -106,7 +106,7 @@ class _View:
         return head if lends and self.passive(head) == (relation == "conj" and self.passive(verb)) else None
 
     def meant(self, noun: int) -> int | None:
-        """Give what a relative pronoun stands for: the noun above the clause."""
+        """Return the antecedent of a relative pronoun: the noun above the clause."""
         if "PronType=Rel" not in self.tree.features[noun]:
             return noun
         word = noun
@@ -136,7 +136,7 @@ AUXILIARIES = {"be": "B", "have": "H", "do": "O"}
 CONJUNCTIONS = frozenset(
     ["although", "as", "because", "if", "since", "that", "though", "unless", "until", "whereas", "whether", "while"]
 )
-"""Of the words tagged as prepositions, those that begin a clause, most often or where a verb follows a noun phrase."""
+"""Words tagged as prepositions that begin a clause, mostly or where a verb follows a noun phrase."""
 
 # phrases have some 40 words, 8 others within them, or the time that a long sentence takes grows faster than it does
 _BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]{0,40}"  # no preposition or verb before the noun phrase
@@ -157,12 +157,7 @@ def clauses_of_tags(forms: Sequence[str], tags: Sequence[str], tagger: Tagger) -
     chased (a) cats", "cats that were chased by dogs". A phrase after a preposition is no subject, but what it belongs
     to is; the last noun of a phrase stands for it.
 
-    Parameters
-    ----------
-    forms, tags : sequences of str
-        Words, and their tags of the Penn Treebank.
-    tagger : Tagger
-        Knows lemmas.
+    ``forms``, ``tags``: Words, and their tags of the Penn Treebank. ``tagger``: Knows lemmas.
 
     Examples
     --------
@@ -215,6 +210,6 @@ def sentences_as_tagged(text: str) -> list[list[str]]:
 
 
 def tagged_sentences(text: str, tagger: Tagger) -> Iterator[tuple[list[str], list[str]]]:
-    """Give the words and the tags of each sentence of a plain text."""
+    """Return the words and the tags of each sentence of a plain text."""
     sentences = sentences_as_tagged(text)
     yield from zip(sentences, tagger.tag(sentences), strict=True)

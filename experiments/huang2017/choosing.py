@@ -34,7 +34,7 @@ SVM = (0.003, 0.01, 0.03, 0.1)
 
 
 class Rule(NamedTuple):
-    """How features predict: estimators to choose from, by C, and what says how well they do.
+    """Model selection: estimators, their strengths C, and the score.
 
     ``scaled`` says whether columns are standardised first.
     """
@@ -45,22 +45,16 @@ class Rule(NamedTuple):
     scaled: bool = True
 
     def make(self, C: float) -> Any:
-        """Give the estimator of a strength."""
+        """Return the estimator of a strength."""
         made = self.estimator(C)
         return make_pipeline(StandardScaler(), made) if self.scaled else made
 
 
 class Choice(NamedTuple):
-    """What was chosen.
+    """The selected candidate.
 
-    Attributes
-    ----------
-    settings : dict
-        With ``"C"``.
-    score : float
-        On held out parts of the training data.
-    candidate : object
-        What the settings belong to.
+    ``settings``: With ``"C"``. ``score``: On held out parts of the training data. ``candidate``: What the settings
+    belong to.
     """
 
     settings: dict[str, Any]
@@ -69,7 +63,7 @@ class Choice(NamedTuple):
 
 
 def pearson(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Give the correlation; 0 where one side is constant."""
+    """Return the correlation; 0 where one side is constant."""
     rows = np.stack([y, predicted], axis=1)
     return float(np.nan_to_num(correlation(rows, np.ones((1, len(rows)), np.int64))[0]))
 
@@ -107,17 +101,10 @@ def choose(
     rule: Rule,
     splits: Splits,
 ) -> Choice:
-    """Give the settings and the strength that predict best what was held out.
+    """Return the settings and the strength with the best held-out score.
 
-    Parameters
-    ----------
-    candidates : iterable of (settings, candidate)
-        Such as a function from sentences to vectors.
-    features : callable
-        Gives the features of all training data that a candidate makes, of shape (cases, features).
-    y : ndarray of shape (cases,)
-    rule : Rule
-    splits : sequence of (cases to train on, cases to score on)
+    ``candidates``: Such as a function from sentences to vectors. ``features``: Gives the features of all training data
+    that a candidate makes, of shape (cases, features).
     """
     best = None
     for settings, candidate in candidates:

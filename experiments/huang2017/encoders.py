@@ -33,25 +33,16 @@ POOLINGS: tuple[dict[str, Any], ...] = (
     {"pooling": "moments", "segments": 2},
     {"pooling": "extremes", "pool": 1},
 )
-"""What is kept of activations, to choose from; the first is also that of words without filters."""
+"""Poolings of activations, to select from; the first is also that of words without filters."""
 
 
 @dataclass(frozen=True)
 class Grid:
     """Settings to choose from.
 
-    Attributes
-    ----------
-    words : tuple of str
-        Vectors of words.
-    ranks : tuple of int
-        Their lengths, the longest last; lengths that a vocabulary is too small for are left out.
-    filters : tuple of (int, int)
-        Filters of each coordinate, and their length.
-    a : tuple of float
-        Of SIF.
-    min_count, starts : int
-        Not chosen: how often a word must occur, and random starts.
+    ``words``: Vectors of words. ``ranks``: Their lengths, the longest last; lengths that a vocabulary is too small for
+    are left out. ``filters``: Filters of each coordinate, and their length. ``a``: Of SIF. ``min_count``, ``starts``:
+    Not chosen: how often a word must occur, and random starts.
     """
 
     words: tuple[str, ...] = ("ppmi-svd", "ca")
@@ -63,14 +54,14 @@ class Grid:
 
 
 class Candidate(NamedTuple):
-    """Settings, and what they make of sentences: an array of shape (sentences, features)."""
+    """Settings and an encoder, which returns an array of shape (sentences, features)."""
 
     settings: dict[str, Any]
     encode: Callable[[Texts], NDArray[np.float32]]
 
 
 def encoders(texts: Texts, grid: Grid, seed: int) -> dict[str, Callable[[], Iterator[Candidate]]]:
-    """Give the candidates of each kind of vectors, fitted to sentences when they are asked for."""
+    """Return the candidates of each kind of vectors, fitted to sentences when they are asked for."""
     corpus = corpus_of(texts, min_count=grid.min_count)
     ranks = tuple(rank for rank in grid.ranks if rank < len(corpus.vocabulary)) or (len(corpus.vocabulary) - 1,)
     embeddings = {words: vectors_of(corpus, words, rank=ranks[-1], seed=seed) for words in grid.words}  # type: ignore[arg-type]
@@ -132,7 +123,7 @@ def _sif(
 
 
 def _changed(model: ConvolutionalSentences, pooling: dict[str, Any]) -> ConvolutionalSentences:
-    """Give a fitted model that pools in another way."""
+    """Return a fitted model that pools in another way."""
     return copy.copy(model).set_params(**pooling)
 
 

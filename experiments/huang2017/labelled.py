@@ -34,13 +34,7 @@ def folds(labels: NDArray[np.int64], number: int, seed: int) -> list[Split]:
 
 
 def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> dict[str, Any]:
-    """Train every method on one part and test it on the other.
-
-    Returns
-    -------
-    dict
-        By method: ``right``, 1 or 0 for each test sentence; ``settings``, with what was chosen.
-    """
+    """Train every method on one part and test it on the other."""
     train, test = ([cases[at] for at in part] for part in split)
     texts, tested = ([case.words for case in part] for part in (train, test))
     y, z = (np.array([case.label for case in part]) for part in (train, test))

@@ -41,14 +41,7 @@ def evaluate(
     *,
     rounds: int = 5,
 ) -> dict[str, Any]:
-    """Train every method on pairs, with settings chosen by so many of five folds of them, and predict others.
-
-    Returns
-    -------
-    dict
-        By method: ``predicted``, a list for each test set; ``cosine``, that of the two vectors without training, of
-        the same settings; ``settings``.
-    """
+    """Train every method on pairs, with settings selected on some of five folds, and predict others."""
     texts = [text for pair in train for text in (pair.left, pair.right)]
     y = np.array([pair.score for pair in train])
     splits = list(KFold(5, shuffle=True, random_state=seed).split(y))[:rounds]
@@ -90,7 +83,7 @@ def _joined(encode: Encode, scaler: StandardScaler, share: float, pairs: Sequenc
 
 
 def common(pairs: Sequence[Compared]) -> NDArray[np.float64]:
-    """Give the share of words of one sentence that are in the other, both ways, sorted, and the difference in length.
+    """Return the share of words of one sentence that are in the other, both ways, sorted, and the difference in length.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from experiments import data
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from experiments.huang2017 import labelled, paired, synthetic
 from experiments.huang2017.choosing import CLASSES, SCORES
 from experiments.huang2017.encoders import Grid
@@ -44,22 +44,22 @@ LENGTH, STARTS, MOST = 8, 10, 100_000
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     folds: Annotated[int, Within(2, 100), Option("Of MR and SUBJ.")] = 10
     """And of the sets of STS that have no training part."""
     grid: Grid = field(default_factory=Grid)
-    """What settings are chosen from."""
+    """Grid of settings."""
     samples: tuple[Count, ...] = (1_000, 10_000, 100_000, 1_000_000)
-    """Of planted filters."""
+    """Samples of planted filters."""
     filters: tuple[Count, ...] = (1, 2, 3, 4)
     """Numbers of planted filters, at the third of the samples."""
     trials: Annotated[int, Within(1, 1000), Option("Planted problems of each size.")] = 5
     tries: Count = 20
     """Problems of each case of exact cumulants."""
     sweeps: Count = 400
-    """Of alternating minimisation."""
+    """Iterations of alternating minimisation."""
     seed: Seed = 0
 
 
@@ -150,7 +150,7 @@ def _given(settings: Settings) -> Facts:
 
 
 def _quiet(make: Callable[[], Facts]) -> Callable[[], Facts]:
-    """Leave out the warning of sentences without a known word: the report says that they are zero."""
+    """Suppress the warning of sentences without a known word."""
 
     def made() -> Facts:
         with warnings.catch_warnings():
@@ -161,7 +161,7 @@ def _quiet(make: Callable[[], Facts]) -> Callable[[], Facts]:
 
 
 def _summary(facts: Facts) -> Facts:
-    """Give figures of what the stages found; planted filters are told beside exact cumulants."""
+    """Return the figures of each part; planted filters are reported beside exact cumulants."""
     facts = {**facts.pop("synthetic", {}), **facts}
     return {part: figures(part, stages) for part, stages in facts.items()}
 
@@ -173,4 +173,4 @@ STAGES: Parts[Settings] = {
     "msrp": _msrp,
     "sts2012": _sts,
 }
-SUITE = Suite(Settings, STAGES, report, draw, summary=_summary)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw, summary=_summary)

@@ -1,11 +1,11 @@
-"""The report of a run: ``report.md`` with tables, and the pictures of planted filters."""
+"""The report: a table for each part, and figures of planted filters."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from experiments.markdown import Section, certain, interval, sections, share, table
+from experiments.markdown import Column, Section, certain, chosen, interval, sections, share, table, tabulate
 from polyadic import plots
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ABOUT = (
 
 
 def draw(facts: Facts, out: Path) -> None:
-    """Draw errors and times of planted filters, where matplotlib is installed."""
+    """Draw errors and times of planted filters."""
     rows = [line for line in facts.get("synthetic", ()) if line["filters"] == 2]
     if len(rows) < 2:
         return
@@ -46,17 +46,26 @@ def draw(facts: Facts, out: Path) -> None:
         ax.figure.savefig(out / f"{name}.png", dpi=150)
 
 
+SYNTHETIC: list[Column] = [
+    *(
+        ("filters", "filters"),
+        ("samples", "samples", ","),
+        ("error", "error", ".5f"),
+        ("pass, s", "pass_seconds", ".3f"),
+    ),
+    *(("solve, s", "solve_seconds", ".2f"), ("error, alternating", "their_error", ".3f")),
+    *(("unexplained", "their_unexplained", ".1e"), ("s", "their_seconds", ".1f")),
+]
+
+
 def _synthetic(rows: list[Facts]) -> list[str]:
-    lines = []
-    for line in rows:
-        ours, theirs = line["cumulants"], line["alternation"]
-        cells = [f"{ours['error']:.5f}", f"{ours['pass_seconds']:.3f}", f"{ours['solve_seconds']:.2f}"]
-        last = ["", "", ""]
-        if theirs:
-            last = [f"{theirs['error']:.3f}", f"{theirs['unexplained']:.1e}", f"{theirs['seconds']:.1f}"]
-        lines.append([line["filters"], f"{line['samples']:,}", *cells, *last])
-    headings = ["filters", "samples", "error", "pass, s", "solve, s", "error, alternating", "unexplained", "s"]
-    return table(headings, lines)
+    return tabulate(
+        SYNTHETIC,
+        [
+            {**row, **row["cumulants"], **{f"their_{key}": value for key, value in (row["alternation"] or {}).items()}}
+            for row in rows
+        ],
+    )
 
 
 def _recovery(rows: list[Facts]) -> list[str]:
@@ -70,18 +79,16 @@ def _recovery(rows: list[Facts]) -> list[str]:
 
 
 def _methods(part: str, rows: list[Facts]) -> list[str]:
-    f = part == "msrp"
-    lines = []
-    for row in rows:
-        gain = certain(row["gain"]) if row.get("gain") else ""
-        cells = [row["name"], share(row["value"]), interval(row), gain, *([share(row["F"])] if f else [])]
-        lines.append([*cells, share(PUBLISHED[part].get(row["name"]))])
-    chosen = next(row["chosen"] for row in rows if row["name"] == "convolutional")
-    first = chosen[0] if isinstance(chosen, list) else chosen
-    many = f", in the first of {len(chosen)} folds" if isinstance(chosen, list) else ""
-    settings = f"Chosen for convolutional vectors{many}: {', '.join(f'{k} {v}' for k, v in first.items())}."
-    headings = ["", "accuracy", "interval", "gain", *(["F"] if f else []), "published" + (" F" if f else "")]
-    return [*table(headings, lines), "", settings]
+    columns: list[Column] = [("", "name"), ("accuracy", "value", share), ("interval", interval)]
+    columns.append(("gain", lambda row: row.get("gain"), certain))
+    f = " F" if part == "msrp" else ""
+    columns += [("F", "F", share)] if f else []
+    columns.append((f"published{f}", lambda row: PUBLISHED[part].get(row["name"]), share))
+    found = next(row["chosen"] for row in rows if row["name"] == "convolutional")
+    first = found[0] if isinstance(found, list) else found
+    many = f", in the first of {len(found)} folds" if isinstance(found, list) else ""
+    settings = f"Chosen for convolutional vectors{many}: {chosen(first)}."
+    return [*tabulate(columns, rows), "", settings]
 
 
 def _similarity(rows: list[Facts]) -> list[str]:
@@ -100,10 +107,7 @@ def _similarity(rows: list[Facts]) -> list[str]:
 
 SECTIONS: dict[str, Section] = {
     "synthetic": ("Planted filters (medians)", _synthetic),
-    "recovery": (
-        "Exact cumulants of planted filters",
-        _recovery,
-    ),
+    "recovery": ("Exact cumulants of planted filters", _recovery),
     "mr": ("MR, accuracy", partial(_methods, "mr")),
     "subj": ("SUBJ, accuracy", partial(_methods, "subj")),
     "msrp": ("MSRP", partial(_methods, "msrp")),

@@ -59,7 +59,7 @@ class Planted(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Of filters, and of what is active."""
+        """Supports of filters, and of activations."""
         return self.filters.shape[1] // 2
 
     def samples(self, number: int) -> Any:
@@ -81,7 +81,7 @@ def planted(filters: int, length: int, seed: int) -> Planted:
 
 
 def filter_error(filters: Array, true: Array) -> float:
-    """Give the mean of 1 - cosine of filters with the true ones they are matched to, over all shifts and both signs.
+    """Return the mean of 1 - cosine of filters with the true ones they are matched to, over all shifts and both signs.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _cosines(filters: Array, true: Array) -> Array:
 
 
 def recovery(case: Case, method: Method, *, starts: int, tries: int, seed: int) -> float:
-    """Give the share of planted cases with exact cumulants in which each filter has a cosine above .99."""
+    """Return the share of planted cases with exact cumulants in which each filter has a cosine above .99."""
     good = 0
     for trial in range(tries):
         rng = np.random.default_rng(seed + trial)
@@ -129,13 +129,7 @@ def by_cumulants(problem: Planted, number: int, *, starts: int) -> dict[str, flo
 
 
 def by_alternation(problem: Planted, number: int, *, sweeps: int) -> dict[str, Any]:
-    """Find filters by alternating gradient steps on all samples.
-
-    Returns
-    -------
-    dict
-        Filter error, share of the signals not explained, seconds, and both by sweep (at sweeps 1, 2, 4, ...).
-    """
+    """Find filters by alternating gradient steps on all samples."""
     x = np.concatenate(list(problem.samples(number)))
     L, n = problem.filters.shape
     rng = np.random.default_rng(problem.seed + 1)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 BASELINE = "mean of words"
-"""What differences are from."""
+"""Reference method of the differences."""
 
 
 def figures(part: str, facts: Facts) -> Any:
-    """Give the figures of a part of the run, for JSON."""
+    """Return the figures of a part of the run, for JSON."""
     if part == "synthetic":
         return [_medians(stage) for stage in facts.values()]
     if part == "recovery":
@@ -32,7 +32,7 @@ def figures(part: str, facts: Facts) -> Any:
 
 
 def _medians(stage: Facts) -> Facts:
-    """Give the medians over problems."""
+    """Return the medians over problems."""
     line: Facts = {"filters": stage["filters"], "samples": stage["samples"]}
     for method in ("cumulants", "alternation"):
         rows = stage[method]

@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from experiments.experiment import Option, Parts, Run, Seed, Source, Stage, Stages, Suite, SuiteSettings, Threads
+from experiments.experiment import (
+    Experiment,
+    ExperimentSettings,
+    Option,
+    Parts,
+    Run,
+    Seed,
+    Source,
+    Stage,
+    Stages,
+    Threads,
+)
 from experiments.niitsuma2018.report import TESTS, report
 from polyadic import datasets
 from polyadic.core.errors import InputError
@@ -53,18 +64,11 @@ WEIGHTS = {"stop_weight": (-0.9, -0.5, 0.5, 1.0, 3.0), "score_weight": (1.0, 10.
 
 @dataclass(frozen=True)
 class Row:
-    """A model of the table.
+    """A row of the table.
 
-    Attributes
-    ----------
-    name : str
-        As printed, or of one added.
-    settings : dict
-        Of :class:`~polyadic.tables.vectors.CorrespondenceVectors`; ``side`` is both unless named.
-    kernel : str
-        The weight of the kernel that is chosen: ``"stop_weight"``, ``"score_weight"`` or nothing.
-    published : dict of str to tuple
-        WordSim-353, MEN and MTurk as printed, by side.
+    ``name``: As printed, or of one added. ``settings``: Of :class:`~polyadic.tables.vectors.CorrespondenceVectors`;
+    ``side`` is both unless named. ``kernel``: The weight of the kernel that is chosen: ``"stop_weight"``,
+    ``"score_weight"`` or nothing. ``published``: WordSim-353, MEN and MTurk as printed, by side.
     """
 
     name: str
@@ -101,7 +105,7 @@ SGNS = (0.192, 0.061, 0.314)
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     source: Source = ""
@@ -111,7 +115,7 @@ class Settings(SuiteSettings):
     share: Annotated[float, Within(0.001, 1), Option("Share of the text to take, from its beginning.")] = 0.2
     seed: Seed = 0
     threads: Threads = None
-    """Of reading and of counting; word2vec has one, so that it repeats itself."""
+    """Threads for reading and counting; word2vec has one, so that it is reproducible."""
 
 
 def _table3(run: Run[Settings]) -> Stages:
@@ -200,7 +204,7 @@ def _choosing(
 
 
 def _settings(model: Any) -> Facts:
-    """Give the settings of a model; long ones by their digest."""
+    """Return the settings of a model; long ones by their digest."""
     settings = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "callback"}
     long = ("words", "scores", "stop_words")
     return {key: digest(repr(sorted(value or ()))) if key in long else value for key, value in settings.items()}
@@ -233,4 +237,4 @@ def _tested(
 
 
 STAGES: Parts[Settings] = {"": _table3}
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

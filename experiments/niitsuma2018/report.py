@@ -1,10 +1,10 @@
-"""The report of a run: ``report.md`` with the table."""
+"""The report: one table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.markdown import certain, share, table
+from experiments.markdown import Column, certain, share, tabulate
 
 if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
@@ -17,24 +17,25 @@ POLICIES = (
 )
 
 
+def _columns(at: int, test: str) -> list[Column]:
+    return [
+        (TESTS[test], lambda row: row[test]["zero"], share),
+        ("known", lambda row: {**row[test], "value": row[test]["known"]}, certain),
+        ("published", lambda row: row["published"][at] if row["published"] else None, share),
+    ]
+
+
 def report(facts: Facts) -> str:
-    """Write the table."""
+    """Return the report as Markdown."""
     corpus, settings = facts["corpus"], facts["settings"]
     about = (
         f"{corpus['tokens']:,} tokens, {corpus['words']:,} words seen {settings['min_count']} times or more, rank"
         f" {settings['rank']}, {settings['width']} words to the left as contexts, seed {settings['seed']}. Corpus"
         f" {corpus['digest'][:16]}."
     )
-    headings = ["", *(name for test in TESTS.values() for name in (test, "known", "published")), "weight", "seconds"]
-    rows = []
-    for row in facts["rows"]:
-        cells = []
-        for test, published in zip(TESTS, row["published"] or [None] * len(TESTS), strict=True):
-            known = {**row[test], "value": row[test]["known"]}
-            cells += [share(row[test]["zero"]), certain(known), share(published)]
-        weight = "" if row["weight"] is None else f"{row['weight']:g}"
-        rows.append([row["name"], *cells, weight, f"{row['seconds']:.1f}"])
+    columns: list[Column] = [("", "name"), *(column for at, test in enumerate(TESTS) for column in _columns(at, test))]
+    columns += [("weight", "weight", "g"), ("seconds", "seconds", ".1f")]
     first = facts["rows"][0]
     covered = ", ".join(f"{first[t]['covered']:,} of {first[t]['total']:,} of {name}" for t, name in TESTS.items())
-    lines = ["# Niitsuma and Lee (2018), on this text", "", about, "", POLICIES, "", *table(headings, rows)]
+    lines = ["# Niitsuma and Lee (2018), on this text", "", about, "", POLICIES, "", *tabulate(columns, facts["rows"])]
     return "\n".join([*lines, "", f"Known pairs: {covered}."]) + "\n"

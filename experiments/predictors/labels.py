@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 SETS = ("medical", "enron", "bibtex")
 SHARE = 0.2
-"""Of the training part, by which settings and a threshold are chosen."""
+"""Validation share of the training part, on which settings and a threshold are selected."""
 NEVER = 20.0
 """Log-odds of a label that no training text has."""
 
 
 class Method(NamedTuple):
-    """What makes scores of texts, the settings among which it chooses, and the method that it is compared with."""
+    """A method, its grid of settings, and the method that it is compared with."""
 
     name: str
     scores: Callable[[Any, Array, Any, Settings], Array]
@@ -72,7 +72,7 @@ def partial(X: Any, Y: Array, Z: Any, chosen: Settings) -> Array:
 
 
 def methods(labels: int) -> list[Method]:
-    """Give the methods and the grids that are tried, for so many labels."""
+    """Return the methods with their grids, by the number of labels."""
     ranks = [r for r in (10, 20, 50, 100) if r < labels]
     ridges = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
     return [
@@ -96,19 +96,7 @@ def methods(labels: int) -> list[Method]:
 def compared(name: str, *, seed: int, root: str | os.PathLike[str] | None = None) -> list[Facts]:
     """Choose settings of each method within the training part of a set, fit it to that, and measure the test part.
 
-    Parameters
-    ----------
-    name : str
-        Of a set of :func:`~experiments.data.multilabel.multilabel`.
-    seed : int
-        Of what is held out.
-    root : path, optional
-
-    Returns
-    -------
-    list of dict
-        Name, measures, ``gain`` in micro average precision above what the method is compared with, and its interval,
-        what was chosen, seconds of the last fit and of all.
+    ``name``: Of a set of :func:`~experiments.data.multilabel.multilabel`. ``seed``: Of what is held out.
     """
     train, test = multilabel(name, root)
     X, Y, Z, T = (

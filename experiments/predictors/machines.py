@@ -1,4 +1,4 @@
-"""Factorization machines on MovieLens 100K: errors on the five test parts, with and without what is known of people.
+"""Factorization machines on MovieLens 100K: errors on the five test parts, with and without attributes.
 
 What is chosen is chosen on a tenth of the training part of each fold.
 """
@@ -33,7 +33,7 @@ FOLDS = ("u1", "u2", "u3", "u4", "u5")
 AGES = (18, 25, 35, 45, 50, 56)
 """Where groups of ages begin, those of MovieLens 1M."""
 RIDGES = (0.8, 1.0, 1.2, 1.4)
-"""What is tried for each solver."""
+"""Grid of each solver."""
 EPOCHS: dict[Solver, int] = {"als": 80, "adagrad": 40, "sgd": 60}
 HELD_OUT = 0.1
 
@@ -51,12 +51,7 @@ class Ratings(NamedTuple):
 def ratings(fold: str, *, attributes: bool, root: Root = None) -> Ratings:
     """Read a fold as rows of features: user and film; with ``attributes`` age group, sex, occupation and genres.
 
-    Parameters
-    ----------
-    fold : str
-        Of :data:`FOLDS`.
-    attributes : bool
-    root : path, optional
+    ``fold``: Of :data:`FOLDS`.
     """
     everything, split = movielens(root=root), movielens_fold(fold, root=root)
     encoder = FieldEncoder().fit(columns(everything, everything.ratings, attributes=attributes))
@@ -67,7 +62,7 @@ def ratings(fold: str, *, attributes: bool, root: Root = None) -> Ratings:
 
 
 def columns(data: MovieLens, part: Entries, *, attributes: bool) -> dict[str, list[Any]]:
-    """Give the fields of ratings."""
+    """Return the fields of ratings."""
     users, films = part.indices.T.tolist()
     fields: dict[str, list[Any]] = {"user": users, "film": films}
     if not attributes:
@@ -94,19 +89,7 @@ def drawn(
 ) -> Facts:
     """Draw machines for a fold; predictions are means over draws, none beyond the scale of ratings.
 
-    Parameters
-    ----------
-    fold : str
-    attributes : bool
-    rank, draws, burn_in, seed : int
-    grouped : bool
-        Whether each field has penalties of its own.
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        The root mean squared error, that of the last draw alone, seconds.
+    ``grouped``: Whether each field has penalties of its own.
     """
     data = ratings(fold, attributes=attributes, root=root)
     began = time.perf_counter()
@@ -120,21 +103,7 @@ def drawn(
 
 
 def descended(fold: str, solver: Solver, *, attributes: bool, rank: int = 8, seed: int = 0, root: Root = None) -> Facts:
-    """Fit a machine by a solver of one best set of parameters; penalty and sweeps are chosen within the training part.
-
-    Parameters
-    ----------
-    fold : str
-    solver : {"als", "adagrad", "sgd"}
-    attributes : bool
-    rank, seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        The root mean squared error, what was chosen, the error there, seconds.
-    """
+    """Fit a point estimate of a machine; penalty and sweeps are selected within the training part."""
     data = ratings(fold, attributes=attributes, root=root)
     X, y = data.train, data.train_ratings
     held = np.zeros(len(y), bool)
@@ -153,5 +122,5 @@ def descended(fold: str, solver: Solver, *, attributes: bool, rank: int = 8, see
 
 
 def rmse(predicted: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
-    """Give the root mean squared error."""
+    """Return the root mean squared error."""
     return float(np.sqrt(np.mean((predicted - truth) ** 2)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.experiment import Option, Parts, Run, Seed, Stages, Suite, SuiteSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stages, table_stage
 from experiments.predictors import labels, machines, schools
 from experiments.predictors.report import report
 from polyadic.core.settings import Count, Within
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     folds: Annotated[int, Within(1, 5), Option("Of MovieLens, from the first.")] = 5
@@ -58,4 +58,4 @@ def _schools(run: Run[Settings]) -> Stages:
 
 
 STAGES: Parts[Settings] = {"machines": _machines, "labels": _labels, "schools": _schools}
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

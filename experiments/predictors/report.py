@@ -1,4 +1,4 @@
-"""The report of a run: ``report.md`` with tables."""
+"""The report: a table for each part."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.markdown import Section, certain, chosen, rmses, sections, share, table
+from experiments.markdown import Column, Section, certain, chosen, rmses, sections, share, spread, table, tabulate
 
 if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
-LABELS = {
-    "validation": "validation micro-AP",
-    "micro_ap": "micro-AP",
-    "macro_ap": "macro-AP",
-    "micro_f1": "micro-F1",
-    "macro_f1": "macro-F1",
-    "precision_at_1": "P@1",
-    "precision_at_3": "P@3",
-    "precision_at_5": "P@5",
-}
+LABELS: list[Column] = [
+    *(("", "name"), ("validation micro-AP", "validation", share), ("micro-AP", "micro_ap", share)),
+    *(("macro-AP", "macro_ap", share), ("micro-F1", "micro_f1", share), ("macro-F1", "macro_f1", share)),
+    *((f"P@{k}", f"precision_at_{k}", share) for k in (1, 3, 5)),
+    *(("gain in micro-AP", "gain", certain), ("chosen", "chosen", chosen)),
+    *(("seconds of a fit", "fit_seconds", ".1f"), ("of all", "seconds", ".1f")),
+]
+SCHOOLS: list[Column] = [
+    *(("", "name"), ("variance explained", "explained", spread), ("within schools", "within", spread)),
+    ("mostly chosen", lambda row: _commonest(row["chosen"])),
+]
 
 
 def _machines(rows: list[Facts]) -> list[str]:
@@ -29,38 +30,14 @@ def _machines(rows: list[Facts]) -> list[str]:
     lines = []
     for name, attributes in dict.fromkeys((row["name"], row["attributes"]) for row in rows):
         here = [row for row in rows if (row["name"], row["attributes"]) == (name, attributes)]
+        cells = [name, "yes" if attributes else "", *rmses([row["rmse"] for row in here])]
         seconds = float(np.median([row["fit_seconds"] for row in here]))
-        lines.append(
-            [
-                name,
-                "yes" if attributes else "",
-                *rmses([row["rmse"] for row in here]),
-                chosen(_commonest([row.get("chosen", {}) for row in here])),
-                f"{seconds:.1f}",
-            ]
-        )
+        lines.append([*cells, _commonest([row.get("chosen", {}) for row in here]), f"{seconds:.1f}"])
     return table(["", "attributes", *folds, "mean", "mostly chosen", "seconds of a fit"], lines)
 
 
 def _labels(facts: Facts) -> list[str]:
-    lines: list[str] = []
-    for name, rows in facts.items():
-        cells = [
-            [
-                row["name"],
-                *(share(row[key]) for key in LABELS),
-                certain(row["gain"]) if "gain" in row else "",
-                chosen(row["chosen"]),
-                *(f"{row[key]:.1f}" for key in ("fit_seconds", "seconds")),
-            ]
-            for row in rows
-        ]
-        lines += [
-            f"### {name}",
-            "",
-            *table(["", *LABELS.values(), "gain in micro-AP", "chosen", "seconds of a fit", "of all"], cells),
-            "",
-        ]
+    lines = [line for name, rows in facts.items() for line in (f"### {name}", "", *tabulate(LABELS, rows), "")]
     return [
         *lines,
         "Gains are above logistic regressions; those of reduced rank above ridge regression of full rank.",
@@ -68,33 +45,14 @@ def _labels(facts: Facts) -> list[str]:
     ]
 
 
-def _schools(rows: list[Facts]) -> list[str]:
-    cells = [
-        [row["name"], *(spread(row[key]) for key in ("explained", "within")), chosen(_commonest(row["chosen"]))]
-        for row in rows
-    ]
-    return table(["", "variance explained", "within schools", "mostly chosen"], cells)
-
-
-def spread(values: list[float]) -> str:
-    """Write a mean and a standard deviation.
-
-    Examples
-    --------
-    >>> spread([0.2, 0.4])
-    '.300 ± .141'
-    """
-    mean = share(float(np.mean(values)))
-    return f"{mean} ± {share(float(np.std(values, ddof=1)))}" if len(values) > 1 else mean
-
-
-def _commonest(settings: list[Facts]) -> Facts:
-    return max(settings, key=settings.count)
+def _commonest(settings: list[Facts]) -> str:
+    commonest: Facts = max(settings, key=settings.count)
+    return chosen(commonest)
 
 
 SECTIONS: dict[str, Section] = {
     "machines": ("Factorization machines on MovieLens 100K", _machines),
     "labels": ("Labels of texts", _labels),
-    "schools": ("Scores of pupils of 139 schools", _schools),
+    "schools": ("Scores of pupils of 139 schools", partial(tabulate, SCHOOLS)),
 }
 report = partial(sections, "Predictors of low rank", "Settings are chosen within training parts.", SECTIONS)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Predicted = Callable[[Array, NDArray[np.int64]], Array]
 
 SHARE = 0.25
-"""Of the pupils of each school that are told; as many of the rest choose settings."""
+"""Training share of the pupils of each school; as many of the rest are for validation."""
 RIDGES = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 RANKS = (1, 2, 3, 5, 27)
 
@@ -67,18 +67,7 @@ METHODS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
 def compared(*, splits: int, seed: int, root: str | os.PathLike[str] | None = None) -> list[Facts]:
     """Hide pupils of each school, several times; choose settings of each method within the rest.
 
-    Parameters
-    ----------
-    splits : int
-    seed : int
-        Of the first split.
-    root : path, optional
-
-    Returns
-    -------
-    list of dict
-        Name; ``explained``, the share of the variance of all hidden scores, and ``within``, that of their variance
-        within schools, for each split; what was chosen.
+    ``seed``: Of the first split.
     """
     data = school(root=root)
     X = (data.features - data.features.mean(axis=0)) / data.features.std(axis=0)
@@ -103,7 +92,7 @@ def compared(*, splits: int, seed: int, root: str | os.PathLike[str] | None = No
 
 
 def explained(y: Array, p: Array, groups: NDArray[np.int64]) -> tuple[float, float]:
-    """Give the share of the variance of y that p explains: of all, and of that within groups.
+    """Return the share of the variance of y that p explains: of all, and of that within groups.
 
     Examples
     --------
@@ -118,7 +107,7 @@ def explained(y: Array, p: Array, groups: NDArray[np.int64]) -> tuple[float, flo
 
 
 def _hidden(groups: NDArray[np.int64], among: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw a share of those of each group that are among some."""
+    """Draw a share of the given items of each group."""
     hidden = np.zeros(len(groups), bool)
     for k in range(groups.max() + 1):
         there = rng.permutation(np.flatnonzero(among & (groups == k)))

@@ -33,25 +33,15 @@ if TYPE_CHECKING:
 VERB, NOUN, PREPOSITION, LAST = range(4)
 MARKS = ("v", "n", "", "n")
 LENGTH = 200
-"""Of word vectors."""
+"""Dimension of word vectors."""
 DENSE = 3.0
 """Length of a word vector among features that are 0 or 1; chosen with the constant on the validation part."""
 
 
 def evaluated(lemmas: Path | None, *, seed: int, root: Path | None = None) -> Facts:
-    """Tell phrases by the tensor, with and without vectors of words, and by its baselines.
+    """Return phrases by the tensor, with and without vectors of words, and by its baselines.
 
-    Parameters
-    ----------
-    lemmas : Path, optional
-        The corpus that vectors are made from, of :func:`~experiments.relations.composition.lemmatized` text.
-    seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        Under ``figures`` the name, value, interval and cases of each.
+    ``lemmas``: The corpus that vectors are made from, of :func:`~experiments.relations.composition.lemmatized` text.
     """
     data, tagger = attachment(root=root), treebank_tagger(root)
     figures = [*simple(data).values(), *back_off(data, tagger).values()]
@@ -65,7 +55,7 @@ def evaluated(lemmas: Path | None, *, seed: int, root: Path | None = None) -> Fa
 
 
 def vectors(data: Attachment, tagger: Tagger, lemmas: Path) -> Embedding:
-    """Give the words of phrases vectors, by singular values of their PPMI."""
+    """Return the words of phrases vectors, by singular values of their PPMI."""
     corpus = Corpus.open(lemmas)
     index = corpus.vocabulary.index
     plain = (plain_words(words, tagger) for part in data for words in part.words)
@@ -77,7 +67,7 @@ def vectors(data: Attachment, tagger: Tagger, lemmas: Path) -> Embedding:
 
 
 def plain_words(words: Words, tagger: Tagger) -> Words:
-    """Give words as they are counted: lemmas, years and other numbers alike, and names alike.
+    """Return words as they are counted: lemmas, years and other numbers alike, and names alike.
 
     References
     ----------
@@ -90,17 +80,10 @@ def plain_words(words: Words, tagger: Tagger) -> Words:
 def features(
     places: Sequence[Sequence[str]], train: Sequence[Words], tagger: Tagger, words: Embedding | None
 ) -> list[Any]:
-    """Give what is known of the words of each place: themselves, their plain form, and the vector of its lemma.
+    """Return the features of the words of each place: the word, its plain form, and the vector of its lemma.
 
-    Parameters
-    ----------
-    places : sequence of sequences of str
-        Words of verbs, nouns, prepositions and last nouns.
-    train : sequence of Words
-        Words not among them have no features of their own.
-    tagger : Tagger
-    words : Embedding, optional
-        Of lemmas such as ``"eat/v"`` and ``"pizza/n"``; scaled to length 1.
+    ``places``: Words of verbs, nouns, prepositions and last nouns. ``train``: Words not among them have no features of
+    their own. ``words``: Of lemmas such as ``"eat/v"`` and ``"pizza/n"``; scaled to length 1.
     """
     plain = [plain_words(x, tagger) for x in train]
     tables = []
@@ -120,15 +103,10 @@ def features(
 def tensor(
     data: Attachment, tagger: Tagger, words: Embedding | None, *, model: TupleClassifier | None = None
 ) -> dict[str, Figure]:
-    """Tell phrases of the validation and the test part by a low-rank tensor over features.
+    """Return phrases of the validation and the test part by a low-rank tensor over features.
 
-    Parameters
-    ----------
-    data : Attachment
-    tagger, words
-        See :func:`features`.
-    model : TupleClassifier, optional
-        It is fitted; by default with its own settings, which were chosen on the validation part.
+    ``tagger``, ``words``: See :func:`features`. ``model``: It is fitted; by default with its own settings, which were
+    chosen on the validation part.
     """
     places = [sorted({x[place] for part in data for x in part.words}) for place in range(4)]
     numbers = [{word: at for at, word in enumerate(listed)} for listed in places]
@@ -142,7 +120,7 @@ def tensor(
 
 
 def back_off(data: Attachment, tagger: Tagger) -> dict[str, Figure]:
-    """Tell phrases by the counts of most of their words, of fewer where these were not seen.
+    """Return phrases by the counts of most of their words, of fewer where these were not seen.
 
     All four words, then triples, then pairs with the preposition among them, then the preposition, then the noun.
 
@@ -173,7 +151,7 @@ def back_off(data: Attachment, tagger: Tagger) -> dict[str, Figure]:
 
 
 def simple(data: Attachment) -> dict[str, Figure]:
-    """Tell phrases of the test part as most are, and as most of their preposition are."""
+    """Return phrases of the test part as most are, and as most of their preposition are."""
     counts: Counter[tuple[str, bool]] = Counter()
     for words, verbal in zip(data.train.words, data.train.verbal.tolist(), strict=True):
         counts[words[PREPOSITION].lower(), verbal] += 1
@@ -187,13 +165,13 @@ def simple(data: Attachment) -> dict[str, Figure]:
 
 
 def accuracy(name: str, predicted: NDArray[np.bool_], part: Phrases) -> Figure:
-    """Give the share of phrases that are told right."""
+    """Return the accuracy."""
     rows = np.stack([predicted == part.verbal, np.ones(len(predicted))], axis=1).astype(float)
     return Figure(name, rows, len(predicted), len(predicted))
 
 
 def _parts(plain: Words) -> list[tuple[tuple[int, str], ...]]:
-    """Give the sets of words with the preposition among them."""
+    """Return the sets of words with the preposition among them."""
     places = list(enumerate(plain))
     others = [places[VERB], places[NOUN], places[LAST]]
     return [(places[PREPOSITION], *some) for size in range(4) for some in combinations(others, size)]
@@ -220,7 +198,7 @@ def _noun(word: str, tagger: Tagger) -> str:
 
 
 def _indicators(words: Sequence[str | None]) -> csr_array:
-    """Give a column for each different word, and nothing where there is none."""
+    """Return a column for each different word, and nothing where there is none."""
     columns = {word: at for at, word in enumerate(sorted({word for word in words if word is not None}))}
     rows = [row for row, word in enumerate(words) if word is not None]
     at = [columns[word] for word in words if word is not None]

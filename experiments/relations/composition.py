@@ -64,20 +64,7 @@ def treebank_tagger(root: str | os.PathLike[str] | None = None) -> Tagger:
 def on_text(text: Sequence[str], corpus: Path, *, seed: int, root: Path | None = None) -> Facts:
     """Learn from a text, and measure plausibility and likeness by all models.
 
-    Parameters
-    ----------
-    text : sequence of str
-        Files, folders or globs.
-    corpus : Path
-        Where the lemmatized text is written, over what may be there.
-    seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        Under ``figures`` the name, value, interval and cases of each; under ``participants`` means of the correlations
-        with each participant; the number of clauses.
+    ``text``: Files, folders or globs. ``corpus``: Where the lemmatized text is written, over what may be there.
     """
     tagger = treebank_tagger(root)
     lemmas, clauses = lemma_corpus(text, corpus, tagger)
@@ -105,15 +92,9 @@ def lemma_corpus(text: Sequence[str], folder_: Path, tagger: Tagger) -> tuple[Co
 
 
 def lemmatized(source: Source, tagger: Tagger, clauses: Counter[Clause]) -> Iterator[list[list[str]]]:
-    """Give each document as sentences of lemmas, ``"dog/n"`` and ``"chase/v"``, other words as they are.
+    """Return each document as sentences of lemmas, ``"dog/n"`` and ``"chase/v"``, other words as they are.
 
-    Parameters
-    ----------
-    source : path, folder, glob or iterable
-        See :func:`polyadic.text.readers.read`.
-    tagger : Tagger
-    clauses : Counter of Clause
-        What is found is added to it.
+    ``source``: See :func:`polyadic.text.readers.read`. ``clauses``: What is found is added to it.
     """
     quick = _Remembered(tagger)
     for document in read(source):
@@ -128,18 +109,9 @@ def lemmatized(source: Source, tagger: Tagger, clauses: Counter[Clause]) -> Iter
 class Meanings:
     """Vectors of nouns and verbs, and matrices of verbs, from one corpus.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Of :func:`lemmatized` text.
-    clauses : Counter of Clause
-        Found in it.
-    verbs : iterable of str
-        Those that matter; each verb is learned by itself.
-    rank, latent : int
-        Length of word vectors, by singular values of PPMI; and of the non-negative factors of nouns.
-    seed, max_iter : int
-        Of the non-negative factorization.
+    ``corpus``: Of :func:`lemmatized` text. ``clauses``: Found in it. ``verbs``: Those that matter; each verb is learned
+    by itself. ``rank``, ``latent``: Length of word vectors, by singular values of PPMI; and of the non-negative factors
+    of nouns. ``seed``, ``max_iter``: Of the non-negative factorization.
     """
 
     def __init__(
@@ -168,7 +140,7 @@ class Meanings:
         self.model = TransitiveVerbs().fit(self.clauses, nouns=self.latent)
 
     def numbers(self, clauses: Sequence[Clause], tagger: Tagger) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Give the numbers of known clauses, shape (m, 3), and which of all are known; plurals are lemmatized."""
+        """Return the numbers of known clauses, shape (m, 3), and which of all are known; plurals are lemmatized."""
         triples = [self._number(clause, tagger) for clause in clauses]
         known = [numbers for numbers in triples if numbers is not None]
         return np.array(known, np.int64).reshape(-1, 3), np.array([numbers is not None for numbers in triples])
@@ -188,14 +160,9 @@ class Meanings:
 
 
 class Scores(NamedTuple):
-    """What models say of the same cases, and what people say: truth values, or mean ratings.
+    """Scores of models and human judgements of the same cases: truth values, or mean ratings.
 
-    Attributes
-    ----------
-    truth : ndarray of shape (n,)
-    by_model : dict of str to ndarray of shape (n,)
-    known : ndarray of bool
-        Which of all cases they are: those of known words.
+    ``known``: Which of all cases they are: those of known words.
     """
 
     truth: Array
@@ -203,7 +170,7 @@ class Scores(NamedTuple):
     known: NDArray[np.bool_]
 
     def figures(self, name: str) -> list[Figure]:
-        """Give the correlation of each model with the people (of ranks), or the area under its curve.
+        """Return the correlation of each model with the people (of ranks), or the area under its curve.
 
         Intervals draw pairs of sentences, or true events, as if they were independent; they share words, so that
         intervals are too narrow.
@@ -241,15 +208,9 @@ def plausibility(meanings: Meanings, events: tuple[list[Clause], NDArray[np.bool
 
 
 def alike(meanings: Meanings, pairs: Sequence[Elliptical], tagger: Tagger, *, whole: bool = False) -> Scores:
-    """Compare sentences by cosines of what they mean composed, by several rules.
+    """Compare sentences by cosines of their composed meanings, by several rules.
 
-    Parameters
-    ----------
-    meanings : Meanings
-    pairs : sequence of Elliptical
-    tagger : Tagger
-    whole : bool
-        Whether the ellipsis is resolved, and what it says added: *child write word* plus *father write word*.
+    ``whole``: Whether the ellipsis is resolved, and what it says added: *child write word* plus *father write word*.
     """
     clauses = [clause for pair in pairs for clause in (pair.first, pair.second)]
     numbers, known = meanings.numbers(clauses, tagger)
@@ -274,7 +235,7 @@ def alike(meanings: Meanings, pairs: Sequence[Elliptical], tagger: Tagger, *, wh
 
 
 def by_participant(pairs: Sequence[Elliptical], scores: Scores) -> dict[str, float]:
-    """Give the mean over participants of the rank correlation of each one's ratings with those of each model."""
+    """Return the mean over participants of the rank correlation of each one's ratings with those of each model."""
     kept = [pair for pair, known in zip(pairs, scores.known, strict=True) if known]
     people = sorted({person for pair in kept for person in pair.ratings})
     correlations = {}
@@ -297,7 +258,7 @@ def supervised(
     folds: int = 10,
     seed: int = 0,
 ) -> Figure:
-    """Tell plausible events by a logistic regression that learns from the other folds, which share words with it."""
+    """Return plausible events by a logistic regression that learns from the other folds, which share words with it."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -315,7 +276,7 @@ def supervised(
 
 
 def neighbours_ppmi(counts: csr_array, rows: NDArray[np.int64]) -> csr_array:
-    """Give the positive PMI of words (rows) with contexts of middling frequency, smoothed."""
+    """Return the positive PMI of words (rows) with contexts of middling frequency, smoothed."""
     contexts_ = np.arange(SKIPPED, min(SKIPPED + CONTEXTS, counts.shape[1]))
     table = coo_array(counts[rows][:, contexts_]).astype(float)
     shares = counts.sum(axis=0) ** SMOOTHING
@@ -354,7 +315,7 @@ def _numbered(words: list[str]) -> dict[str, int]:
 
 
 def _counted(counts: Entries, places: list[int], cells: NDArray[np.int64]) -> Array:
-    """Tell how often each cell was counted, if only these places matter."""
+    """Return how often each cell was counted, if only these places matter."""
     total: Counter[tuple[int, ...]] = Counter()
     for cell, count in zip(counts.indices[:, places].tolist(), counts.values.tolist(), strict=True):
         total[tuple(cell)] += count
@@ -362,7 +323,7 @@ def _counted(counts: Entries, places: list[int], cells: NDArray[np.int64]) -> Ar
 
 
 def _won(truth: Array, scores: Array) -> Array:
-    """Give for each true case how many false ones score below it, ties counting half, and how many there are."""
+    """Return for each true case how many false ones score below it, ties counting half, and how many there are."""
     false = np.sort(scores[truth == 0])
     true = scores[truth == 1]
     below = (np.searchsorted(false, true, "left") + np.searchsorted(false, true, "right")) / 2

@@ -36,7 +36,7 @@ CHOICES: tuple[dict[str, Any], ...] = (
     *({"loss": "softmax", "penalty": "DURA", "strength": strength} for strength in (0.01, 0.05)),
     *({"loss": "logistic", "penalty": "N3", "strength": strength} for strength in (0.001, 0.005)),
 )
-"""What is tried for each form on the small sets, on the validation part."""
+"""Settings tried for each form on the validation parts of the small sets."""
 EPOCHS = 60
 JUDGED = 2000
 """Facts of the validation part by which rules, and their weight beside a tensor, are judged."""
@@ -46,25 +46,14 @@ CONCLUDED: tuple[dict[str, Any], ...] = (
 )
 """How the rules that conclude an answer are counted."""
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Of the scores of rules beside those of a tensor."""
+"""Weights of the scores of rules beside those of a tensor."""
 
 
 def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
     """Fit a form to a small set with each choice; give the ranks of the test part by the best on the validation part.
 
-    Parameters
-    ----------
-    name : str
-        Of a set of :func:`~experiments.data.knowledge.knowledge`.
-    form : str
-        Of :data:`~polyadic.relations.knowledge.FORMS`.
-    seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        Measures of the validation and the test part, what was chosen, seconds of the chosen fit and of all.
+    ``name``: Of a set of :func:`~experiments.data.knowledge.knowledge`. ``form``: Of
+    :data:`~polyadic.relations.knowledge.FORMS`.
     """
     data = knowledge(name, root=root)
     matrices = form in {"RESCAL", "Tucker2", "TuckER", "Tucker3"}
@@ -89,12 +78,12 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
 
 
 def measured(ranks: Ranking) -> Facts:
-    """Give the usual measures of ranks."""
+    """Return the usual measures of ranks."""
     return {"mrr": ranks.mean_reciprocal_rank, **{f"hits_{k}": ranks.hits_at(k) for k in (1, 3, 10)}}
 
 
 def frequencies(name: str, *, root: Root = None) -> Facts:
-    """Rank entities by how often they are the object, or the subject, of the relation: a model of no vectors."""
+    """Rank entities by their frequency as object or subject of the relation."""
     data = knowledge(name, root=root)
     n, K = len(data.entities), len(data.relations)
     began = time.perf_counter()
@@ -131,11 +120,7 @@ def squares(name: str, mode: int, *, seed: int, root: Root = None) -> Facts:
 def _by_cells(cells: NDArray[Any], facts: NDArray[np.int64], known: NDArray[np.int64]) -> Ranking:
     """Rank by scores of all triples, shape (relations, entities, entities)."""
     return ranking(
-        facts,
-        known,
-        entities=cells.shape[1],
-        objects=lambda s, r: cells[r, s],
-        subjects=lambda o, r: cells[r, :, o],
+        facts, known, entities=cells.shape[1], objects=lambda s, r: cells[r, s], subjects=lambda o, r: cells[r, :, o]
     )
 
 
@@ -150,17 +135,8 @@ def entries(data: Knowledge) -> Entries:
 def large(name: str, options: Facts, *, epochs: int, seed: int, out: Path, root: Root = None) -> Facts:
     """Fit a large set, keeping the epoch that is best on the validation part; with the curve of that part.
 
-    Parameters
-    ----------
-    name : str
-    options : dict
-        Of :class:`~polyadic.relations.knowledge.KnowledgeTensor`.
-    epochs : int
-        At most.
-    seed : int
-    out : path
-        The folder of the model.
-    root : path, optional
+    ``options``: Of :class:`~polyadic.relations.knowledge.KnowledgeTensor`. ``epochs``: At most. ``out``: The folder of
+    the model.
     """
     data = knowledge(name, root=root)
     model = KnowledgeTensor(**options, max_iter=epochs, seed=seed).fit(
@@ -174,21 +150,9 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, out: Path, root:
 
 
 def mined(name: str, options: Facts, *, seed: int, root: Root = None) -> Facts:
-    """Mine rules of a large set, and count those that conclude an answer as suits the validation part best.
+    """Mine rules of a large set; how rules for an answer are combined is selected on the validation part.
 
-    Parameters
-    ----------
-    name : str
-    options : dict
-        Of :class:`~polyadic.relations.horn_rules.HornRules`.
-    seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        Measures of the test part with an interval of the first, what each way to count has on the validation part, and
-        seconds of mining, and of answering the test part.
+    ``options``: Of :class:`~polyadic.relations.horn_rules.HornRules`.
     """
     data = knowledge(name, root=root)
     began = time.perf_counter()
@@ -206,17 +170,9 @@ def mined(name: str, options: Facts, *, seed: int, root: Root = None) -> Facts:
 
 
 def together(name: str, options: Facts, *, tensor: Path, seed: int, root: Root = None) -> Facts:
-    """Add the scores of rules to those of a tensor, by the weight that suits the validation part best.
+    """Add the scores of rules to those of a tensor, with the weight selected on the validation part.
 
-    Parameters
-    ----------
-    name : str
-    options : dict
-        Of rules.
-    tensor : path
-        The folder of a model.
-    seed : int
-    root : path, optional
+    ``options``: Of rules. ``tensor``: The folder of a model.
     """
     data = knowledge(name, root=root)
     models = load(tensor, KnowledgeTensor), HornRules(**options, seed=seed).fit(data.train)
@@ -246,7 +202,7 @@ def _judged(data: Knowledge, seed: int) -> NDArray[np.int64]:
 
 
 def _interval(ranks: Ranking) -> dict[str, float]:
-    """Give the 95 % interval of the mean reciprocal rank over facts, by resampling."""
+    """Return the 95 % interval of the mean reciprocal rank over facts, by resampling."""
     both = (1 / ranks.objects + 1 / ranks.subjects) / 2
     rows = np.column_stack([both, np.ones(len(both))])
     low, high = Figure("MRR", rows, used=len(rows), total=len(rows)).interval()

@@ -49,20 +49,10 @@ TRUE = 3
 
 
 class Problem(NamedTuple):
-    """What is told, and what is asked.
+    """Training facts and test questions.
 
-    Attributes
-    ----------
-    schema : Schema
-        With the reversed pairs.
-    rules : list of Rule
-        Each of one premise and one conclusion.
-    relations : list of str
-    rows : ndarray of shape (n,)
-        Pairs asked about.
-    truth : ndarray of bool of shape (n, relations)
-    known : ndarray of bool of shape (n, relations)
-        Whether there is a truth to compare with.
+    ``schema``: With the reversed pairs. ``rules``: Each of one premise and one conclusion. ``rows``: Pairs asked about.
+    ``known``: Whether there is a truth to compare with.
     """
 
     schema: Schema
@@ -86,15 +76,8 @@ def freebase(*, share: float, seed: int, confidence: float = 0.7, root: Path | N
     A relation is asked about if a mined rule concludes it whose premise is not, and at least :data:`FEWEST` of its
     facts are in the half asked about; the most confident rules choose first.
 
-    Parameters
-    ----------
-    share : float
-        Share of their facts that is told in the half on which rules were mined.
-    seed : int
-    confidence : float
-        Of rules on that half, at least.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
+    ``share``: Share of their facts that is told in the half on which rules were mined. ``confidence``: Of rules on that
+    half, at least.
     """
     rng = np.random.default_rng(seed)
     schema = freebase_pairs(paths=None, root=root).with_reversed()
@@ -118,11 +101,6 @@ def newswire(*, root: Path | None = None) -> Problem:
 
     A relation is asked about if at least :data:`TRUE` of the pairs that were judged are true. No rule swaps variables:
     patterns that have object before subject are predicates of their own.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`; the files are in ``relations/universal-schema``.
     """
     text = nyt_pairs(root=root)
     path = folder(root) / "relations/universal-schema/formulae/filtered.txt"
@@ -144,7 +122,7 @@ def newswire(*, root: Path | None = None) -> Problem:
 
 
 def _hidden(mined: Sequence[Rule], counts: NDArray[np.int64], schema: Schema) -> tuple[list[str], list[Rule]]:
-    """Choose relations that rules conclude from others, which are told, and the rules that do."""
+    """Return relations that rules conclude from others, whose facts are given, and those rules."""
     hidden: dict[str, list[Rule]] = {}
     kept: set[str] = set()
     for rule in mined:
@@ -204,7 +182,7 @@ def on_freebase(*, share: float, seed: int, root: Path | None = None) -> list[Fa
 
 
 def premises(problem: Problem, fitted: InjectedLogic) -> NDArray[Any]:
-    """Give how likely a factorization finds the likeliest premise of each relation, shape (rows, relations)."""
+    """Return how likely a factorization finds the likeliest premise of each relation, shape (rows, relations)."""
     schema, scores = problem.schema, np.zeros(problem.truth.shape)
     for rule in problem.rules:
         premise, conclusion = rule.atoms

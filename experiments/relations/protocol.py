@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from experiments.experiment import Argument, Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
+from experiments.experiment import (
+    Argument,
+    Experiment,
+    ExperimentSettings,
+    Option,
+    Parts,
+    Run,
+    Seed,
+    Stage,
+    Stages,
+    table_stage,
+)
 from experiments.relations import knowledge, logic, typed, universal
 from experiments.relations.report import report
 from polyadic.core.settings import Count
@@ -33,7 +44,7 @@ RULES: dict[str, Facts] = {"FB15k-237": {"max_length": 2}, "WN18RR": {"max_lengt
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     text: Annotated[
@@ -175,4 +186,4 @@ STAGES: Parts[Settings] = {
     "composition": _composition,
     "attachment": _attachment,
 }
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

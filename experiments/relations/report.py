@@ -1,53 +1,37 @@
-"""The report of a run: ``report.md`` with tables."""
+"""The report: a table for each part."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from experiments.markdown import Section, chosen, interval, sections, share, table
+from experiments.markdown import Column, Section, chosen, interval, sections, share, spread, table, tabulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from polyadic.core.stage_cache import Facts
 
 SAME = ("form", "n_negatives", "batch")
 """Settings that are the same everywhere."""
-RANKS = ("mrr", "hits_1", "hits_3", "hits_10")
+RANKS: list[Column] = [
+    ("MRR", "mrr", share),
+    ("hits 1", "hits_1", share),
+    ("3", "hits_3", share),
+    ("10", "hits_10", share),
+]
+CHOSEN: Column = ("chosen", lambda row: chosen(row.get("chosen", {}), without=SAME))
+MAPS: list[Column] = [("MAP", "map", share), ("weighted MAP", "weighted_map", share)]
 
 
 def _small(facts: Facts) -> list[str]:
-    lines: list[str] = []
-    for name, rows in facts.items():
-        lines += [f"### {name}", ""]
-        cells = [
-            [
-                row["name"],
-                share(row.get("validation")),
-                *(share(row[measure]) for measure in RANKS),
-                chosen(row.get("chosen", {}), without=SAME),
-                f"{row['seconds']:.1f}",
-            ]
-            for row in rows
-        ]
-        lines += [*table(["", "validation MRR", "MRR", "hits 1", "3", "10", "chosen", "seconds"], cells), ""]
-    return lines
+    columns: list[Column] = [("", "name"), ("validation MRR", "validation", share), *RANKS, CHOSEN]
+    columns.append(("seconds", "seconds", ".1f"))
+    return [line for name, rows in facts.items() for line in (f"### {name}", "", *tabulate(columns, rows), "")]
 
 
 def _large(rows: list[Facts]) -> list[str]:
-    cells = [
-        [
-            row["name"],
-            *(share(row[m]) for m in RANKS),
-            chosen(row.get("chosen", {}), without=SAME),
-            f"{row['seconds']:.0f}",
-        ]
-        for row in rows
-    ]
-    lines = table(["", "MRR", "hits 1", "3", "10", "chosen", "seconds"], cells)
+    lines = tabulate([("", "name"), *RANKS, CHOSEN, ("seconds", "seconds", ".0f")], rows)
     for row in rows:
         if "interval" in row:
             lines += ["", f"MRR of {row['name']}: {interval(row['interval'])}."]
@@ -55,32 +39,30 @@ def _large(rows: list[Facts]) -> list[str]:
             lines += [f"Answering the test part took {row['answering']:.0f} s."]
         if "tried" in row:
             lines += ["", f"{row['name']}, MRR of (2,000 facts of) the validation part:", ""]
-            lines += table(
-                ["", *(name for name, _ in row["tried"])], [["MRR", *(share(mrr) for _, mrr in row["tried"])]]
-            )
+            lines += _curve("", row["tried"])
         if "curve" in row:
-            points = [[f"{at:.0f}", share(score)] for at, score in row["curve"][::5]]
             lines += ["", "MRR of (2,000 facts of) the validation part after so many seconds:", ""]
-            lines += table(["seconds", *(at for at, _ in points)], [["MRR", *(score for _, score in points)]])
+            lines += _curve("seconds", ((f"{at:.0f}", score) for at, score in row["curve"][::5]))
     return lines
 
 
+def _curve(name: str, points: Iterable[tuple[str, float]]) -> list[str]:
+    places, scores = zip(*points, strict=True)
+    return table([name, *places], [["MRR", *map(share, scores)]])
+
+
 def _rescal(facts: Facts) -> list[str]:
-    folds = facts["folds"]
-    raw, scaled, seconds = (folds[name] for name in ("raw", "normalised", "fold_seconds"))
-    lines = ["Kinship, ten folds over all cells, rank 100, penalties 10; area under precision and recall:", ""]
-    headings = ["raw scores", "scaled to unit length over relations", "seconds a fold"]
-    lines += [*table(headings, [[share(raw), share(scaled), f"{seconds:.2f}"]]), ""]
-    rows = [
-        [
-            row["set"],
-            row["name"],
-            *(share(row[name]) for name in ("reciprocal_rank", "hits", "precision", "possible")),
-            f"{row['seconds']:.2f}",
-        ]
-        for row in facts["typed"]
+    folds: list[Column] = [
+        *(("raw scores", "raw", share), ("scaled to unit length over relations", "normalised", share)),
+        ("seconds a fold", "fold_seconds", ".2f"),
     ]
-    return lines + table(["", "", "MRR", "hits 10", "average precision", "possible", "seconds"], rows)
+    lines = ["Kinship, ten folds over all cells, rank 100, penalties 10; area under precision and recall:", ""]
+    lines += [*tabulate(folds, [facts["folds"]]), ""]
+    typed: list[Column] = [
+        *(("", "set"), ("", "name"), ("MRR", "reciprocal_rank", share), ("hits 10", "hits", share)),
+        *(("average precision", "precision", share), ("possible", "possible", share), ("seconds", "seconds", ".2f")),
+    ]
+    return lines + tabulate(typed, facts["typed"])
 
 
 def _nyt(facts: Facts) -> list[str]:
@@ -89,71 +71,52 @@ def _nyt(facts: Facts) -> list[str]:
         for row in rows:
             by_model.setdefault((row["features"], row["loss"]), []).append(row)
     cells = [
-        [features, loss, *(_over(rows, name) for name in ("validation", "map", "weighted_map")), _ridges(rows)]
-        for (features, loss), rows in by_model.items()
+        [*model, *(_over(rows, name) for name in ("validation", "map", "weighted_map")), _ridges(rows)]
+        for model, rows in by_model.items()
     ]
     lines = table(["terms", "loss", "validation MAP", "MAP", "weighted MAP", "ridges"], cells)
     lines += ["", "The public rankings of three systems, by the public judgements:", ""]
-    rows = [[row["system"], share(row["map"]), share(row["weighted_map"])] for row in facts["published"]]
-    return lines + table(["", "MAP", "weighted MAP"], rows)
+    return lines + tabulate([("", "system"), *MAPS], facts["published"])
 
 
 def _schemas(rows: list[Facts]) -> list[str]:
-    cells = [
-        [
-            row["features"] + ("" if "loss" in row else ", pairs folded in"),
-            share(row["map"]),
-            share(row["weighted_map"]),
-            f"{row['seconds']:.0f}",
-        ]
-        for row in rows
-    ]
-    return table(["terms", "MAP", "weighted MAP", "seconds"], cells)
+    terms: Column = ("terms", lambda row: row["features"] + ("" if "loss" in row else ", pairs folded in"))
+    return tabulate([terms, *MAPS, ("seconds", "seconds", ".0f")], rows)
 
 
 def _rules(facts: Facts) -> list[str]:
-    lines = ["MAP by the share of the facts of relations that are told.", ""]
-    lines += ["### Planted", "", *_by_told(facts["planted"]), ""]
+    lines = ["MAP by the share of the facts of relations that are given.", ""]
+    lines += ["### Planted", "", *_by_share(facts["planted"]), ""]
     newswire = list(facts["newswire"].values())
-    lines += ["### Newswire, nothing told", ""]
     names = [row["name"] for row in newswire[0]]
-    for measure in ("map", "weighted"):
-        row = [_over([rows[at] for rows in newswire], measure) for at in range(len(names))]
-        lines += table(["", *names], [[measure, *row]]) if measure == "map" else [f"| {measure} | {' | '.join(row)} |"]
-    lines += ["", "### FB15k-237, mined rules", ""]
-    return lines + _by_told({fraction: [rows] for fraction, rows in facts["freebase"].items()})
+    rows = [
+        [measure, *(_over([run[at] for run in newswire], measure) for at in range(len(names)))]
+        for measure in ("map", "weighted")
+    ]
+    lines += ["### Newswire, no facts given", "", *table(["", *names], rows), "", "### FB15k-237, mined rules", ""]
+    return lines + _by_share({fraction: [rows] for fraction, rows in facts["freebase"].items()})
 
 
-def _by_told(by_told: dict[str, list[list[Facts]]]) -> list[str]:
-    names = [row["name"] for row in next(iter(by_told.values()))[0]]
+def _by_share(shares: dict[str, list[list[Facts]]]) -> list[str]:
+    names = [row["name"] for row in next(iter(shares.values()))[0]]
     rows = [
         [fraction, *(_over([run[at] for run in runs], "map") for at in range(len(names)))]
-        for fraction, runs in by_told.items()
+        for fraction, runs in shares.items()
     ]
-    return table(["told", *names], rows)
+    return table(["share given", *names], rows)
 
 
 def _figures(facts: Facts) -> list[str]:
-    rows = [
-        [
-            row["name"],
-            share(row["value"]),
-            interval(row),
-            f"{row['used']} of {row['total']}",
-        ]
-        for row in facts["figures"]
-    ]
-    return table(["", "", "95 %", "cases"], rows)
+    columns: list[Column] = [("", "name"), ("", "value", share), ("95 %", interval)]
+    return tabulate([*columns, ("cases", lambda row: f"{row['used']} of {row['total']}")], facts["figures"])
 
 
-def _over(rows: Sequence[Facts], name: str) -> str:
-    """Write a mean over seeds, with the standard deviation where there are several."""
-    values = [float(row[name]) for row in rows]
-    spread = f" ({share(float(np.std(values, ddof=1)))})" if len(values) > 1 else ""
-    return share(float(np.mean(values))) + spread
+def _over(rows: list[Facts], name: str) -> str:
+    """Return a mean over seeds, with the standard deviation where there are several."""
+    return spread([float(row[name]) for row in rows], "{} ({})")
 
 
-def _ridges(rows: Sequence[Facts]) -> str:
+def _ridges(rows: list[Facts]) -> str:
     return " and ".join(sorted({f"{row['ridge']:g}" for row in rows}))
 
 

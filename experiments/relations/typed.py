@@ -1,4 +1,4 @@
-"""RESCAL with and without types, and with attributes beside: how well held-out facts are told, and in what time."""
+"""RESCAL with and without types and attributes: ranks of held-out facts, and seconds."""
 
 from __future__ import annotations
 
@@ -26,21 +26,12 @@ SETS = (("nations", 10, 3.0, 500), ("kinship", 50, 10.0, 500), ("umls", 50, 10.0
 """Names, ranks, penalties and sweeps at most; nothing was chosen by these figures."""
 
 
-class Told(NamedTuple):
-    """How well held-out facts are told.
+class Scores(NamedTuple):
+    """Scores of held-out facts.
 
-    Attributes
-    ----------
-    reciprocal_rank, hits : float
-        Mean of 1 / rank and share of ranks up to 10, filtered, both ends.
-    precision : float
-        Average precision of held-out facts among all triples that are not known to be true otherwise, up to
-        ``negatives`` of them drawn at random.
-    possible : float
-        Share of held-out facts that the types allow.
-    seconds : float
-        Of the fit.
-    sweeps : int
+    ``reciprocal_rank``, ``hits``: Mean of 1 / rank and share of ranks up to 10, filtered, both ends. ``precision``:
+    Average precision of held-out facts among all triples that are not known to be true otherwise, up to ``negatives``
+    of them drawn at random. ``possible``: Share of held-out facts that the types allow. ``seconds``: Of the fit.
     """
 
     reciprocal_rank: float
@@ -52,22 +43,18 @@ class Told(NamedTuple):
 
 
 def facts(triples: NDArray[np.int64], entities: int, relations: int) -> Entries:
-    """Give triples as entries of a tensor of zeros and ones."""
+    """Return triples as entries of a tensor of zeros and ones."""
     unique = np.unique(triples, axis=0)
     return Entries(unique, np.ones(len(unique)), (entities, relations, entities))
 
 
-def evaluate(data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = None, negatives: int = 1_000_000) -> Told:
-    """Fit to the training part, and tell the facts of the test part.
+def evaluate(
+    data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = None, negatives: int = 1_000_000
+) -> Scores:
+    """Fit to the training part, and score the facts of the test part.
 
-    Parameters
-    ----------
-    data : Knowledge
-    model : RESCAL or TypedRESCAL
-    fit : dict, optional
-        Given to the fit besides: ``types``, ``attributes``.
-    negatives : int
-        Triples, drawn at random, against which precision is measured; all where there are not many more.
+    ``fit``: Given to the fit besides: ``types``, ``attributes``. ``negatives``: Triples, drawn at random, against which
+    precision is measured; all where there are not many more.
     """
     n, K = len(data.entities), len(data.relations)
     start = time.perf_counter()
@@ -81,7 +68,7 @@ def evaluate(data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = Non
     truth = np.arange(len(scores)) < len(data.test)
     precision = precision_recall(truth, np.maximum(scores, lowest - 1)).average_precision
     possible = float(np.isfinite(scores[truth]).mean())
-    return Told(ranks.mean_reciprocal_rank, ranks.hits_at(10), precision, possible, seconds, model.n_iter_)
+    return Scores(ranks.mean_reciprocal_rank, ranks.hits_at(10), precision, possible, seconds, model.n_iter_)
 
 
 def roles(train: NDArray[np.int64], entities: int, relations: int) -> csr_array:
@@ -98,13 +85,7 @@ def roles(train: NDArray[np.int64], entities: int, relations: int) -> csr_array:
 
 
 def compared(*, seed: int, root: Path | None = None) -> list[Facts]:
-    """Fit with and without types, induced from the facts, and roles beside them; penalties and ranks as published.
-
-    Returns
-    -------
-    list of dict
-        What :class:`Told` has, with ``set`` and ``name``.
-    """
+    """Fit with and without types, induced from the facts, and roles beside them; penalties and ranks as published."""
     rows: list[Facts] = []
     for name, rank, ridge, sweeps in SETS:
         data = knowledge(name, root=root)
@@ -123,7 +104,7 @@ def compared(*, seed: int, root: Path | None = None) -> list[Facts]:
 
 
 def _false(known: NDArray[np.int64], n: int, K: int, number: int) -> NDArray[np.int64]:
-    """Give all triples that are not known to be true, or about so many of them."""
+    """Return all triples that are not known to be true, or about that many of them."""
     codes = np.unique((known[:, 1] * n + known[:, 0]) * n + known[:, 2])
     cells = n * n * K
     few = cells <= 2 * number

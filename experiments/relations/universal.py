@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FEATURES, LOSSES = ("F", "N", "NF", "NFE"), ("logistic", "bpr")
 RIDGES, WEIGHT_RIDGES = (0.003, 0.02), (0.001,)
-"""Of vectors and of weights, to choose from."""
+"""Ridges of vectors and of weights, to select from."""
 SELDOM = 3
 """Predicates of fewer pairs are left out."""
 MEASURED = 3
@@ -40,15 +40,10 @@ MEASURED = 3
 
 
 class Split(NamedTuple):
-    """What models learn from, and two sets of cells to be told, one to choose by and one to report.
+    """Training schema, and two sets of held-out cells for validation and testing.
 
-    Attributes
-    ----------
-    train : Schema
-    validation, test : ndarray of shape (n, 2)
-        Rows and columns of hidden cells.
-    among : tuple of ndarray of rows, optional
-        The pairs that are ranked for either set; all that do not list the predicate if absent.
+    ``validation``, ``test``: Rows and columns of hidden cells. ``among``: The pairs that are ranked for either set; all
+    that do not list the predicate if absent.
     """
 
     train: Schema
@@ -58,7 +53,7 @@ class Split(NamedTuple):
 
 
 def nyt_split(*, seed: int, root: Path | None = None) -> Split:
-    """Hide three in ten listed paths of pairs from the New York Times: one to choose by, two to report."""
+    """Hide three in ten listed paths of pairs from the New York Times: one for validation, two for testing."""
     schema = _frequent(nyt_pairs(root=root), SELDOM)
     paths = np.array([name.startswith("path#") for name in schema.predicates])
     cells, rng = schema.indices, np.random.default_rng(seed)
@@ -73,7 +68,7 @@ def nyt_split(*, seed: int, root: Path | None = None) -> Split:
 
 
 def freebase_split(*, seed: int, share: float = 0.1, root: Path | None = None) -> Split:
-    """Hide all relations of a share of the pairs that have chains, and of as many others to choose by."""
+    """Hide all relations of a share of the pairs that have chains, and of as many others for validation."""
     schema = freebase_pairs(root=root)
     relation = np.array([" . " not in name for name in schema.predicates])
     cells, rng = schema.indices, np.random.default_rng(seed)
@@ -88,18 +83,8 @@ def freebase_split(*, seed: int, share: float = 0.1, root: Path | None = None) -
 def measures(scores: Scores, split: Split, *, test: bool) -> Facts:
     """Rank pairs for each predicate of hidden cells.
 
-    Parameters
-    ----------
-    scores : callable
-        From a column to scores of all rows.
-    split : Split
-    test : bool
-        Whether of the cells to report, not of those to choose by.
-
-    Returns
-    -------
-    dict
-        ``map``, ``weighted_map``, ``curve`` of precision at eleven recalls, and how many ``predicates``.
+    ``scores``: From a column to scores of all rows. ``test``: Whether of the cells to report, not of those to choose
+    by.
     """
     cells = split.test if test else split.validation
     among = None if split.among is None else split.among[test]
@@ -124,14 +109,7 @@ def compared(
     ridges: Sequence[float] = RIDGES,
     weight_ridges: Sequence[float] = WEIGHT_RIDGES,
 ) -> list[Facts]:
-    """Fit each model with each loss; the strength of penalties is what tells the cells to choose by best.
-
-    Returns
-    -------
-    list of dict
-        What :func:`measures` gives of the cells to report, with ``features``, ``loss``, what was chosen, the MAP by
-        which it was, and the seconds of the fit.
-    """
+    """Fit each model with each loss; penalties are selected on the validation cells."""
     rows: list[Facts] = []
     for terms, loss in product(features, losses):
         vectors, weights = ("F" in terms or "E" in terms), "N" in terms
@@ -149,13 +127,7 @@ def compared(
 
 
 def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, features: str = "F") -> Facts:
-    """Fit to the pairs that are not ranked, and fold those in that are.
-
-    Returns
-    -------
-    dict
-        What :func:`measures` gives of the pairs to report, and the seconds that folding them in took.
-    """
+    """Fit to the pairs that are not ranked, and fold those in that are."""
     if split.among is None:
         raise InputError("only pairs that are hidden as a whole can be folded in")
     rows, cells = split.among[True], split.train.indices
@@ -178,13 +150,7 @@ def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, 
 
 
 def published(*, root: Path | None = None) -> list[Facts]:
-    """Measure the public rankings of three systems by the public judgements of pairs of the test part.
-
-    Returns
-    -------
-    list of dict
-        By system: ``map``, ``weighted_map``, ``curve``, and ``relations`` with average precision and true pairs.
-    """
+    """Measure the public rankings of three systems by the public judgements of pairs of the test part."""
     pairs, told_true = set(nyt_pairs(root=root).pairs), judgements(root=root)
     truth = {
         name: {pair: is_true for pair, is_true in told_true[f"REL${name}"].items() if pair in pairs} for name in TARGETS

@@ -1,1 +1,1 @@
-"""Spectral learning: what moments find, on planted models and on text."""
+"""Spectral learning by the method of moments, on planted models and on text."""

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 SLIDE = "aa b bab a b a ab aa ba b aa a aa bab b aa"
 """Strings of the tutorial's example."""
 RANKS = (5, 8, 12, 16, 20, 30, 40)
-"""Of automata by singular vectors."""
+"""Ranks of automata by singular vectors."""
 ORDERS = (2, 3, 4, 5, 6)
-"""Of the n-grams that strings held out choose among."""
+"""Orders of n-grams, to select from on held-out strings."""
 
 
 def slide_table() -> list[list[float]]:
-    """Give the tutorial's Hankel matrix: rows empty, a, b, ba; columns a, b.
+    """Return the tutorial's Hankel matrix: rows empty, a, b, ba; columns a, b.
 
     Examples
     --------
@@ -50,22 +50,10 @@ def slide_table() -> list[list[float]]:
 def pautomac_figures(
     problem: Problem, choices: Sequence[dict[str, Any]], *, held_out: float = 0.1, seed: int = 0
 ) -> dict[str, Any]:
-    """Learn a problem with the settings that make held-out training strings likeliest; then look at its test set.
+    """Learn a problem with settings selected on held-out training strings, and evaluate on its test set.
 
-    Parameters
-    ----------
-    problem : Problem
-    choices : sequence of dict
-        Parameters of :class:`~polyadic.sequences.spectral_automaton.SpectralAutomaton`; each chooses among its
-        ranks by itself.
-    held_out : float
-        Share of the training strings.
-    seed : int
-
-    Returns
-    -------
-    dict
-        Perplexities of the test set by name; ``chosen``, and the ``seconds`` of its fit.
+    ``choices``: Parameters of :class:`~polyadic.sequences.spectral_automaton.SpectralAutomaton`; each chooses among its
+    ranks by itself. ``held_out``: Share of the training strings.
     """
     fits = []
     for choice in choices:
@@ -87,7 +75,7 @@ def pautomac_figures(
 
 
 def _ngrams(data: Coded, size: int, held_out: float, seed: int) -> dict[str, NGrams]:
-    """Give trigrams, and n-grams of the best order, with discounts chosen by strings held out."""
+    """Return trigrams, and n-grams of the best order, with discounts chosen by strings held out."""
     part, held = split(data, held_out, seed)
     tuned = {"trigrams": (3,), "n-grams": ORDERS}
     models = {name: tuned_ngrams(part, held, size, orders=orders) for name, orders in tuned.items()}
@@ -107,22 +95,8 @@ def completion_figures(
 
     Ranks and penalties are chosen by half as many strings more.
 
-    Parameters
-    ----------
-    samples : int
-        Strings.
-    states, symbols : int
-        Of the automaton.
-    penalties : sequence of float
-        Tried, as shares of the largest singular value.
-    least : int
-        See :func:`~polyadic.sequences.hankel_completion.completed_hankel`.
-    seed : int
-
-    Returns
-    -------
-    dict
-        The sum of absolute differences of the probabilities of all strings of up to 6 symbols, by method.
+    ``samples``: Strings. ``states``, ``symbols``: Of the automaton. ``penalties``: Tried, as shares of the largest
+    singular value. ``least``: See :func:`~polyadic.sequences.hankel_completion.completed_hankel`.
     """
     rng = np.random.default_rng(seed)
     truth = planted_automaton(states, symbols, rng)
@@ -145,7 +119,7 @@ def completion_figures(
 
 
 def _leading(table: Hankel, rank: int) -> list[WeightedAutomaton]:
-    """Give the automata of all ranks up to one, or up to that of the matrix."""
+    """Return the automata of all ranks up to one, or up to that of the matrix."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
         largest = svd_automaton(table, rank, scaling=0.0)
@@ -161,17 +135,7 @@ def next_tag_figures(
 ) -> dict[str, dict[str, float]]:
     """Predict each next tag of sentences, and where they end, from all tags before.
 
-    Parameters
-    ----------
-    train, test : sequence of sequences of str
-        Such as the ``upos`` of the trees of :func:`~experiments.data.annotated.web_treebank`.
-    rank : sequence of int
-    seed : int
-
-    Returns
-    -------
-    dict
-        For each model the share of tags that it held likeliest, and its perplexity per tag.
+    ``train``, ``test``: Such as the ``upos`` of the trees of :func:`~experiments.data.annotated.web_treebank`.
     """
     tags = known_symbols(train)
     number = {tag: at for at, tag in enumerate(tags)}

@@ -1,4 +1,4 @@
-"""Hidden states of grammars by singular vectors and by EM: what they are worth beside grammars without."""
+"""Grammars with hidden states, by singular vectors and by EM, beside grammars without."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Lists = list[tuple[Phrase, list[Parse]]]
 
 COSTS = (0.3, 0.4, 0.5)
-"""Of a phrase, to choose from."""
+"""Costs of a phrase, to select from."""
 
 
 def grammars(
@@ -49,31 +49,10 @@ def grammars(
 ) -> Facts:
     """Parse the sample of the Penn Treebank.
 
-    Parameters
-    ----------
-    states : sequence of int
-        Hidden states to choose from, on the development part.
-    marginal_states : sequence of int
-        The same, for parsing by marginals.
-    smoothing : sequence of float
-        The same.
-    cycles : sequence of int
-        How often states are split in two, to choose from.
-    uses : sequence of float
-        Their smoothing, to choose from.
-    sentences : int, optional
-        Of the development and the test part each, the first; all by default.
-    candidates : int
-        Trees of a list.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    dict
-        For lists of the plain grammar and of the annotated one: F of the first tree, of the tree that is likeliest with
-        hidden states, and of the best; their difference with its interval; what was chosen. And F of trees by the
-        marginals of phrases, which need no lists, with states by singular vectors and by splitting and merging.
+    ``states``: Hidden states to choose from, on the development part. ``marginal_states``: The same, for parsing by
+    marginals. ``smoothing``: The same. ``cycles``: How often states are split in two, to choose from. ``uses``: Their
+    smoothing, to choose from. ``sentences``: Of the development and the test part each, the first; all by default.
+    ``candidates``: Trees of a list.
     """
     train, dev, test = penn_parts(root=root)
     kinds = {"plain": PlainPCFG, "annotated": PCFG}
@@ -95,7 +74,7 @@ def grammars(
 
 
 def listed(parser: PCFG, trees: Sequence[Phrase], k: int) -> Lists:
-    """Give each tree with the best ones of a parser."""
+    """Return each tree with the best ones of a parser."""
     return [(tree, parser.k_best(tree.words(), k=k)) for tree in tracked(trees, "parsing")]
 
 
@@ -119,15 +98,10 @@ def judged(models: Sequence[LatentGrammar], dev: Lists, test: Lists) -> Facts:
 def by_marginals(
     models: Iterable[LatentGrammar], dev: Lists, test: Lists, *, beside: list[MatchedBrackets] | None = None
 ) -> tuple[Facts, list[MatchedBrackets]]:
-    """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists.
+    """Select a model and a cost of phrases on one part; evaluate them on the other, beside the first trees of lists.
 
-    Parameters
-    ----------
-    models : iterable of LatentGrammar
-        Fitted; those that are not chosen are let go.
-    dev, test : list of (Phrase, list of Parse)
-    beside : list of MatchedBrackets, optional
-        Of another parser on the test part, to be compared with too.
+    ``models``: Fitted; those that are not chosen are let go. ``beside``: Of another parser on the test part, to be
+    compared with too.
     """
     best, highest = None, -1.0
     for model in tracked(models, "parsing by marginals"):
@@ -150,7 +124,7 @@ def by_marginals(
 
 
 def _settings(model: LatentGrammar) -> Facts:
-    """Give what was chosen of a model."""
+    """Return the selected settings of a model."""
     names = ("states", "cycles", "smoothing")
     return {name: value for name, value in model.get_params(deep=False).items() if name in names}
 
@@ -161,7 +135,7 @@ def parsed(parser: MarginalParser, lists: Lists) -> list[MatchedBrackets]:
 
 
 def reranked(model: LatentGrammar, lists: Lists, weights: Sequence[float]) -> dict[float, list[int]]:
-    """Give the places of the trees of highest sum of both logarithms, that of the parser times a weight."""
+    """Return the places of the trees of highest sum of both logarithms, that of the parser times a weight."""
     chosen: dict[float, list[int]] = {weight: [] for weight in weights}
     for _, parses in lists:
         logs = np.array([model.log_probability(parse.tree) for parse in parses])

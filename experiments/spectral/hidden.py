@@ -1,4 +1,4 @@
-"""Hidden Markov models by moments: what they recover, where Baum-Welch comes to from them, and the next tag."""
+"""Hidden Markov models by moments: recovery, Baum-Welch started from them, and prediction of the next tag."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ END = "</s>"
 
 
 def planted_chain(states: int, symbols: int, *, seed: int) -> Chain:
-    """Draw a chain whose states can be told apart: each mostly moves to one other state, and has few symbols."""
+    """Draw a chain with distinct states: each mostly moves to one other state, and has few symbols."""
     rng = np.random.default_rng(seed)
     move = 0.6 * np.eye(states)[rng.permutation(states)] + 0.4 * rng.dirichlet(np.ones(states), size=states)
     emit = rng.dirichlet(np.full(symbols, 0.3), size=states)
@@ -48,7 +48,7 @@ def drawn(chain: Chain, n: int, length: int, *, seed: int) -> Coded:
 
 
 def chain_errors(estimate: Chain, true: Chain) -> tuple[float, float]:
-    """Give how far emissions and moves of the mean state are from the true ones, with states matched by emissions.
+    """Return the errors of emissions and transitions of the mean state, with states matched by emissions.
 
     Distances are those of total variation, from 0 to 1.
     """
@@ -64,20 +64,8 @@ def recovery(
 ) -> Facts:
     """Estimate planted chains from more and more sequences.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sequences, at least two sizes.
-    states, symbols, length : int
-        Of the chains, and of a sequence.
-    seeds : sequence of int
-        One chain for each.
-
-    Returns
-    -------
-    dict
-        ``errors``, for each size the mean errors of emissions and moves; ``slopes`` of their logarithms by that of the
-        size: -1/2 is what sampling allows.
+    ``sizes``: Sequences, at least two sizes. ``states``, ``symbols``, ``length``: Of the chains, and of a sequence.
+    ``seeds``: One chain for each.
     """
     errors = np.zeros((len(sizes), 2))
     for seed in seeds:
@@ -93,20 +81,7 @@ def recovery(
 def starts(sequences: Sequence[Sequence[Any]], states: int, *, seeds: int = 20, max_iter: int = 300) -> Facts:
     """Compare where Baum-Welch comes to from starts that are estimated and from random ones.
 
-    Parameters
-    ----------
-    sequences : sequence of sequences
-    states : int
-    seeds : int
-        Random starts.
-    max_iter : int
-        Steps from each.
-
-    Returns
-    -------
-    dict
-        Log-probability of the mean symbol and steps, from each estimated start (``best``: the likeliest of the others
-        after some steps) and from each random one; how many random ones end better than ``best``.
+    ``seeds``: Random starts. ``max_iter``: Steps from each.
     """
 
     def baum_welch(**how: Any) -> dict[str, float]:
@@ -129,24 +104,9 @@ def next_tags(
 
     Each method has its settings chosen on the development part; the test part is looked at once.
 
-    Parameters
-    ----------
-    column : str
-        ``upos`` or ``xpos``.
-    states : sequence of int
-        Of hidden Markov models, and ranks of observable operators, to choose from; those above the number of symbols
-        are only tried from random starts.
-    seeds : int
-        Random starts for each number of states.
-    max_iter : int
-        Steps of Baum-Welch.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    dict
-        A row for each method: what was chosen, perplexity on the development and test parts, accuracy on the latter.
+    ``column``: ``upos`` or ``xpos``. ``states``: Of hidden Markov models, and ranks of observable operators, to choose
+    from; those above the number of symbols are only tried from random starts. ``seeds``: Random starts for each number
+    of states. ``max_iter``: Steps of Baum-Welch.
     """
     parts = {part: [getattr(tree, column) for tree in web_treebank(part, root=root)] for part in ("train", "dev")}
     ended: dict[str, Tags] = {part: [(*tags, END) for tags in trees] for part, trees in parts.items()}
@@ -184,7 +144,7 @@ def _learned(sequences: Tags, states: int, max_iter: int, **how: Any) -> HiddenM
 
 
 def _logs(model: Any, sequences: Tags) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give the logarithm of the probability of each symbol, and whether it was the likeliest."""
+    """Return the logarithm of the probability of each symbol, and whether it was the likeliest."""
     number = {symbol: at for at, symbol in enumerate(model.symbols_)}
     logs, right = [], []
     for sequence in sequences:
@@ -196,7 +156,7 @@ def _logs(model: Any, sequences: Tags) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _of_ngrams(ended: dict[str, Tags], symbols: list[str]) -> Facts:
-    """Give the row of interpolated n-grams, whose order and discount are chosen on the development part."""
+    """Return the row of interpolated n-grams, whose order and discount are chosen on the development part."""
     from polyadic.sequences.ngrams import contexts, next_symbols
 
     number = {symbol: at for at, symbol in enumerate(symbols)}
@@ -222,5 +182,5 @@ def _row(name: str, chosen: str, dev: float, logs: NDArray[np.float64], right: N
 
 
 def true_log_probability(chain: Chain, data: Coded) -> float:
-    """Give what the planted chain itself says of the mean symbol."""
+    """Return the log probability of the mean symbol under the planted chain."""
     return expected_counts(*data, chain).log_probability / len(data.symbols)

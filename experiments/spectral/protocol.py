@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_problem
-from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Seed, Stage, Stages
 from experiments.spectral import automata, grammars, hidden, topics
 from experiments.spectral.report import report
 from polyadic.core.settings import Count
@@ -27,7 +27,7 @@ CHOICES: tuple[dict[str, Any], ...] = (
 TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12)
 """Columns of the treebank and numbers of states of which it is asked where Baum-Welch ends."""
 LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
-"""Those of problems whose automata have many states and take long."""
+"""Settings of problems whose automata have many states and take long."""
 STRINGS = (25, 50, 100, 200, 1000)
 PENALTIES = (0.003, 0.01, 0.03, 0.1)
 SIZES = (1000, 4000, 16_000, 64_000)
@@ -38,7 +38,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     problems: Annotated[tuple[Literal[1, 3, 7, 24, 29, 42], ...], Option("Of PAutomaC: 1, 3, 7, 24, 29, 42.")] = (
@@ -132,4 +132,4 @@ STAGES: Parts[Settings] = {
     "topics": _topics,
     "grammars": _grammars,
 }
-SUITE = Suite(Settings, STAGES, report)
+EXPERIMENT = Experiment(Settings, STAGES, report)

@@ -1,4 +1,4 @@
-"""The report of a run: ``report.md`` with tables."""
+"""The report: a table for each part."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.markdown import Section, certain, sections, share, table
+from experiments.markdown import Column, Section, certain, sections, share, table, tabulate
 from polyadic.sequences.hidden_markov import ESTIMATED
 
 if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
-PERPLEXITIES = ("dev_perplexity", "perplexity")
 NAMES = ("automaton", "singular vectors", "singular vectors and trigrams", "trigrams", "n-grams")
 
 
 def _pautomac(facts: Facts) -> list[str]:
-    cells = [
-        [number, f"{row['true']:.3f}", *(_perplexity(row, name) for name in NAMES), row["rank"], round(row["seconds"])]
-        for number, row in facts.items()
+    def perplexity(name: str) -> Column:
+        return name, lambda row: f"{row[name]:.3f} ({100 * (row[name] / row['true'] - 1):.2f} %)"
+
+    columns: list[Column] = [
+        ("problem", "problem"),
+        ("truth", "true", ".3f"),
+        *map(perplexity, NAMES),
+        ("rank", "rank"),
     ]
-    return table(["problem", "truth", *NAMES, "rank", "seconds"], cells)
-
-
-def _perplexity(facts: Facts, name: str) -> str:
-    return f"{facts[name]:.3f} ({100 * (facts[name] / facts['true'] - 1):.2f} %)"
+    rows = [{"problem": number, **row} for number, row in facts.items()]
+    return tabulate([*columns, ("seconds", "seconds", round)], rows)
 
 
 def _completion(facts: Facts) -> list[str]:
@@ -42,29 +43,27 @@ def _completion(facts: Facts) -> list[str]:
 
 
 def _tags(facts: Facts) -> list[str]:
+    figures: list[Column] = [("perplexity", "perplexity", ".2f"), ("right", "accuracy", share)]
     lines = []
     if "automaton" in facts:
-        cells = [
-            [name, f"{row['perplexity']:.2f}", share(row["accuracy"])]
-            for name, row in facts["automaton"].items()
-            if name != "stage_seconds"
-        ]
-        lines += table(["upos", "perplexity", "right"], cells)
+        rows = [{"name": name, **row} for name, row in facts["automaton"].items() if name != "stage_seconds"]
+        lines += tabulate([("upos", "name"), *figures], rows)
     for column in ("upos", "xpos"):
         if column in facts:
-            cells = [
-                [row["method"], row["chosen"], *(f"{row[key]:.2f}" for key in PERPLEXITIES), share(row["accuracy"])]
-                for row in facts[column]["rows"]
-            ]
-            lines += ["", *table([column, "chosen", "held out", "perplexity", "right"], cells)]
+            first: list[Column] = [(column, "method"), ("chosen", "chosen"), ("held out", "dev_perplexity", ".2f")]
+            lines += ["", *tabulate([*first, *figures], facts[column]["rows"])]
     return lines
 
 
+def _errors(facts: Facts, by: str, *names: str) -> list[str]:
+    """Return the lines of a table of errors by the size of the data, and their slopes."""
+    rows = [{**row, by: f"{row[by]:,}"} for row in facts["errors"]]
+    lines = tabulate([(by, by), *((name, name, share) for name in names)], rows)
+    slopes = [f"{facts['slopes'][name]:.2f}" for name in names]
+    return [*lines, f"| slope | {' | '.join(slopes)} |", ""]
+
+
 def _hidden(facts: Facts) -> list[str]:
-    rows = facts["recovery"]["errors"]
-    cells = [[f"{row['sequences']:,}", share(row["emissions"]), share(row["moves"])] for row in rows]
-    slopes = [f"{facts['recovery']['slopes'][name]:.2f}" for name in ("emissions", "moves")]
-    lines = [*table(["sequences", "emissions", "moves"], [*cells, ["slope", *slopes]]), ""]
     cells = []
     for name, row in facts.items():
         if name.startswith("ends"):
@@ -74,50 +73,33 @@ def _hidden(facts: Facts) -> list[str]:
             figures = [f"{end:.4f}" for end in ends]
             cells.append([name.removeprefix("ends "), true, *figures, f"{row['random_better']} of {len(random)}"])
     heads = ["states", "truth", *ESTIMATED, "the likeliest", "best random", "median", "random better in"]
-    return lines + table(heads, cells)
+    return _errors(facts["recovery"], "sequences", "emissions", "moves") + table(heads, cells)
 
 
 def _topics(facts: Facts) -> list[str]:
-    rows = facts["recovery"]["errors"]
-    cells = [[f"{row['documents']:,}", share(row["spectral"]), share(row["anchors"])] for row in rows]
-    slopes = [f"{facts['recovery']['slopes'][name]:.2f}" for name in ("spectral", "anchors")]
-    lines = [*table(["documents", "spectral", "anchors"], [*cells, ["slope", *slopes]]), ""]
-    cells = [
-        [
-            row["method"],
-            row["rank"],
-            *map(share, (row["npmi"], row["diversity"])),
-            *(f"{row[key]:.0f}" for key in ("perplexity", "seconds")),
-        ]
-        for row in facts["news"]["rows"]
+    columns: list[Column] = [
+        *(("", "method"), ("topics", "rank"), ("NPMI", "npmi", share), ("diversity", "diversity", share)),
+        *(("held-out perplexity", "perplexity", ".0f"), ("seconds", "seconds", ".0f")),
     ]
-    return lines + table(["", "topics", "NPMI", "diversity", "held-out perplexity", "seconds"], cells)
+    return _errors(facts["recovery"], "documents", "spectral", "anchors") + tabulate(columns, facts["news"]["rows"])
 
 
 def _grammars(facts: Facts) -> list[str]:
-    cells = [
-        [
-            name,
-            row["sentences"],
-            share(row["first"]),
-            share(row["latent"]),
-            certain(row["gain"]),
-            share(row["best"]),
-            _how(row),
-        ]
-        for name, row in facts["penn"]["parts"].items()
-    ]
+    rows = [{"name": name, **row} for name, row in facts["penn"]["parts"].items()]
     for name, row in facts["penn"]["marginals"].items():
-        figures = [row["sentences"], share(row["first"]), share(row["f1"]), certain(row["gain"]), ""]
-        cells.append([f"no lists: marginals, {name}", *figures, _how(row)])
-    headings = ["lists of", "sentences", "F of the first", "with hidden states", "gain", "best of the list", "chosen"]
-    lines = table(headings, cells)
+        rows.append({**row, "name": f"no lists: marginals, {name}", "latent": row["f1"]})
+    columns: list[Column] = [
+        *(("lists of", "name"), ("sentences", "sentences"), ("F of the first", "first", share)),
+        *(("with hidden states", "latent", share), ("gain", "gain", certain), ("best of the list", "best", share)),
+        ("chosen", _settings),
+    ]
+    lines = tabulate(columns, rows)
     if "over_other" in (row := facts["penn"]["marginals"]["split and merged"]):
         lines += ["", f"Split and merged less singular vectors, by marginals: {certain(row['over_other'])}."]
     return lines
 
 
-def _how(facts: Facts) -> str:
+def _settings(facts: Facts) -> str:
     names = ("states", "cycles", "smoothing", "weight", "cost")
     return ", ".join(f"{name} {facts[name]:g}" for name in names if name in facts)
 

@@ -1,4 +1,4 @@
-"""Topics by moments beside topics by anchors: what they recover, and what they are worth on BBC news."""
+"""Topics by moments beside topics by anchors: recovery, and quality on BBC news."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def planted_documents(
 
 
 def topic_error(estimate: NDArray[Any], true: NDArray[Any]) -> float:
-    """Give how far the mean topic is from the true one, in total variation, with topics matched one to one."""
+    """Return the total variation between the mean topic and the true one, with topics matched one to one."""
     apart = np.abs(estimate[:, None] - true[None]).sum(axis=2) / 2
     return float(apart[linear_sum_assignment(apart)].mean())
 
@@ -50,22 +50,9 @@ def recovery(
 ) -> Facts:
     """Find planted topics in more and more documents.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Documents, at least two sizes.
-    rank, words : int
-        Planted topics, and words; topics are Dirichlet distributions of parameter 0.1, so that few have anchors.
-    length : int
-        Words of a document.
-    alpha0 : float
-        Sum of the parameters of the Dirichlet distribution of mixtures, known to the spectral method.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``errors``, for each size those of both methods; ``slopes`` of their logarithms by that of the size.
+    ``sizes``: Documents, at least two sizes. ``rank``, ``words``: Planted topics, and words; topics are Dirichlet
+    distributions of parameter 0.1, so that few have anchors. ``length``: Words of a document. ``alpha0``: Sum of the
+    parameters of the Dirichlet distribution of mixtures, known to the spectral method.
     """
     rng = np.random.default_rng(seed)
     true = rng.dirichlet(np.full(words, 0.1), size=rank)
@@ -82,22 +69,9 @@ def recovery(
 
 
 def news(ranks: Sequence[int] = (10, 20, 40), *, seed: int = 0, root: Root = None) -> Facts:
-    """Find topics of BBC news with both methods; those that judge perplexity are not learned from.
+    """Fit topics of BBC news with both methods; perplexity is of held-out documents.
 
-    Parameters
-    ----------
-    ranks : sequence of int
-        Numbers of topics.
-    seed : int
-        Of the documents held out.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    dict
-        A row for each method and number: coherence (NPMI in windows of ten words) and diversity of the ten top words,
-        perplexity of held-out documents, seconds of processor time.
+    ``ranks``: Numbers of topics. ``seed``: Of the documents held out.
     """
     collection = bbc(root)  # type: ignore[arg-type]
     order = np.random.default_rng(seed).permutation(collection.table.shape[0])

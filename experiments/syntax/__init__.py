@@ -1,1 +1,1 @@
-"""Syntax with factors of low rank: parsing, roles, tagging, each beside what it is to be compared with."""
+"""Low-rank models of syntax: parsing, roles and tagging, each beside its baselines."""

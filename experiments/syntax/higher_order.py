@@ -1,4 +1,4 @@
-"""What parts of several arcs are worth to a parser, with the tensor and without, and how well the search finds trees.
+"""Parsing with parts of several arcs, with the tensor and without, and search errors.
 
 The English Web Treebank with its own tags, lemmas and morphology. A *search error* is a sentence whose tree in the
 treebank has a higher score than the tree that was found.
@@ -46,29 +46,9 @@ def higher_orders(
 ) -> Facts:
     """Learn parsers of each order from the same sentences, and judge them on a part of the treebank.
 
-    Parameters
-    ----------
-    size : int
-        Sentences, drawn from the training part.
-    seed : int
-        Of the draw and of the parsers.
-    orders : sequence of int
-        Of 1, 2 and 3.
-    gammas : sequence of float
-        1 is without the tensor.
-    decoding : {"projective", "any"}
-    part : str
-        Of the treebank, to judge on.
-    restarts : sequence of int
-        With how many restarts to parse besides the parser's own; not for order 1.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    dict
-        ``rows``, of each gamma and order: attachment scores, seconds to learn, sentences a second, search errors, what
-        other numbers of restarts give, and the gain over the first of ``orders`` with its interval over sentences.
+    ``size``: Sentences, drawn from the training part. ``seed``: Of the draw and of the parsers. ``orders``: Of 1, 2 and
+    3. ``gammas``: 1 is without the tensor. ``part``: Of the treebank, to judge on. ``restarts``: With how many restarts
+    to parse besides the parser's own; not for order 1.
     """
     train, judged = web_treebank("train", root=root), web_treebank(part, root=root)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(train))[:size])
@@ -93,13 +73,7 @@ def higher_orders(
 
 
 def parses(parser: LowRankParser, trees: Sequence[Tree]) -> tuple[list[Attached], Facts]:
-    """Parse sentences; gives how each compares with the treebank, and figures of all.
-
-    Parameters
-    ----------
-    parser : LowRankParser
-    trees : sequence of Tree
-    """
+    """Parse sentences; gives how each compares with the treebank, and figures of all."""
     start = time.process_time()
     predicted = list(parser.annotate(trees))
     seconds = time.process_time() - start
@@ -113,14 +87,7 @@ def parses(parser: LowRankParser, trees: Sequence[Tree]) -> tuple[list[Attached]
 
 
 def restart_curve(parser: HigherOrderParser, trees: Sequence[Tree], restarts: Sequence[int]) -> list[Facts]:
-    """Give the figures of a parser with other numbers of restarts, which it has again afterwards.
-
-    Parameters
-    ----------
-    parser : HigherOrderParser
-    trees : sequence of Tree
-    restarts : sequence of int
-    """
+    """Return the figures of a parser with other numbers of restarts, which it has again afterwards."""
     own, rows = parser.restarts, []
     for number in restarts:
         parser.restarts = number

@@ -1,4 +1,4 @@
-"""What the tensor is worth to a parser: the English Web Treebank in growing parts, with the tensor and without.
+"""Low-rank parsing of the English Web Treebank by training size, with the tensor and without.
 
 Tags, lemmas and morphology are the treebank's. The parser with the tensor has the settings that it comes with, which
 were chosen on the development part; the one without (gamma = 1) learns for as many of :data:`PASSES` as is best there.
@@ -35,22 +35,10 @@ FOLDS = 5
 
 
 def curve(sizes: Sequence[int], *, seed: int, root: Root = None) -> list[Facts]:
-    """Learn from so many sentences with the tensor and without, and judge both on the test part.
+    """Train with and without the tensor on the given number of sentences, and evaluate both on the test part.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sentences, drawn from the training part; larger draws hold the smaller ones.
-    seed : int
-        Of the draw, and of the order of the sentences.
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    list of dict
-        A row for each size: attachment scores of both, and how much the tensor is worth with the interval of the
-        paired difference over test sentences.
+    ``sizes``: Sentences, drawn from the training part; larger draws hold the smaller ones. ``seed``: Of the draw, and
+    of the order of the sentences.
     """
     train, dev, test = (web_treebank(part, root=root) for part in ("train", "dev", "test"))
     order = np.random.default_rng(seed).permutation(len(train))
@@ -87,20 +75,7 @@ def compared(train: list[Tree], *, dev: list[Tree], test: list[Tree], seed: int)
 
 
 def tagged(*, seed: int, root: Root = None) -> Facts:
-    """Parse with parts of speech, lemmas and morphology that are found too; all models learn from all sentences.
-
-    Parameters
-    ----------
-    seed : int
-    root : path, optional
-
-    Returns
-    -------
-    dict
-        Attachment scores on the test part, with the treebank's own columns (``"gold"``), with found ones by a parser
-        that learned from the treebank's (``"found"``), and by one that learned from columns found for each fold of the
-        training part by a tagger of the others (``"folds"``).
-    """
+    """Parse with parts of speech, lemmas and morphology that are found too; all models learn from all sentences."""
     train, test = (web_treebank(part, root=root) for part in ("train", "test"))
     cut = [train[fold::FOLDS] for fold in range(FOLDS)]
     predicted = list(whole(TextTagger(seed=seed).fit(train)).annotate(test))
@@ -120,7 +95,7 @@ def tagged(*, seed: int, root: Root = None) -> Facts:
 def _learned(
     train: list[Tree], *, seed: int, gamma: float = GAMMA, max_iter: int = PASSES[0]
 ) -> tuple[LowRankParser, float]:
-    """Give a parser, and the seconds of processor time in which it learned."""
+    """Return a parser, and the seconds of processor time in which it learned."""
     start = time.process_time()
     parser = whole(LowRankParser(gamma=gamma, max_iter=max_iter, seed=seed).fit(train))
     return parser, time.process_time() - start

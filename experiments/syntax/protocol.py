@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from experiments.experiment import Option, Parts, Run, Stages, Suite, SuiteSettings, table_stage
+from experiments.experiment import Experiment, ExperimentSettings, Option, Parts, Run, Stages, table_stage
 from experiments.syntax import higher_order, parsing, roles, tagging
 from experiments.syntax.report import draw, report
 from polyadic.core.settings import Count, Within
 
 
 @dataclass(frozen=True)
-class Settings(SuiteSettings):
+class Settings(ExperimentSettings):
     """The settings of a run."""
 
     sizes: Annotated[tuple[Count, ...], Option("Sentences to learn from, of parsers of first order.")] = (
@@ -70,4 +70,4 @@ STAGES: Parts[Settings] = {
     "roles": _roles,
     "roles-by-parser": _roles_by_parser,
 }
-SUITE = Suite(Settings, STAGES, report, draw)
+EXPERIMENT = Experiment(Settings, STAGES, report, draw)

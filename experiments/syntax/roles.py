@@ -1,4 +1,4 @@
-"""What the tensor is worth to a labeller of semantic roles: the Universal Propositions of English Web text.
+"""Semantic role labelling of the Universal Propositions of English Web text, with the tensor and without.
 
 The training part is not public. Each fifth document of the development part, counted over all of them, is held out to
 choose settings; models learn from the others and are judged on the test part. Trees, parts of speech, lemmas and
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def models(seed: int) -> dict[str, Callable[[Sequence[Sentence]], RoleLabels]]:
-    """Give the ways to learn that are compared: with the tensor, without, and by logistic regression."""
+    """Return the ways to learn that are compared: with the tensor, without, and by logistic regression."""
     return {
         "tensor": lambda sentences: SemanticRoles(seed=seed).fit(sentences),
         "sparse": lambda sentences: SemanticRoles(gamma=1.0, seed=seed).fit(sentences),
@@ -44,35 +44,17 @@ def models(seed: int) -> dict[str, Callable[[Sequence[Sentence]], RoleLabels]]:
 
 
 def parts(root: Root = None) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
-    """Give the sentences to learn from, those held out to choose settings, and those of the test part.
-
-    Parameters
-    ----------
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-    """
+    """Return the training, development and test sentences."""
     train, held = split_documents(web_propositions("dev", root=root))
     test = [sentence for document in web_propositions("test", root=root) for sentence in document]
     return train, held, test
 
 
 def curve(shares: Sequence[float], *, seeds: Sequence[int], judge: str = "test", root: Root = None) -> list[Facts]:
-    """Learn from shares of the sentences and judge all models on the test part, or that held out.
+    """Train on shares of the sentences and evaluate all models on the test or the development part.
 
-    Parameters
-    ----------
-    shares : sequence of float
-        Of the sentences to learn from, drawn by each seed; larger draws hold the smaller ones.
-    seeds : sequence of int
-        Of the draw, and of the order in which a model sees its sentences.
-    judge : {"test", "held"}
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    list of dict
-        A row of :func:`compared` for each share and seed.
+    ``shares``: Of the sentences to learn from, drawn by each seed; larger draws hold the smaller ones. ``seeds``: Of
+    the draw, and of the order in which a model sees its sentences.
     """
     train, held, test = parts(root)
     rows = []
@@ -86,20 +68,11 @@ def curve(shares: Sequence[float], *, seeds: Sequence[int], judge: str = "test",
 
 
 def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = None) -> list[Facts]:
-    """Judge labellers on trees of a parser, which they learned from too or not: what is met, and what is learned from.
+    """Evaluate labellers on parsed trees, trained on gold or on parsed trees.
 
     The parser learned from the training part of the treebank, which has no propositions.
 
-    Parameters
-    ----------
-    shares, seeds, root
-        As for :func:`curve`.
-
-    Returns
-    -------
-    list of dict
-        A row for each share and seed: by trees learned from (``"treebank"``, ``"parser"``, ``"both"``) and model
-        (``"tensor"``, ``"sparse"``) the figures; ``worth``, differences of F1 with intervals over sentences.
+    ``shares``, ``seeds``, ``root``: As for :func:`curve`.
     """
     train, _, test = parts(root)
     parser = whole(LowRankParser(seed=0).fit(web_treebank("train", root=root)))
@@ -136,17 +109,7 @@ def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = Non
 def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) -> Facts:
     """Learn with the tensor, without, and by logistic regression, and judge all three.
 
-    Parameters
-    ----------
-    train, test : sequence of Sentence
-        Those of ``test`` that do not say which words are predicates do not count.
-    seed : int
-
-    Returns
-    -------
-    dict
-        Sizes; figures of each model with intervals over sentences; and ``worth``, by how much those of the tensor are
-        above those of each of the others, with the interval of the paired difference.
+    ``train``, ``test``: Those of ``test`` that do not say which words are predicates do not count.
     """
     gold = [sentence for sentence in test if sentence.annotated]
     predicates = [proposition for sentence in train for proposition in sentence.propositions]

@@ -46,7 +46,7 @@ TEXT = "# text = "
 
 
 def chunk_parts(*, test: bool, root: Path | None = None) -> tuple[list[Chunked], list[Chunked]]:
-    """Give what to learn from and what to judge by: the published parts, or two of the training part."""
+    """Return training and test sentences: the published parts, or two of the training part."""
     train = chunks("train", root=root)
     if test:
         return train, chunks("test", root=root)
@@ -64,23 +64,9 @@ def chunk_rows(
 ) -> list[Facts]:
     """Learn to chunk with several settings, each from several shares of the sentences.
 
-    Parameters
-    ----------
-    models : dict of str to dict
-        Options of :class:`~polyadic.sequences.sequence_tagger.SequenceTagger`; the others are compared with the
-        first.
-    test : bool
-        Whether to judge by the test part, or else by what is held out of the training part.
-    shares : sequence of float
-        Drawn at random, the same sentences for all.
-    seed : int
-    root : path, optional
-        See :func:`~polyadic.datasets.folder`.
-
-    Returns
-    -------
-    list of dict
-        F1 with its interval, accuracy, seconds; and F1 minus that of the first, with its interval.
+    ``models``: Options of :class:`~polyadic.sequences.sequence_tagger.SequenceTagger`; the others are compared with the
+    first. ``test``: Whether to judge by the test part, or else by what is held out of the training part. ``shares``:
+    Drawn at random, the same sentences for all.
     """
     train, judged = chunk_parts(test=test, root=root)
     X = [tag_features(sentence.forms, sentence.tags) for sentence in judged]
@@ -108,17 +94,7 @@ def chunk_rows(
 def text_rows(*, test: bool = False, seed: int = 0, max_iter: int = 5, root: Path | None = None) -> list[Facts]:
     """Learn to tag English web text, and judge each column, the tagger that counts, and how text is cut.
 
-    Parameters
-    ----------
-    test : bool
-        Whether to judge by the test part, or else by the development part.
-    seed, max_iter : int
-    root : path, optional
-
-    Returns
-    -------
-    list of dict
-        Figures with their intervals; of those of a tagger also words per second.
+    ``test``: Whether to judge by the test part, or else by the development part.
     """
     train, judged = web_treebank("train", root=root), web_treebank("test" if test else "dev", root=root)
     model = TextTagger(seed=seed, max_iter=max_iter)
@@ -158,7 +134,7 @@ def cut_rows(trees: Iterable[Tree]) -> list[Facts]:
 
 
 def tagging(*, test: bool = True, seed: int = 0, root: Path | None = None) -> dict[str, list[Facts]]:
-    """Give all figures of chunks and of text; see :func:`chunk_rows` and :func:`text_rows`."""
+    """Return all figures of chunks and of text; see :func:`chunk_rows` and :func:`text_rows`."""
     few = {name: how for name, how in CHUNKERS.items() if how["loss"] == "likelihood"}
     return {
         "chunks": chunk_rows(CHUNKERS, test=test, seed=seed, root=root),
@@ -177,7 +153,7 @@ def _paragraphs(trees: Iterable[Tree]) -> list[list[Tree]]:
 
 
 def _words(sentences: Iterable[Sequence[str]]) -> set[tuple[int, int]]:
-    """Tell where words begin and end, in letters without spaces."""
+    """Return where words begin and end, in letters without spaces."""
     return set(pairwise(accumulate((len(form) for forms in sentences for form in forms), initial=0)))
 
 

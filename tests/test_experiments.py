@@ -1,18 +1,30 @@
-"""Protocols run from one end to the other on real text."""
+"""The runner of experiments and benchmarks, and each experiment from its command to its report, on planted data."""
 
 import json
 from functools import partial
 from importlib import import_module
 from types import ModuleType
+from typing import Literal
 from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import SUITES, load_suite
-from experiments.__main__ import app, suite_command
+import test_cao2014
+import test_huang2017
+import test_predictors_experiment
+import test_relations_experiment
+import test_syntax_experiment
+from experiments import BENCHMARKS, EXPERIMENTS, load_experiment
+from experiments.__main__ import app, bench_command, experiment_command
+from experiments.bouchard2015 import demonstrations
+from experiments.cao2014.tasks import TASKS
 from experiments.experiment import Run, done, option_of
+from experiments.predictors import labels, schools
+from experiments.spectral import hidden
+from experiments.spectral import protocol as spectral
+from experiments.syntax import parsing
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
 from polyadic.cli import demonstration as demo
 from polyadic.core.files import plain
@@ -143,7 +155,135 @@ def test_contexts_that_cannot_be_answered_count(tmp_path):
         induction(vectors, test, number=0)
 
 
-# The runner of suites
+# The runner
+
+
+def run(name, out, *options):
+    return CliRunner().invoke(app, [name, "--out", str(out), *options])
+
+
+def planted_spectral(monkeypatch):
+    monkeypatch.setattr(spectral, "STRINGS", (25,))
+    monkeypatch.setattr(spectral, "PENALTIES", (0.03,))
+    monkeypatch.setattr(spectral, "SIZES", (200, 400))
+    monkeypatch.setattr(spectral, "COLUMNS", {"upos": {"states": (2,), "seeds": 1}})
+    for module in (spectral, hidden):
+        monkeypatch.setattr(module, "web_treebank", test_syntax_experiment.parts)
+
+
+def planted_predictors(monkeypatch):
+    monkeypatch.setattr(labels, "multilabel", lambda *_: test_predictors_experiment.texts())
+    monkeypatch.setattr(schools, "school", lambda **_: test_predictors_experiment.pupils())
+
+
+def planted_demonstrations(monkeypatch):
+    few = {"histories": {"constant steps": [3.0, 2.0]}, "optimum": 1.0}
+    monkeypatch.setattr(demonstrations, "descent", lambda *, seed: few if seed == 0 else None)
+    monkeypatch.setattr(demonstrations, "signs", lambda *, seed: [] if seed == 0 else None)
+
+
+RUNS = {
+    "bouchard2015": (planted_demonstrations, "--parts demonstrations", "--seed 1", ("Wrong signs",)),
+    "cao2014": (
+        lambda patch: patch.setitem(TASKS, "penn", lambda **_: (test_cao2014.lists(sentences=(30, 12, 12)), {})),
+        "--tasks penn --shares 0.5,1 --orders 2 --ranks 1 --epochs 2 --seeds 2",
+        "--k 7",
+        ("| T-MIRA 2 1 guided |", "T-MIRA - MIRA"),
+    ),
+    "huang2017": (
+        test_huang2017.planted,
+        "--folds 2 --trials 1",
+        "--seed 1",
+        ("Planted filters", "MR, accuracy", "SUBJ", "MSRP", "STS 2012", ".789"),
+    ),
+    "predictors": (
+        planted_predictors,
+        "--parts labels,schools --splits 2",
+        "--seed 1",
+        ("### bibtex", "| low-rank tasks |"),
+    ),
+    "relations": (test_relations_experiment.planted, "--parts knowledge --forms CP", "--seed 1", ("| CP |",)),
+    "spectral": (
+        planted_spectral,
+        "--parts completion,tags --planted 2",
+        "--planted 3",
+        ("| strings | strings never seen are | as counted |", "| operators | rank 2, fresh"),
+    ),
+    "syntax": (
+        lambda patch: patch.setattr(parsing, "web_treebank", test_syntax_experiment.parts),
+        "--parts parsing --sizes 6,12 --seeds 1",
+        "--sizes 6,12 --seeds 2",
+        ("| 12 | 0 | with the tensor | 5 |",),
+    ),
+}
+"""For each experiment: what replaces its data, options, options that its stages do not fit, and text of its report."""
+LONG = {"huang2017", "predictors"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in RUNS])
+def test_a_finished_run_is_kept(name, tmp_path, monkeypatch):
+    """It writes tables; a second run makes no stage again and reports the same; other settings are refused or added."""
+    prepare, options, other, texts = RUNS[name]
+    prepare(monkeypatch)
+    out, options = tmp_path / "out", options.split()
+    first = run(name, out, *options)
+    assert first.exit_code == 0, first.output + repr(first.exception)
+    report = (out / "report.md").read_text(encoding="utf-8")
+    assert [text for text in texts if text not in report] == []
+    facts = json.loads((out / "report.json").read_text())
+    assert bool([*out.glob("*.png")]) == (name in {"bouchard2015", "syntax", "cao2014"})
+    stages = {path: path.stat().st_mtime_ns for path in out.rglob("*.json") if path.name != "report.json"}
+    again = run(name, out, *options, "--json")
+    assert json.loads(again.stdout) == facts
+    assert {path: path.stat().st_mtime_ns for path in stages} == stages
+    if name != "syntax":  # its stages have the seed in their names
+        changed = run(name, out, *options, *other.split())
+        assert changed.exit_code == 1, changed.output
+        assert "was made with" in " ".join(changed.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("bouchard2015", "--parts spam", "parts are demonstrations, ratings, listens, lastfm"),
+        ("bouchard2015", "--folds 6", "Invalid value for '--folds'"),
+        ("bailey2017", "text.txt --models cp-s,cp-x", "there is no model 'cp-x'; there are"),
+        ("bailey2017", "text.txt --shifts a,b", "got 'a,b'"),
+        ("bailey2017", "text.txt --kind spam", "'spam'"),
+        ("bailey2017", "-", "cannot be read again"),
+        ("bailey2017", "nowhere.txt", "nowhere.txt"),
+        ("niitsuma2018", "-", "cannot be read again"),
+        ("niitsuma2018", "nowhere.txt", "nowhere.txt"),
+        ("niitsuma2018", "text.txt --rank 0", "Invalid value for '--rank'"),
+        ("niitsuma2018", "text.txt --share 0", "Invalid value for '--share'"),
+        ("cao2014", "--mappings guide", "must be one of 'guided', 'sequential', 'random', 'hashed'; got 'guide'"),
+        ("cao2014", "--shares a", "--shares takes numbers between commas"),
+        ("cao2014", "--shares 2", "--shares must be a finite number above 0 up to 1; got 2.0"),
+        ("cao2014", "--folds 2", "--folds must be 1, or at least 3"),
+        ("huang2017", "--parts mr,sst", "parts are synthetic, mr, subj, msrp, sts2012; got mr, sst"),
+        ("huang2017", "--folds 1", "Invalid value for '--folds'"),
+        ("predictors", "--parts label", "parts are machines, labels, schools; got label"),
+        ("relations", "--forms x", "--forms must be one of"),
+        ("spectral", "--parts hmm", "got hmm"),
+        ("spectral", "--problems 2", "got 2"),
+        ("syntax", "--parts parse", "got parse"),
+        ("syntax", "--few 0", "few must be a whole number of at least 1; got 0"),
+        ("syntax", "--sizes 0", "sizes must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_wrong_options_are_refused(name, options, message, tmp_path, monkeypatch):
+    """Unknown parts, numbers out of range and texts that cannot be read are refused before anything is written."""
+    monkeypatch.setattr(datasets, "similarity_sets", MagicMock())
+    wrong = run(name, tmp_path / "out", *options.split())
+    assert wrong.exit_code in {1, 2}
+    assert message in " ".join(wrong.stderr.replace("│", " ").split())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"forms": ()}, {"seeds": 0}])
+def test_settings_are_checked(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        load_experiment("relations").settings(**wrong)
 
 
 class Rows(dict):
@@ -178,11 +318,11 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
     json.dumps([plain(dict(made_of)) for _, made_of in kept])
 
 
-@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_setting_that_is_an_option_has_one(name):
-    """The command of a suite has its options, each with a help text; the list of suites says what each is for."""
-    command = suite_command(name)
-    hints = load_suite(name).settings.hints()
+    """The command of an experiment has its options, each with a help text; the list of commands describes it."""
+    command = experiment_command(name)
+    hints = load_experiment(name).settings.hints()
     options = {option.name: option for option in command.params}
     for setting, hint in hints.items():
         assert (setting in options) == (option_of(hint) is not None)
@@ -191,3 +331,32 @@ def test_every_setting_that_is_an_option_has_one(name):
     listed = CliRunner().invoke(app, ["--help"]).output
     assert name in listed
     assert command.help.split()[0] in listed
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_benchmarks_are_commands(name):
+    """Each benchmark, and each of its commands, has a help text and options that the command line understands."""
+    for each in getattr(bench_command(name), "commands", [None]):
+        shown = CliRunner().invoke(app, ["bench", name, *([each] if each else []), "--help"])
+        assert shown.exit_code == 0, shown.exception
+        assert "Usage" in shown.output
+
+
+def test_a_benchmark_reads_its_arguments(monkeypatch):
+    """Numbers come between commas, defaults are those of the function, and values are checked against annotations."""
+    got = {}
+
+    def main(data: Literal["a", "b"], *, ranks: tuple[int, ...] = (3, 4), share: float = 0.5) -> None:
+        got.update(data=data, ranks=ranks, share=share)
+
+    monkeypatch.setattr("experiments.bench.rerank.main", main)
+
+    def bench(*words):
+        return CliRunner().invoke(app, ["bench", "rerank", *words])
+
+    assert bench("a", "--ranks", "5,6").exit_code == 0
+    assert got == {"data": "a", "ranks": (5, 6), "share": 0.5}
+    assert bench("b").exit_code == 0
+    assert got["ranks"] == (3, 4)
+    assert "data must be one of 'a', 'b'; got 'c'" in bench("c").stderr
+    assert "--ranks takes numbers between commas" in bench("a", "--ranks", "x").stderr

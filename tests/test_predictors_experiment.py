@@ -1,15 +1,11 @@
 """Predictors by one command: labels and pupils on small planted data, the report, the command."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.io import savemat
 from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
-from typer.testing import CliRunner
 
-from experiments.__main__ import app
 from experiments.data.multilabel import Labelling
 from experiments.data.school import FEATURES, PUPILS, SCHOOLS, School, school
 from experiments.predictors import labels, schools
@@ -106,24 +102,3 @@ def test_a_damaged_file_of_pupils(tmp_path):
         path.write_bytes(content)
         with pytest.raises(InputError, match=r"school\.mat cannot be read"):
             school(root=tmp_path)
-
-
-@pytest.mark.slow
-def test_the_command(tmp_path, monkeypatch):
-    """It writes tables, keeps stages, and refuses parts that there are not."""
-    monkeypatch.setattr(labels, "multilabel", lambda *_: texts())
-    monkeypatch.setattr(schools, "school", lambda **_: pupils())
-    out = tmp_path / "out"
-    arguments = ["predictors", "--out", str(out), "--parts", "labels,schools", "--splits", "2"]
-    first = CliRunner().invoke(app, arguments)
-    assert first.exit_code == 0, first.output
-    text = (out / "report.md").read_text()
-    assert "### bibtex" in text
-    assert "| low-rank tasks |" in text
-    for module in (labels, schools):  # a second run fits nothing
-        monkeypatch.setattr(module, "compared", lambda *_, **__: pytest.fail("fitted again"))
-    again = CliRunner().invoke(app, [*arguments, "--json"])
-    assert json.loads(again.stdout)["schools"] == json.loads((out / "report.json").read_text())["schools"]
-    wrong = CliRunner().invoke(app, [*arguments[:3], "--parts", "label"])
-    assert wrong.exit_code == 1
-    assert "parts are machines, labels, schools; got label" in " ".join(wrong.stderr.split())

@@ -1,14 +1,10 @@
-"""The suite of syntax: rows of its tables, and its command."""
+"""Learning curves of the experiment on syntax, and a treebank that other tests use."""
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from experiments.__main__ import app
 from experiments.syntax import parsing
 from polyadic.syntax.trees import Tree
 
@@ -50,25 +46,3 @@ def test_a_curve(monkeypatch):
         assert row["worth"]["UAS"]["value"] == pytest.approx(gap)
     assert rows[1]["with"]["test"][0]["value"] > 0.95
     assert rows[1]["with"]["losses"][-1] < rows[1]["with"]["losses"][0]
-
-
-def test_the_command(tmp_path, monkeypatch):
-    """It writes tables and a picture, keeps stages, and refuses parts that there are not."""
-    monkeypatch.setattr(parsing, "web_treebank", parts)
-    out = tmp_path / "out"
-    arguments = ["syntax", "--out", str(out), "--parts", "parsing", "--sizes", "6,12", "--seeds", "1"]
-    first = CliRunner().invoke(app, arguments)
-    assert first.exit_code == 0, first.output
-    assert "| 12 | 0 | with the tensor | 5 |" in (out / "report.md").read_text()
-    assert (out / "parsing.png").stat().st_size
-    monkeypatch.setattr(parsing, "compared", lambda *_, **__: pytest.fail("learned again"))
-    again = CliRunner().invoke(app, [*arguments, "--json"])
-    assert json.loads(again.stdout)["parsing"] == json.loads((out / "report.json").read_text())["parsing"]
-    for more, said in (
-        (["--parts", "parse"], "got parse"),
-        (["--few", "0"], "few must be a whole number of at least 1; got 0"),
-        (["--sizes", "0"], "sizes must be a whole number of at least 1; got 0"),
-    ):
-        wrong = CliRunner().invoke(app, [*arguments[:3], *more])
-        assert wrong.exit_code == 1
-        assert said in " ".join(wrong.stderr.split())

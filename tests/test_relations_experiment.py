@@ -1,17 +1,12 @@
 """Facts about entities by one command: parts on small planted data, the report, the command."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from experiments.__main__ import app
 from experiments.data.knowledge import Knowledge
 from experiments.markdown import table
-from experiments.relations import knowledge, logic, protocol, typed
+from experiments.relations import knowledge, logic, typed
 from experiments.relations.report import report
-from polyadic import InputError
 from polyadic.core.stage_cache import whole
 from polyadic.relations.universal import UniversalSchema
 
@@ -27,14 +22,19 @@ def circles(seed=0, n=24):
     return Knowledge(order[2 * k :], order[:k], order[k : 2 * k], *names)
 
 
-@pytest.fixture
-def small(monkeypatch):
+def planted(monkeypatch):
+    """Replace the sets by circles, and choose from little."""
     for module in (knowledge, typed):
         monkeypatch.setattr(module, "knowledge", lambda *_, **__: circles())
     monkeypatch.setattr(knowledge, "CHOICES", knowledge.CHOICES[:1])
     monkeypatch.setattr(knowledge, "EPOCHS", 10)
     monkeypatch.setattr(knowledge, "SMALL", ("circles",))
     monkeypatch.setattr(typed, "SETS", (("circles", 3, 0.1, 500),))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    planted(monkeypatch)
 
 
 @pytest.mark.slow
@@ -70,28 +70,6 @@ def test_regimes_without_facts():
     assert found["joint"] > found["premise"]
     assert found["joint"] >= max(found["post"], found["pre"])
     assert found["joint"] > found["joint, as in the published code"]
-
-
-def test_report_of_finished_stages(small, tmp_path):
-    """A part of the protocol runs, is kept, and is written as tables."""
-    runner = CliRunner()
-    command = [
-        "relations",
-        "--out",
-        str(tmp_path / "out"),
-        "--parts",
-        "knowledge",
-        "--forms",
-        "CP",
-        "--json",
-    ]
-    first = runner.invoke(app, command)
-    assert first.exit_code == 0, first.output
-    facts = json.loads(first.output)
-    assert set(facts["knowledge"]) == set(knowledge.SMALL)
-    assert "| CP |" in (tmp_path / "out" / "report.md").read_text()
-    again = runner.invoke(app, command)
-    assert json.loads(again.output) == facts
 
 
 def test_fits_that_were_interrupted_are_not_judged():
@@ -143,9 +121,3 @@ def test_report_writes_all_parts():
     for cell in ("| ComplEx | .400 |", "| .900 | .950 |", "| F | bpr | .100 (.000) |", "| .500 |", ".500 to .700"):
         assert cell in text
     assert table(["a"], [["b"]]) == ["| a |", "|---|", "| b |"]
-
-
-@pytest.mark.parametrize("wrong", [{"forms": ()}, {"forms": ("x",)}, {"seeds": 0}])
-def test_settings_are_checked(wrong):
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        protocol.Settings(**wrong)
