@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 from experiments.bench.choosing import classes
 from experiments.bench.common import heading, row, timed
-from polyadic import LogCountRatio, MeanSentences, TextClassifier
+from polyadic import LogCountRatio, MeanSentences, TextClassifier, select
 
 
 class WithVectors:
