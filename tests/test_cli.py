@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import in_json, polyadic, sentence, succeed
 from polyadic import Corpus, Embedding, SymmetricCP
-from polyadic.cli import VERBS, app, faults, show, train
+from polyadic.cli import VERBS, faults, show, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.core.progress import sweeps
@@ -53,20 +53,6 @@ def vectors(tmp_path):
     return path
 
 
-def polyadic(*arguments, stdin=None):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-
-
-def succeed(*arguments, stdin=None):
-    done = polyadic(*arguments, stdin=stdin)
-    assert done.exit_code == 0, done.output + repr(done.exception)
-    return done.stdout
-
-
-def in_json(*arguments, stdin=None):
-    return json.loads(succeed(*arguments, "--json", stdin=stdin))
-
-
 def process(*arguments, **options):
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell may have it ignored
     code = f"{heard}; from polyadic.cli import main; main()"
@@ -77,17 +63,6 @@ def process(*arguments, **options):
         text=True,
         **{"stdout": subprocess.PIPE, **options},
     )
-
-
-def sentence(done):
-    """Return the one line on standard error of a run that failed because of its input."""
-    assert done.exit_code == faults.BAD_INPUT, done.output
-    assert isinstance(done.exception, SystemExit)
-    (line,) = done.stderr.splitlines()
-    if line.startswith("{"):
-        return json.loads(line)["error"]
-    assert line.startswith("polyadic: ")
-    return line
 
 
 def table(output):

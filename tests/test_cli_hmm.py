@@ -3,16 +3,15 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from helpers import polyadic
 from polyadic import load
-from polyadic.cli import app
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
 
 
 def ask(*words, fails=False):
-    done = CliRunner().invoke(app, [*map(str, words)])
+    done = polyadic(*words)
     assert (done.exit_code != 0) == fails, done.output
     return done.stdout if not fails else done.output
 

@@ -1,10 +1,13 @@
 """Models of word vectors: symmetric CP and the pairwise baseline."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import helpers
 import reference
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
@@ -28,9 +31,7 @@ def full(values):
     return Entries.collect(rows.reshape(-1, order), values[tuple(rows.T)], size)
 
 
-def some_entries(seed=0, *, size=20, n=80, order=3):
-    rng = np.random.default_rng(seed)
-    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
+some_entries = partial(helpers.some_entries, size=20, n=80)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])

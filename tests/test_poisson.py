@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -55,12 +56,6 @@ def some_counts(shape=(7, 6, 5), *, seed=0, rank=3, total=3000):
     planted = [rng.random((n, rank)) * (rng.random((n, rank)) < 0.6) + 0.01 for n in shape]
     planted = [u / u.sum(axis=0) * (total / rank) ** (1 / len(shape)) for u in planted]
     return listed(rng.poisson(reference.cp(planted))), planted
-
-
-def congruence(u, v):
-    """Smallest cosine of columns matched as well as possible."""
-    cosines = (u / np.linalg.norm(u, axis=0)).T @ (v / np.linalg.norm(v, axis=0))
-    return max(min(cosines[order, range(len(order))]) for order in itertools.permutations(range(len(cosines))))
 
 
 def explained(entries, factors, mode, *, threads=1, measured=True):
@@ -251,7 +246,7 @@ def test_planted_components_are_recovered(shape, exact):
         x = listed(reference.cp(planted))
     results = [run(apr(objective(x), some_start(x, seed=seed)), max_iter=150) for seed in range(3)]
     found = min(results, key=lambda result: result.history[-1]).factors
-    assert min(congruence(u, v) for u, v in zip(found, planted, strict=True)) > 0.99
+    assert min(match_columns([u], [v])[0] for u, v in zip(found, planted, strict=True)) > 0.99
 
 
 X, _ = some_counts()
@@ -336,7 +331,7 @@ def test_modes_of_different_vocabularies():
     """Where modes differ, each has its own words, and asking for all of them at once is refused."""
     x, planted = some_counts((12, 10, 11), total=200_000)
     model = PoissonCP(3, seed=2, tol=1e-6, max_iter=500, threads=1).fit(x)
-    assert min(congruence(u, v) for u, v in zip(model.factors_, planted, strict=True)) > 0.99
+    assert min(match_columns([u], [v])[0] for u, v in zip(model.factors_, planted, strict=True)) > 0.99
     words = [f"v{k}" for k in range(10)]
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]

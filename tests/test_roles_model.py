@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from experiments.data.annotated import split_documents, web_propositions
 from experiments.syntax.roles import compared
+from helpers import polyadic
 from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets import latin
@@ -463,7 +464,7 @@ def test_the_command_line(tmp_path):
     """Train, label what has no predicates, and evaluate; the roles are those of the library."""
 
     def call(*words, fails=False):
-        result = CliRunner().invoke(app, ["roles", *map(str, words)])
+        result = polyadic("roles", *words)
         assert result.exit_code == int(fails), result.output
         return " ".join(result.stderr.split()) if fails else result.stdout
 
@@ -527,7 +528,7 @@ def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
     parser.save(tmp_path / "parser")
 
     def ask(*words):
-        told = CliRunner().invoke(app, ["roles", *map(str, words)])
+        told = polyadic("roles", *words)
         assert told.exit_code == 0, told.output
         return told.stdout
 

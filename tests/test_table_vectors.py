@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app as experiments_app
 from experiments.niitsuma2018 import protocol as niitsuma2018
+from helpers import polyadic
 from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count, load
 from polyadic import datasets as sets
-from polyadic.cli import app, faults
+from polyadic.cli import faults
 from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
 
@@ -107,10 +108,6 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
 
 
 # ---- the command line
-
-
-def polyadic(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def experiments(*arguments):

@@ -2,12 +2,14 @@
 
 import itertools
 import string
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import helpers
 import reference
 import strategies
 from polyadic.core.entries import Entries
@@ -66,9 +68,7 @@ def congruence(found, truth):
     return np.linalg.svd(np.linalg.qr(found)[0].T @ np.linalg.qr(truth)[0])[1].min()
 
 
-def some_entries(seed=0, *, size=20, n=200, order=3):
-    rng = np.random.default_rng(seed)
-    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
+some_entries = partial(helpers.some_entries, size=20, n=200)
 
 
 @tries(40)
