@@ -337,11 +337,9 @@ def fitted(**options):
     return LowRankParser(4, **{"max_iter": 2, "bits": 12, "seed": 3, **options}).fit(made(30, 0))
 
 
-def test_another_seed_gives_another_parser():
-    """And averages are not the last parts."""
-    one = fitted()
-    assert (fitted(seed=4).parts_.U != one.parts_.U).any()
-    assert (fitted(averaged=False).parts_.U != one.parts_.U).any()
+def test_averages_are_not_the_last_parts():
+    """The setting makes a difference."""
+    assert (fitted(averaged=False).parts_.U != fitted().parts_.U).any()
 
 
 def test_the_best_tree_is_the_best():

@@ -16,6 +16,7 @@ import verbs
 from models import known
 from mutants import READERS, mutants
 from polyadic import Corpus, Embedding, InputError, load
+from polyadic.core.entries import Entries
 from polyadic.core.files import check_whole
 from polyadic.core.query_groups import Groups
 from polyadic.core.solvers.run import Sweep, run
@@ -87,6 +88,10 @@ def checkpoint(path):
     save_checkpoint(run(iter([Sweep((np.arange(6.0).reshape(3, 2),), 1.0)]), max_iter=1), path)
 
 
+def entries(path):
+    Entries.collect([[2, 0, 1], [1, 1, 0]], [1.0, 2.0], 3).save(path)
+
+
 def static(path):
     Embedding(["cat", "dog"], np.eye(2)).save_pretrained(path)
 
@@ -113,6 +118,7 @@ SAVED |= {
 ON_DISK = {
     "corpus": (corpus, all_of_corpus),
     "counts": (counts, lambda path: Counts.open(path).entries.values.sum()),
+    "entries": (entries, lambda path: Entries.load(path).values.sum()),
     "static": (static, check_whole),
 }
 """Folders that stay on the disk: what makes one, and what reads all of it. Of the text only ``check`` knows all."""

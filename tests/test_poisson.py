@@ -344,32 +344,6 @@ def test_modes_of_different_vocabularies():
         model.components(words, mode=1, top=0)
 
 
-def test_same_seed_same_bits():
-    """A seed fixes every bit, another changes them; entries stay as they were."""
-    x = topics()
-    first, second, other = (PoissonCP(3, seed=seed, tol=0, max_iter=5, threads=2) for seed in (1, 1, 2))
-    values = x.values.copy()
-    first.fit(x)
-    assert np.array_equal(x.values, values)
-    for a, b, c in zip(first.factors_, second.fit(x).factors_, other.fit(x).factors_, strict=True):
-        assert np.array_equal(a, b)
-        assert not np.array_equal(a, c)
-    assert first.history_ == second.history_
-
-
-def test_interruption_keeps_what_was_reached():
-    """Ctrl-C ends the fit; the factors of the last complete sweep are there."""
-
-    def callback(result):
-        if result.n_iter == 2:
-            raise KeyboardInterrupt
-
-    model = PoissonCP(3, seed=0, tol=0, threads=1, callback=callback).fit(topics())
-    assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 2)
-    two = PoissonCP(3, seed=0, tol=0, max_iter=2, threads=1).fit(topics())
-    assert all(np.array_equal(a, b) for a, b in zip(model.factors_, two.factors_, strict=True))
-
-
 @pytest.mark.parametrize(
     ("parameters", "entries", "message"),
     [
