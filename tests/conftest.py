@@ -1,6 +1,5 @@
 """What every test shares: threads, the profile of hypothesis, and the folder of real data."""
 
-import contextlib
 import functools
 import gc
 import os
@@ -10,19 +9,14 @@ from pathlib import Path
 import hypothesis
 import pytest
 import typer.testing
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 
 from polyadic.core import resources
-
-fcntl = None
-with contextlib.suppress(ImportError):  # Windows has none
-    import fcntl
 
 # Where a test does not say how many threads work, one does, on any machine: they cost more than they save at the size
 # of tests, and how many there are decides the last digits.
 resources.cores = lambda: 1
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+gc.disable()  # while tests are found and modules imported, nearly all that is made stays
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 
 # The commands that the app describes are built once in a process, not at each call: that takes longer than most calls.
@@ -43,6 +37,11 @@ def compile_once() -> None:
 
     Workers of pytest-xdist begin at the same time; several would compile the same kernels otherwise.
     """
+    import fcntl  # Windows has none
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
     alone, held = Dispatcher.compile, set()
 
     def compile_or_load(kernel: Dispatcher, signature: object) -> object:
@@ -63,7 +62,7 @@ def compile_once() -> None:
     Dispatcher.compile = compile_or_load
 
 
-if fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ:
+if os.name == "posix" and "PYTEST_XDIST_WORKER" in os.environ:
     compile_once()
 
 
@@ -82,9 +81,11 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("quick")
 
 
-def pytest_collection_finish() -> None:
-    """Spare the collector of garbage what was imported: it stays."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Begin to collect garbage, but for what was imported: it stays."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
