@@ -112,7 +112,6 @@ def test_zeros_pull_unlisted_cells_down():
 @pytest.mark.parametrize(
     ("parameters", "entries", "message"),
     [
-        ({"rank": 0}, None, "rank must be a whole number of at least 1; got 0"),
         ({}, Entries(np.array([[0, 1]]), np.ones(1), (2, 2)), "symmetric CP needs symmetric entries"),
         ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
         (
@@ -123,10 +122,10 @@ def test_zeros_pull_unlisted_cells_down():
     ],
 )
 def test_symmetric_refusals(parameters, entries, message):
-    """Parameters and entries that cannot be used are refused by ``fit``, in a sentence."""
+    """Entries that cannot be used are refused by ``fit``, in a sentence."""
     model = SymmetricCP(**{"rank": 2} | parameters)
     with pytest.raises(InputError, match=message):
-        model.fit(some_entries() if entries is None else entries)
+        model.fit(entries)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
