@@ -1,13 +1,11 @@
-"""Functions that several test files share: the command line, refusals, folders, arrays."""
+"""Functions that several test files share: the command line, folders, arrays."""
 
 import itertools
 import json
 
 import numpy as np
-import pytest
 from typer.testing import CliRunner
 
-from polyadic import InputError
 from polyadic.cli import app, faults
 from polyadic.core.entries import Entries
 
@@ -47,16 +45,6 @@ def sentence(done):
         return json.loads(line)["error"]
     assert line.startswith("polyadic: ")
     return line
-
-
-# Refusals
-
-
-def refused(*cases, error=InputError):
-    """Check that each case, a call without arguments and a pattern, raises the error with a matching message."""
-    for call, message in cases:
-        with pytest.raises(error, match=message):
-            call()
 
 
 # Files
