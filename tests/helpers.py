@@ -12,21 +12,21 @@ from polyadic.core.entries import Entries
 # The command line
 
 
-def polyadic(*arguments, stdin=None):
+def invoke(*arguments, stdin=None):
     """Run the command line in this process and return the result that click records."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
 def output(*arguments, code=0, stdin=None):
     """Run the command line, check its exit code, and return all that it printed."""
-    done = polyadic(*arguments, stdin=stdin)
+    done = invoke(*arguments, stdin=stdin)
     assert done.exit_code == code, done.output + repr(done.exception)
     return done.output
 
 
 def succeed(*arguments, stdin=None):
     """Run the command line, check that it succeeds, and return its standard output."""
-    done = polyadic(*arguments, stdin=stdin)
+    done = invoke(*arguments, stdin=stdin)
     assert done.exit_code == 0, done.output + repr(done.exception)
     return done.stdout
 

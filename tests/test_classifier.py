@@ -13,7 +13,7 @@ from scipy.sparse import hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import InputError, TextClassifier, chosen, load
 from polyadic.sentences import classifier
 from polyadic.sentences.classifier import TOKENIZER, folds, held_out
@@ -196,7 +196,7 @@ def test_unknown_classes_and_single_texts_are_refused():
 # ---- the command line
 
 
-run = partial(polyadic, "classify")
+run = partial(invoke, "classify")
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_a_line_of_plain_text_is_a_document(table, tmp_path):
     lines.write_text("the film is good\nso bad here\n", encoding="utf-8")
     rows = json.loads(run("apply", out, lines, "--json").stdout)["documents"]
     assert [(row["document"], row["class"]) for row in rows] == [(1, "+"), (2, "-")]
-    piped = polyadic("classify", "apply", out, "-", "--json", stdin=lines.read_text())
+    piped = invoke("classify", "apply", out, "-", "--json", stdin=lines.read_text())
     assert json.loads(piped.stdout)["documents"] == rows
 
 

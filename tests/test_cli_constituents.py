@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import load
 from polyadic.datasets import english
 from polyadic.metrics.brackets import bracket_score, match_brackets
@@ -17,7 +17,7 @@ from polyadic.syntax.candidates import bracketing
 METHODS = {"split-merge": ["--cycles", "1"], "spectral": ["--states", "2", "--smoothing", "5"], "annotated": []}
 
 
-call = partial(polyadic, "parse", "constituents")
+call = partial(invoke, "parse", "constituents")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import output, polyadic
+from helpers import invoke, output
 from polyadic import Entries, InputError, load
 from polyadic.completion.coupled.bayesian import BayesianFactorization
 from polyadic.completion.coupled.collective import CollectiveFactorization
@@ -68,7 +68,7 @@ def test_train_predict_similar(files, method):
     similar = json.loads(run("similar", out, "film", "Film 3", "--top", "4", "--json"))["similar"]
     assert len(similar) == 4
     assert "1 of type film are in no table" in run(*arguments, "--force")
-    assert "exists" in polyadic("database", *arguments).output
+    assert "exists" in invoke("database", *arguments).output
 
 
 @pytest.mark.parametrize(

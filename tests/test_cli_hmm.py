@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import load
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
 
 
 def ask(*words, fails=False):
-    done = polyadic(*words)
+    done = invoke(*words)
     assert (done.exit_code != 0) == fails, done.output
     return done.stdout if not fails else done.output
 

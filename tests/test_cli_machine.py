@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import FactorizationMachineClassifier, load
 from polyadic.cli.machine import _in_order
 from polyadic.text.feature_lines import read_feature_lines
@@ -14,7 +14,7 @@ from polyadic.text.feature_lines import read_feature_lines
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
 
-run = partial(polyadic, "machine")
+run = partial(invoke, "machine")
 
 
 def written(path, X, y, qid=None):

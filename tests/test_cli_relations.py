@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import output, polyadic
+from helpers import invoke, output
 from polyadic import load
 from polyadic.relations.knowledge import KnowledgeTensor, descend_triples
 
@@ -94,7 +94,7 @@ def test_bad_triples(triples):
     assert "line 2: expected subject, relation and object" in refused("train", broken, "--out", triples / "other")
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
-    done = polyadic("relations", "evaluate", out, other, "--unknown", "skip", "--json")
+    done = invoke("relations", "evaluate", out, other, "--unknown", "skip", "--json")
     assert json.loads(done.stderr)["warning"].startswith("1 of 1 facts to predict were learned")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of subject" in refused("predict", out, "--subject", "town0")

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import Embedding, load
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
@@ -36,7 +36,7 @@ def models(lines, tmp_path_factory):
     return folder
 
 
-run = partial(polyadic, "sentences")
+run = partial(invoke, "sentences")
 
 
 @pytest.mark.filterwarnings("ignore:1 of 101")
@@ -83,7 +83,7 @@ def test_a_static_encoder(lines, models, tmp_path):
     assert (tmp_path / "encoder" / "modules.json").is_file()
     assert "only means are static" in run("static", models / "convolutional", "--out", tmp_path / "other").output
     load(models / "sif").static().save(tmp_path / "words")
-    converted = polyadic("convert", tmp_path / "words", tmp_path / "new", "--to", "static")
+    converted = invoke("convert", tmp_path / "words", tmp_path / "new", "--to", "static")
     assert converted.exit_code == 0
     same = ("encoder", "new")
     first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in same)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import polyadic
+from helpers import invoke
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
@@ -35,7 +35,7 @@ def model(docs, tmp_path_factory):
     return out
 
 
-run = partial(polyadic, "topics")
+run = partial(invoke, "topics")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -470,10 +470,10 @@ def test_what_fails_leaves_the_parser_as_it_was():
 def test_the_command_line(tmp_path):
     """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
 
-    from helpers import polyadic
+    from helpers import invoke
 
     def call(*words):
-        result = polyadic("parse", *words)
+        result = invoke("parse", *words)
         assert result.exit_code == 0, result.output
         return result.stdout
 
@@ -489,7 +489,7 @@ def test_the_command_line(tmp_path):
     assert told["validation_error"] < 0.1
     (tmp_path / "none.conllu").write_text("")
     no_trees = ["--out", tmp_path / "m", "--validation", tmp_path / "none.conllu"]
-    refused = polyadic("parse", "train", train, *no_trees)
+    refused = invoke("parse", "train", train, *no_trees)
     assert "none.conllu has no sentences to judge passes by" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
@@ -505,7 +505,7 @@ def test_the_command_line(tmp_path):
     assert "UAS" in call("evaluate", tmp_path / "model", gold)
     gold.write_text("")
     for words in (["train", gold, "--out", tmp_path / "other"], ["evaluate", tmp_path / "model", gold]):
-        refused = polyadic("parse", *words)
+        refused = invoke("parse", *words)
         assert refused.exit_code == 1
         assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
     assert not (tmp_path / "other").exists()

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import output, polyadic
+from helpers import invoke, output
 from polyadic import InputError, NBestLists, load
 from polyadic.ranking.nbest import SCORE, read_nbest, write_nbest
 from polyadic.ranking.passive_aggressive import passive_aggressive
@@ -258,7 +258,7 @@ def test_pipes(files):
     """Lists from a pipe are read once: enough to choose from, not to learn; what would lose some is refused."""
     out, text = files / "model", (files / "test.jsonl").read_text()
     rerank("train", files / "train.jsonl", "--out", out, "--epochs", 2)
-    told = polyadic("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
+    told = invoke("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
     assert told == rerank("apply", out, files / "test.jsonl")
     assert "say --format jsonl" in rerank("apply", out, "-", code=1)
     pipe = files / "pipe"

@@ -23,7 +23,7 @@ def test_verb_and_function_agree(method, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n".join(TEXTS), encoding="utf-8")
     options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    done = helpers.polyadic("train", text, "--out", tmp_path / "out", "--method", method, *options)
+    done = helpers.invoke("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert done.exit_code == 0, done.output
     written = Embedding.load(tmp_path / "out")
     made = polyadic.train(text, method=method, **settings)
@@ -108,7 +108,7 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
         rules = {"rules": tmp_path / "rules.txt", "add": ["near"]}
         rules["rules"].write_text("land1(x, y) => near(y, x)\n", encoding="utf-8")
         options += ["--rules", str(rules["rules"]), "--add", "near"]
-    done = helpers.polyadic("relations", "train", path, "--out", tmp_path / "out", *options)
+    done = helpers.invoke("relations", "train", path, "--out", tmp_path / "out", *options)
     assert done.exit_code == 0, done.output
     written = polyadic.load(tmp_path / "out")
     made = polyadic.train_facts(path, method=method, rank=2, max_iter=3, seed=1, **rules)

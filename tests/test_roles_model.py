@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from experiments.data.annotated import split_documents, web_propositions
 from experiments.syntax.roles import compared
-from helpers import polyadic
+from helpers import invoke
 from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets import latin
@@ -449,7 +449,7 @@ def test_the_command_line(tmp_path):
     """Train, label what has no predicates, and evaluate; the roles are those of the library."""
 
     def call(*words, fails=False):
-        result = polyadic("roles", *words)
+        result = invoke("roles", *words)
         assert result.exit_code == int(fails), result.output
         return " ".join(result.stderr.split()) if fails else result.stdout
 
@@ -513,7 +513,7 @@ def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
     parser.save(tmp_path / "parser")
 
     def ask(*words):
-        told = polyadic("roles", *words)
+        told = invoke("roles", *words)
         assert told.exit_code == 0, told.output
         return told.stdout
 

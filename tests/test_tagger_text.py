@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from experiments.data.annotated import CONLL2000, chunks, web_treebank
 from experiments.syntax.tagging import chunk_rows, cut_rows
-from helpers import polyadic
+from helpers import invoke
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
@@ -312,7 +312,7 @@ def test_ctrl_c_before_the_end_of_a_first_pass_leaves_the_old_fit(monkeypatch, s
 # Command line
 
 
-run = partial(polyadic, "tag")
+run = partial(invoke, "tag")
 
 
 @pytest.fixture

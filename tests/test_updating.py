@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 from scipy.stats import beta
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import (
     BayesianMatrixFactorization,
     ImplicitFactorization,
@@ -285,7 +285,7 @@ def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
     monkeypatch.setattr(show, "GROUP", 4)
     for name in ("top.csv", "top.parquet"):
         asked = ["complete", "recommend", str(tmp_path / "m"), "--out", str(tmp_path / name), "-n", "2"]
-        assert polyadic(*asked).exit_code == 0
+        assert invoke(*asked).exit_code == 0
     text, parquet = pyarrow.csv.read_csv(tmp_path / "top.csv"), pyarrow.parquet.read_table(tmp_path / "top.parquet")
     assert (text.num_rows, text.schema.names) == (18, parquet.schema.names)
     for one, other in zip(text.to_pylist(), parquet.to_pylist(), strict=True):

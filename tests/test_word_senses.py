@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from helpers import polyadic
+from helpers import invoke
 from polyadic import Corpus, Embedding, InputError, WordSenses, train
 from polyadic.words import occurrences
 
@@ -217,7 +217,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     vectors.save(tmp_path / "vectors", overwrite=True)
 
     def run(*arguments):
-        return polyadic("senses", tmp_path / "vectors", *arguments)
+        return invoke("senses", tmp_path / "vectors", *arguments)
 
     done = run("bank", "violin", "--lines", "1")
     assert done.exit_code == 0, done.output

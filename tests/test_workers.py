@@ -19,7 +19,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import polyadic.core.executor
-from helpers import polyadic
+from helpers import invoke
 from polyadic import (
     NMF,
     Corpus,
@@ -475,7 +475,7 @@ def test_a_cluster_that_is_started_by_hand(tmp_path):
         asked = ["corpus", str(text), "--min-count", "1", "--language", "en", "--json"]
         with alone():
             told = [
-                polyadic(*asked, "--out", str(tmp_path / out), *how)
+                invoke(*asked, "--out", str(tmp_path / out), *how)
                 for out, how in (("there", ["--scheduler", str(at)]), ("here", []))
             ]
         assert [done.exit_code for done in told] == [0, 0], told[0].output
@@ -499,7 +499,7 @@ def test_plans_before_work(tmp_path):
     count(corpus, tmp_path / "n", order=3, width=5, threads=1)
 
     def planned(source, *more):
-        told = polyadic("plan", tmp_path / source, *more, "--json")
+        told = invoke("plan", tmp_path / source, *more, "--json")
         assert told.exit_code == 0, told.output
         (step,) = json.loads(told.stdout)["steps"]
         return step
@@ -509,7 +509,7 @@ def test_plans_before_work(tmp_path):
     assert many["sent_mib"] >= one["sent_mib"]
     large, small = (planned("n", "--rank", r, "--max-iter", "1000000") for r in ("1000", "10"))
     assert large["minutes"] > 50 * small["minutes"] > 0
-    assert "holds 'embedding'" in polyadic("plan", saved_vectors(tmp_path / "w")).output
+    assert "holds 'embedding'" in invoke("plan", saved_vectors(tmp_path / "w")).output
 
 
 def saved_vectors(path):
@@ -521,7 +521,7 @@ def test_where_work_goes_is_said(tmp_path):
     """Not both, and a note if workers had nothing to do."""
     (tmp_path / "t.txt").write_text("a small text. it is small.")
     asked = ["corpus", str(tmp_path / "t.txt"), "--out", str(tmp_path / "c"), "--min-count", "1", "--language", "en"]
-    assert "give one of them" in polyadic(*asked, "--workers", "1", "--scheduler", "tcp://x").output
-    told = polyadic(*asked, "--workers", "1")
+    assert "give one of them" in invoke(*asked, "--workers", "1", "--scheduler", "tcp://x").output
+    told = invoke(*asked, "--workers", "1")
     assert told.exit_code == 0
     assert "nothing of this was worth sending to workers" in told.output
