@@ -1,5 +1,6 @@
 """What every test shares: threads, the profile of hypothesis, and the folder of real data."""
 
+import functools
 import gc
 import os
 import signal
@@ -7,14 +8,19 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import typer.testing
 
 from polyadic.core import resources
 
 # Where a test does not say how many threads work, one does, on any machine: they cost more than they save at the size
 # of tests, and how many there are decides the last digits.
 resources.cores = lambda: 1
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+gc.disable()  # while tests are found and modules imported, nearly all that is made stays
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
+
+# The commands that the app describes are built once in a process, not at each call: that takes longer than most calls.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 # How long an example takes says how busy the machine is, not whether a law holds.
 patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -24,6 +30,40 @@ hypothesis.settings.register_profile("polyadic", patient, derandomize=True)
 hypothesis.settings.register_profile("quick", patient, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", patient)
 hypothesis.settings.load_profile("polyadic")
+
+
+def compile_once() -> None:
+    """Let one process compile a kernel while the others that need it wait, and load it from the cache.
+
+    Workers of pytest-xdist begin at the same time; several would compile the same kernels otherwise.
+    """
+    import fcntl  # Windows has none
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    alone, held = Dispatcher.compile, set()
+
+    def compile_or_load(kernel: Dispatcher, signature: object) -> object:
+        index = getattr(getattr(kernel._cache, "_cache_file", None), "_index_path", None)
+        if index is None or index in held:  # not cached, or recursive
+            return alone(kernel, signature)
+        path = Path(index).with_suffix(".lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # All threads take the lock of numba first, and a kernel never waits for one that calls it.
+        with global_compiler_lock, path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            held.add(index)
+            try:
+                return alone(kernel, signature)
+            finally:
+                held.remove(index)
+
+    Dispatcher.compile = compile_or_load
+
+
+if os.name == "posix" and "PYTEST_XDIST_WORKER" in os.environ:
+    compile_once()
 
 
 @pytest.fixture(scope="session")
@@ -41,9 +81,11 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("quick")
 
 
-def pytest_collection_finish() -> None:
-    """Spare the collector of garbage what was imported: it stays."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Begin to collect garbage, but for what was imported: it stays."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

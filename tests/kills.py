@@ -109,11 +109,11 @@ def main():
     heard(arguments)  # here, so that children find all that it imports
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     places = [0]  # where it is left alone, to count its operations
-    for at in places:
+    for number, at in enumerate(places):
         shutil.rmtree(copy)
         shutil.copytree(folder, copy)
         os.chdir(copy)
-        row = {"at": at, "way": ["kill", "term", "full"][at % 3] if way == "each" else way, "before": tree(copy)}
+        row = {"at": at, "way": ["kill", "term", "full"][number % 3] if way == "each" else way, "before": tree(copy)}
         row["status"], said = child(arguments, at, row["way"])
         if not at:
             last = said["operations"]

@@ -2,19 +2,19 @@
 
 import json
 import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from experiments.data.annotated import web_treebank
 from experiments.data.pautomac import pautomac_model, pautomac_problem
 from experiments.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
+from helpers import output
 from polyadic import load
-from polyadic.cli import app
 from polyadic.core.errors import InputError
 from polyadic.metrics.strings import string_perplexity
 from polyadic.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
@@ -711,10 +711,7 @@ def test_model_files_are_read(tmp_path):
 # -- command line ------------------------------------------------------------------------------------------------------
 
 
-def run(*arguments, code=0, stdin=None):
-    result = CliRunner().invoke(app, ["automaton", *map(str, arguments)], input=stdin)
-    assert result.exit_code == code, result.output
-    return result.output
+run = partial(output, "automaton")
 
 
 def test_the_command_line_learns_scores_and_draws(tmp_path):

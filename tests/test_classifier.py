@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,10 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import InputError, TextClassifier, load, select
-from polyadic.cli import app
 from polyadic.sentences import classifier
 from polyadic.sentences.classifier import TOKENIZER, folds, held_out
 from strategies import tries
@@ -196,8 +196,7 @@ def test_unknown_classes_and_single_texts_are_refused():
 # ---- the command line
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["classify", *map(str, arguments)])
+run = partial(invoke, "classify")
 
 
 @pytest.fixture
@@ -263,7 +262,7 @@ def test_a_line_of_plain_text_is_a_document(table, tmp_path):
     lines.write_text("the film is good\nso bad here\n", encoding="utf-8")
     rows = json.loads(run("apply", out, lines, "--json").stdout)["documents"]
     assert [(row["document"], row["class"]) for row in rows] == [(1, "+"), (2, "-")]
-    piped = CliRunner().invoke(app, ["classify", "apply", str(out), "-", "--json"], input=lines.read_text())
+    piped = invoke("classify", "apply", out, "-", "--json", stdin=lines.read_text())
     assert json.loads(piped.stdout)["documents"] == rows
 
 

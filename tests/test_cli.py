@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import in_json, invoke, sentence, succeed
 from polyadic import Corpus, Embedding, SymmetricCP
-from polyadic.cli import VERBS, app, train
+from polyadic.cli import VERBS, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.core.progress import sweeps
@@ -54,20 +54,6 @@ def vectors(tmp_path):
     return path
 
 
-def polyadic(*arguments, stdin=None):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-
-
-def succeed(*arguments, stdin=None):
-    done = polyadic(*arguments, stdin=stdin)
-    assert done.exit_code == 0, done.output + repr(done.exception)
-    return done.stdout
-
-
-def in_json(*arguments, stdin=None):
-    return json.loads(succeed(*arguments, "--json", stdin=stdin))
-
-
 def process(*arguments, **options):
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell may have it ignored
     code = f"{heard}; from polyadic.cli import main; main()"
@@ -78,17 +64,6 @@ def process(*arguments, **options):
         text=True,
         **{"stdout": subprocess.PIPE, **options},
     )
-
-
-def sentence(done):
-    """Return the one line on standard error of a run that failed because of its input."""
-    assert done.exit_code == errors.BAD_INPUT, done.output
-    assert isinstance(done.exception, SystemExit)
-    (line,) = done.stderr.splitlines()
-    if line.startswith("{"):
-        return json.loads(line)["error"]
-    assert line.startswith("polyadic: ")
-    return line
 
 
 def table(output):
@@ -110,7 +85,7 @@ def test_alone_it_shows_three_things_to_try():
     tried = [line.split()[1] for line in shown.splitlines() if line.startswith("  polyadic ")]
     assert len(tried) == 3
     for verb in tried:
-        assert polyadic(verb, "--help").exit_code == 0
+        assert invoke(verb, "--help").exit_code == 0
 
 
 def test_verbs_stand_in_the_order_of_the_work():
@@ -127,9 +102,9 @@ def test_folders_for_other_tools(vectors, tmp_path):
     assert len((tmp_path / "board" / "tensors.tsv").read_text().splitlines()) == 5
     succeed("convert", vectors, tmp_path / "encoder", "--to", "static", "--licence", "cc0-1.0")
     assert "cc0-1.0" in (tmp_path / "encoder" / "README.md").read_text(encoding="utf-8")
-    assert "exists" in polyadic("convert", vectors, tmp_path / "board", "--to", "projector").output
-    assert "--licence" in polyadic("convert", vectors, tmp_path / "v", "--to", "glove", "--licence", "x").output
-    assert polyadic("convert", vectors, tmp_path / "v", "--to", "pickle").exit_code == 2
+    assert "exists" in invoke("convert", vectors, tmp_path / "board", "--to", "projector").output
+    assert "--licence" in invoke("convert", vectors, tmp_path / "v", "--to", "glove", "--licence", "x").output
+    assert invoke("convert", vectors, tmp_path / "v", "--to", "pickle").exit_code == 2
     assert not (tmp_path / "v").exists()
 
 
@@ -148,7 +123,7 @@ def test_help_loads_nothing_slow():
 @pytest.mark.parametrize("verb", [verb.__name__ for panel in VERBS.values() for verb in panel])
 def test_unknown_options_are_refused(verb):
     """A misspelt option is a fault of usage, which is exit code 2."""
-    assert polyadic(verb, "--treads", "2").exit_code == 2
+    assert invoke(verb, "--treads", "2").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -164,7 +139,7 @@ def test_unknown_options_are_refused(verb):
 )
 def test_values_out_of_range_are_refused(options, text, tmp_path):
     """A value that no run could use is refused before any work."""
-    assert polyadic("train", text, "--out", tmp_path / "out", *options).exit_code == 2
+    assert invoke("train", text, "--out", tmp_path / "out", *options).exit_code == 2
     assert not (tmp_path / "out").exists()
 
 
@@ -223,7 +198,7 @@ def test_convert_there_and_back(kind, vectors, tmp_path):
 def test_convert_replaces_nothing_unasked(vectors, tmp_path):
     """An existing file stays as it is without ``--force``."""
     (tmp_path / "there").write_text("precious")
-    assert "exists already" in sentence(polyadic("convert", vectors, tmp_path / "there", "--to", "glove"))
+    assert "exists already" in sentence(invoke("convert", vectors, tmp_path / "there", "--to", "glove"))
     assert (tmp_path / "there").read_text() == "precious"
     succeed("convert", vectors, tmp_path / "there", "--to", "glove", "--force")
 
@@ -247,12 +222,12 @@ def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
     (tmp_path / "odd.txt").write_text("mercury\nvenus\n\nspoon\n")
     left_out = in_json("evaluate", vectors, "--groups", tmp_path)["left_out"]
     assert "none of the 1 groups" in left_out[f"outliers {tmp_path.name} OD2"]
-    assert "no test covers any case" in polyadic("evaluate", vectors, "--groups", tmp_path).stderr
+    assert "no test covers any case" in invoke("evaluate", vectors, "--groups", tmp_path).stderr
 
 
 def test_evaluate_refuses_misspelt_kinds(vectors, tmp_path):
     """A kind that does not exist is named with those that do, before vectors are read."""
-    found = sentence(polyadic("evaluate", vectors, "--kind", "similarities", "--data", tmp_path))
+    found = sentence(invoke("evaluate", vectors, "--kind", "similarities", "--data", tmp_path))
     assert "'similarities'" in found
     assert "'senses'" in found
 
@@ -288,8 +263,8 @@ def test_compare_tells_what_differs(vectors, tmp_path):
 
 def test_compare_needs_two(vectors):
     """One model, or the same twice, is refused."""
-    assert "at least two" in sentence(polyadic("compare", vectors))
-    assert "named twice" in sentence(polyadic("compare", vectors, vectors))
+    assert "at least two" in sentence(invoke("compare", vectors))
+    assert "named twice" in sentence(invoke("compare", vectors, vectors))
 
 
 def test_phrases_from_triples(vectors, text, tmp_path):
@@ -300,8 +275,8 @@ def test_phrases_from_triples(vectors, text, tmp_path):
     found = in_json("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "3", "--top", "3")["phrases"]
     assert [len(nearest) for nearest in found.values()] == [3]
     assert not {"apollo", "moon"} & {row["word"] for row in found["apollo moon"]}
-    assert "order 3" in sentence(polyadic("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
-    assert "two different known words" in sentence(polyadic("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
+    assert "order 3" in sentence(invoke("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
+    assert "two different known words" in sentence(invoke("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
 
 
 def test_phrases_from_triples_that_were_kept(text, tmp_path):
@@ -313,7 +288,7 @@ def test_phrases_from_triples_that_were_kept(text, tmp_path):
     by_triples = in_json("phrase", made, "apollo", "moon", "--counts", kept / "counts-3")["phrases"]
     assert unasked["apollo moon"] == by_triples["apollo moon"] != plain["apollo moon"]
     assert unasked["apollo moon god"] == plain["apollo moon god"]
-    assert f"the triples in {kept / 'counts-3'}" in polyadic(*asked).stderr
+    assert f"the triples in {kept / 'counts-3'}" in invoke(*asked).stderr
     (tmp_path / "other.txt").write_text("the moon is a god of the sea and apollo is a rocket .\n" * 40)
     succeed("train", tmp_path / "other.txt", "--out", tmp_path / "others", "--keep", kept, "--force", *SMALL)
     assert in_json(*asked)["phrases"] == plain
@@ -402,9 +377,9 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
         "--tuple-min-count", "1/2", "--order-weights", "1/0.5", "--order", "3",
     )  # fmt: skip
     assert len(found["steps"]["factors"]["explained"]) == 2
-    wrong = polyadic("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
+    wrong = invoke("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
     assert "--shift must be one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
-    three = polyadic("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
+    three = invoke("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
     assert "the order of glove must be 2; got 3" in sentence(three)
 
 
@@ -414,7 +389,7 @@ def test_online_training(text, tmp_path):
         "train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--learning-rate", "0.01", "--batch", "64"
     )
     assert "--learning-rate is an option of solver online" in sentence(
-        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--learning-rate", "0.01")
+        invoke("train", text, "--out", tmp_path / "b", *CP_SN, "--learning-rate", "0.01")
     )
     model = METHODS["cp-sn"].make(
         {"solver": "online", "learning_rate": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5}
@@ -429,10 +404,10 @@ def test_the_order_of_counts_is_theirs(text, tmp_path):
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "pairs", "--order", "2")
     svd = succeed("train", tmp_path / "pairs", "--out", tmp_path / "svd", "--method", "ppmi-svd", "--rank", "3")
     assert "wrote" in svd
-    two = polyadic("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
+    two = invoke("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
     assert "--shift must be one value, or one for each of the orders (2,); got 2" in sentence(two)
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "triples", "--order", "3")
-    glove = polyadic("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
+    glove = invoke("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
     assert "the order of glove must be 2; got 3" in sentence(glove)
 
 
@@ -440,7 +415,7 @@ def test_the_order_of_counts_is_theirs(text, tmp_path):
 def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     """The words that are known are answered; the others are named, and the exit code says so."""
     words = ["apollo*moon", "apollo*rokket"] if verb == "phrase" else ["apollo", "rokket"]
-    done = polyadic(verb, vectors, *words, *(["--number", "2"] if verb == "senses" else []), "--json")
+    done = invoke(verb, vectors, *words, *(["--number", "2"] if verb == "senses" else []), "--json")
     assert done.exit_code == errors.BAD_INPUT
     answer = json.loads(done.stdout)
     (answers,) = (value for name, value in answer.items() if name != "refused")
@@ -458,16 +433,16 @@ def test_phrases_of_standard_input(vectors):
 
 def test_products_without_themes_are_warned_of(vectors, tmp_path):
     """Where vectors have negative numbers their products mean little."""
-    assert "warning" not in polyadic("phrase", vectors, "apollo", "moon").stderr
+    assert "warning" not in invoke("phrase", vectors, "apollo", "moon").stderr
     Embedding(["a", "b", "c"], [[1.0, -1.0], [1.0, 0.5], [0.5, 0.5]]).save(tmp_path / "dense")
-    assert "have no themes" in polyadic("phrase", tmp_path / "dense", "a", "b").stderr
+    assert "have no themes" in invoke("phrase", tmp_path / "dense", "a", "b").stderr
 
 
 @pytest.mark.filterwarnings("default")
 def test_themes_that_a_file_cannot_hold(tmp_path):
     """Written for another tool, vectors lose which columns are themes; that is said."""
     Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], components=1).save(tmp_path / "a")
-    done = polyadic("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
+    done = invoke("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
     assert "only the last 1 of 2 columns are non-negative components" in done.stderr
     succeed("convert", tmp_path / "a", tmp_path / "b", "--to", "native")
 
@@ -484,7 +459,7 @@ def test_several_files_are_trained_on_together(text, tmp_path):
 def test_warnings_name_options(text, tmp_path):
     """What a warning advises is written as on the command line."""
     (tmp_path / "bad.txt").write_bytes(b"moon \xff")
-    done = polyadic("corpus", text, tmp_path / "bad.txt", "--out", tmp_path / "corpus", "--min-count", "1")
+    done = invoke("corpus", text, tmp_path / "bad.txt", "--out", tmp_path / "corpus", "--min-count", "1")
     assert done.exit_code == 0
     assert "skipped 1 of 2 files" in done.stderr
     assert "set the encoding, or --errors replace or --errors ignore" in done.stderr
@@ -524,7 +499,7 @@ def test_train_ends_with_what_to_look_at(text, tmp_path):
 def test_options_without_effect_are_refused(text, tmp_path):
     """A corpus is for lines."""
     succeed("train", text, "--out", tmp_path / "v", *SMALL)
-    done = polyadic("components", tmp_path / "v", "--corpus", tmp_path)
+    done = invoke("components", tmp_path / "v", "--corpus", tmp_path)
     assert (done.exit_code, done.stderr) == (1, "polyadic: --corpus is for --lines; say how many, or leave it out\n")
 
 
@@ -533,7 +508,7 @@ def test_lemmas_are_words_of_a_corpus(text, tmp_path):
     text.write_text("Two mice ran. One mouse runs.\n" * 20, encoding="utf-8")
     succeed("corpus", text, "--out", tmp_path / "c", "--lemmas", "--stop-words", "none")
     assert set(Corpus.open(tmp_path / "c").vocabulary.words) == {"two", "mouse", "run", "one"}
-    done = polyadic("train", text, "--out", tmp_path / "v", "--lemmas", "--tokenised")
+    done = invoke("train", text, "--out", tmp_path / "v", "--lemmas", "--tokenised")
     assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are not available "), done.stderr
 
 
@@ -548,9 +523,9 @@ def test_what_was_written_can_be_checked(text, tmp_path):
     content = bytearray(ids.read_bytes())
     content[-1] ^= 1
     ids.write_bytes(content)
-    done = polyadic("check", tmp_path / "k")
+    done = invoke("check", tmp_path / "k")
     assert (done.exit_code, done.stderr) == (1, f"polyadic: {ids} is damaged: it does not hold what was written\n")
-    assert polyadic("check", tmp_path / "k" / "corpus" / "none").stderr.endswith("holds nothing that polyadic wrote\n")
+    assert invoke("check", tmp_path / "k" / "corpus" / "none").stderr.endswith("holds nothing that polyadic wrote\n")
 
 
 def test_what_no_run_made_is_not_replaced(text, tmp_path):
@@ -560,7 +535,7 @@ def test_what_no_run_made_is_not_replaced(text, tmp_path):
     succeed("corpus", text, "--out", kept / "corpus", "--min-count", "2")
     digest = Corpus.open(kept / "corpus").digest
     command = ("train", text, "--out", tmp_path / "v", "--keep", kept, *SMALL)
-    done = polyadic(*command)
+    done = invoke(*command)
     fault = "exists and was not made by this command; choose another folder, or replace it (--force)"
     assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, f"polyadic: {kept / 'corpus'} {fault}")
     assert Corpus.open(kept / "corpus").digest == digest
@@ -589,7 +564,7 @@ def test_names_of_files_are_no_settings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counts").mkdir()
     (tmp_path / "counts" / "meta.json").write_text("{}", encoding="utf-8")
-    assert "--" not in polyadic("table", "counts").stderr.replace("--columns", "")
+    assert "--" not in invoke("table", "counts").stderr.replace("--columns", "")
 
 
 def test_train_says_what_it_will_do(text, tmp_path):
@@ -668,7 +643,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 )
 def test_train_refuses_a_model_that_cannot_be_before_it_reads(options, expected, text, tmp_path):
     """Parameters that do not fit are told before any work is done."""
-    refused = polyadic("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *SMALL, *options)
+    refused = invoke("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *SMALL, *options)
     assert expected in sentence(refused)
     assert not (tmp_path / "kept").exists()
 
@@ -689,7 +664,7 @@ def test_train_uses_what_it_kept(text, tmp_path):
     assert set(first["steps"]) - set(second["steps"]) == {"plan"}
     assert second["steps"]["counts-3"]["kept"]
     other = ["train", text, "--out", tmp_path / "c", "--keep", keep, *options, "--width", "3"]
-    assert "width 4 instead of 3" in sentence(polyadic(*other))
+    assert "width 4 instead of 3" in sentence(invoke(*other))
     assert not (tmp_path / "c").exists()
     succeed(*other, "--force")
 
@@ -707,7 +682,7 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
         yield advance
 
     monkeypatch.setattr("polyadic.core.progress.bar", bar)
-    done = polyadic("train", text, "--out", tmp_path / "out", *SMALL, "--json")
+    done = invoke("train", text, "--out", tmp_path / "out", *SMALL, "--json")
     assert done.exit_code == errors.INTERRUPTED, done.output
     assert json.loads(done.stderr) == {
         "error": f"interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}"
@@ -731,8 +706,8 @@ def test_training_goes_on_where_it_was_ended(method, text, tmp_path, monkeypatch
 
     with monkeypatch.context() as until:
         until.setattr(Checkpoint, "__call__", ended)
-        assert polyadic(*command, "--out", tmp_path / "v").exit_code
-    refused = polyadic(*command, "--out", tmp_path / "v", "--seed", "7")
+        assert invoke(*command, "--out", tmp_path / "v").exit_code
+    refused = invoke(*command, "--out", tmp_path / "v", "--seed", "7")
     assert "of another fit, with seed 0 instead of 7" in sentence(refused)
     again = in_json(*command, "--out", tmp_path / "v")["steps"]["factors"]
     assert (again["gone_on_from"], again["sweeps"]) == (2, whole["sweeps"])
@@ -751,10 +726,10 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
 def test_train_refuses_what_cannot_be(method, text, tmp_path):
     """A rank larger than memory, and a text of one word, are answered in a sentence; nothing is left behind."""
     out = tmp_path / "out"
-    huge = polyadic("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
+    huge = invoke("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
     assert re.search("needs .* MiB of memory|rank must be (a whole number from 1 to|below)", sentence(huge))
     (tmp_path / "one.txt").write_text("moon " * 50, encoding="utf-8")
-    one = polyadic("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "2")
+    one = invoke("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "2")
     if METHODS[method].fitted_to == "corpus":  # one word is a vocabulary
         assert len(Embedding.load(out)) == 1
     else:
@@ -781,14 +756,14 @@ def test_train_goes_on_from_given_vectors(text, tmp_path):
     wider = succeed("train", text, "--out", tmp_path / "wider", *work, "--start", tmp_path / "short", "--rank", "5")
     assert json.loads(wider)["rank"] == 5
     (tmp_path / "few.txt").write_text("apollo 1 2\n", encoding="utf-8")
-    few = polyadic("train", text, "--out", tmp_path / "none", *work, "--start", tmp_path / "few.txt")
+    few = invoke("train", text, "--out", tmp_path / "none", *work, "--start", tmp_path / "few.txt")
     assert "--start must have a vector for every word; 15 of 16 have none" in sentence(few)
 
 
 def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path):
     """As many settings as orders, or one: said at once, with nothing kept."""
     how = ("--method", "jcp-sn", "--shift", "1/2/3", "--keep", tmp_path / "work")
-    refused = polyadic("train", text, "--out", tmp_path / "out", *how)
+    refused = invoke("train", text, "--out", tmp_path / "out", *how)
     assert "--shift must be one value, or one for each of the orders (2, 3); got 3" in sentence(refused)
     assert not (tmp_path / "work").exists()
 
@@ -797,7 +772,7 @@ def test_drawn_zeros_replace_exact_ones(text, tmp_path):
     """``--sampled-zeros`` runs with the other options left out; both kinds of zeros at once are refused."""
     how = (*CP_SN, "--solver", "online", "--sampled-zeros", "1")
     succeed("train", text, "--out", tmp_path / "out", *how)
-    both = polyadic("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
+    both = invoke("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
     assert "set one of them to 0" in sentence(both)
 
 
@@ -814,9 +789,9 @@ def test_train_leaves_defaults_to_the_model():
 def test_train_refuses_options_without_effect(text, tmp_path):
     """An option that the source or the method would ignore is refused by name."""
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
-    late = polyadic("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
+    late = invoke("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
     assert "--min-count has no effect: the source is already" in sentence(late)
-    svd = polyadic("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
+    svd = invoke("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
     assert "--zero-weight is an option of cp-sn" in sentence(svd)
     assert not (tmp_path / "out").exists()
 
@@ -843,7 +818,7 @@ def test_bad_text_is_one_sentence(verb, case, tmp_path):
     if content is not None:
         source.write_bytes(content)
     before = set(tmp_path.iterdir())
-    assert expected in sentence(polyadic(verb, source, "--out", tmp_path / "out", *options))
+    assert expected in sentence(invoke(verb, source, "--out", tmp_path / "out", *options))
     assert set(tmp_path.iterdir()) == before
 
 
@@ -853,7 +828,7 @@ def test_broken_compression_is_one_sentence(tmp_path):
 
     source = tmp_path / "source.txt.gz"
     source.write_bytes(gzip.compress(b"one two three\n" * 999)[:-20])
-    assert "source.txt.gz" in sentence(polyadic("corpus", source, "--out", tmp_path / "out"))
+    assert "source.txt.gz" in sentence(invoke("corpus", source, "--out", tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["source.txt.gz"]
 
 
@@ -874,7 +849,7 @@ def test_broken_compression_is_one_sentence(tmp_path):
 def test_bad_arguments_are_one_sentence(arguments, expected, vectors, tmp_path):
     """What is absent or of another kind is named in one sentence, with exit code 1 and nothing written."""
     filled = [argument.format(vectors=vectors, out=tmp_path / "out") for argument in arguments]
-    assert expected in sentence(polyadic(*filled))
+    assert expected in sentence(invoke(*filled))
     assert not (tmp_path / "out").exists()
 
 
@@ -884,15 +859,15 @@ def test_what_exists_is_kept(verb, text, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
-    assert "exists already" in sentence(polyadic(verb, text, "--out", out))
-    sentence(polyadic(verb, text, "--out", out, "--force"))
+    assert "exists already" in sentence(invoke(verb, text, "--out", out))
+    sentence(invoke(verb, text, "--out", out, "--force"))
     assert (out / "thesis.tex").read_text() == "years of work"
 
 
 def test_faults_of_ours_keep_their_traceback(monkeypatch, vectors):
     """An error that is not about input is not dressed up as one."""
     monkeypatch.setattr(Embedding, "neighbours", lambda *_, **__: 1 / 0)
-    assert isinstance(polyadic("neighbours", vectors, "apollo").exception, ZeroDivisionError)
+    assert isinstance(invoke("neighbours", vectors, "apollo").exception, ZeroDivisionError)
 
 
 def test_warnings_are_one_line(capsys):
@@ -911,7 +886,7 @@ def test_warnings_are_one_line(capsys):
 )
 def test_errors_are_json_where_results_are(wrong, code):
     """What goes wrong under --json is an object too, on standard error."""
-    done = polyadic("neighbours", *wrong, "--json")
+    done = invoke("neighbours", *wrong, "--json")
     assert (done.exit_code, done.stdout) == (code, "")
     (line,) = done.stderr.splitlines()
     assert wrong[0] in json.loads(line)["error"]
@@ -919,14 +894,14 @@ def test_errors_are_json_where_results_are(wrong, code):
 
 def test_warnings_are_json_where_results_are(vectors):
     """A warning too, on a line of its own."""
-    done = polyadic("phrase", vectors, "apollo*god", "--json")
+    done = invoke("phrase", vectors, "apollo*god", "--json")
     assert done.exit_code == 0
     assert all([*json.loads(line)] == ["warning"] for line in done.stderr.splitlines())
 
 
 def test_sentences_are_short(vectors):
     """A sentence that quotes a long line shows its beginning and its end."""
-    line = sentence(polyadic("phrase", vectors, "apollo*" + "a" * 10_000 + "z"))
+    line = sentence(invoke("phrase", vectors, "apollo*" + "a" * 10_000 + "z"))
     assert len(line) < 2 * errors.LINE
     assert " ... " in line
 
@@ -935,7 +910,7 @@ def test_sentences_are_short(vectors):
 def test_every_verb_has_a_bound_on_memory(vectors):
     """It is an option of each; what does not fit is told."""
     assert "--memory" in succeed("topics", "show", "--help")
-    assert "at least" in sentence(polyadic("neighbours", vectors, "apollo", "--memory", "1M"))
+    assert "at least" in sentence(invoke("neighbours", vectors, "apollo", "--memory", "1M"))
     assert "moon" in succeed("neighbours", vectors, "apollo", "--memory", "4G")
 
 
@@ -1010,7 +985,7 @@ def test_interrupt_names_what_was_kept(text, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("polyadic.words.training.sweeps", stop)
-    done = polyadic("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *CP_SN)
+    done = invoke("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *CP_SN)
     assert done.exit_code == errors.INTERRUPTED
     kept = f"{tmp_path / 'kept' / 'corpus'} and {tmp_path / 'kept' / 'counts-3'}"
     assert done.stderr == f"polyadic: interrupted; kept {kept}\n"
@@ -1061,7 +1036,7 @@ def test_wrong_encodings_are_one_sentence(encoding, tmp_path):
     """An encoding that is not that of the text, or of no text at all, is named; no traceback."""
     (tmp_path / "source.txt").write_bytes(b"caf\xe9 noir and more words\n")
     out = tmp_path / "out"
-    assert encoding in sentence(polyadic("train", tmp_path / "source.txt", "--out", out, "--encoding", encoding))
+    assert encoding in sentence(invoke("train", tmp_path / "source.txt", "--out", out, "--encoding", encoding))
     assert not out.exists()
 
 
@@ -1080,17 +1055,17 @@ def test_kept_corpus_follows_its_stop_list(text, tmp_path):
 def test_what_is_kept_lies_elsewhere(text, tmp_path):
     """A folder to keep things in is not the one that is written, and of no use for counts and what cannot go on."""
     same = ["train", text, "--out", tmp_path / "out", "--keep", tmp_path / "out", *SMALL]
-    assert "name another folder" in sentence(polyadic(*same))
+    assert "name another folder" in sentence(invoke(*same))
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", "--width", "4")
     idle = ["train", tmp_path / "counts", "--out", tmp_path / "out", "--keep", tmp_path / "kept"]
     idle += ["--method", "tucker"]
-    assert "--keep has no effect: the source is already counts" in sentence(polyadic(*idle))
+    assert "--keep has no effect: the source is already counts" in sentence(invoke(*idle))
 
 
 def test_a_product_of_nothing_is_told(tmp_path):
     """Of words that share no theme only the sum is left; the reader is told so on standard error."""
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
-    done = polyadic("phrase", tmp_path / "vectors", "sun", "law")
+    done = invoke("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0
     assert "share no theme" in done.stderr

@@ -1,4 +1,4 @@
-"""``polyadic complete`` and the model behind it: tables in, predictions and recommendations by name out; and faults."""
+"""``polyadic complete`` and the model behind it: tables in, predictions and recommendations by name out; and errors."""
 
 import json
 import re

@@ -2,13 +2,13 @@
 
 import importlib
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import load
-from polyadic.cli import app
 from polyadic.datasets import english
 from polyadic.metrics.brackets import bracket_score, match_brackets
 from polyadic.syntax.brackets import read_phrases
@@ -17,8 +17,7 @@ from polyadic.syntax.candidates import bracketing
 METHODS = {"split-merge": ["--cycles", "1"], "spectral": ["--states", "2", "--smoothing", "5"], "annotated": []}
 
 
-def call(*words, stdin=None):
-    return CliRunner().invoke(app, ["parse", "constituents", *map(str, words)], input=stdin)
+call = partial(invoke, "parse", "constituents")
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
 """``polyadic database``: declarations in TOML, models in folders."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke, output
 from polyadic import Entries, InputError, load
-from polyadic.cli import app
 from polyadic.completion.coupled.bayesian import BayesianFactorization
 from polyadic.completion.coupled.collective import CollectiveFactorization
 from polyadic.completion.coupled.database import Relation
@@ -47,10 +47,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, ["database", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+run = partial(output, "database")
 
 
 @pytest.mark.parametrize("method", ["als", "gibbs", "variational"])
@@ -71,7 +68,7 @@ def test_train_predict_similar(files, method):
     similar = json.loads(run("similar", out, "film", "Film 3", "--top", "4", "--json"))["similar"]
     assert len(similar) == 4
     assert "1 of type film are in no table" in run(*arguments, "--force")
-    assert "exists" in CliRunner().invoke(app, ["database", *map(str, arguments)]).output
+    assert "exists" in invoke("database", *arguments).output
 
 
 @pytest.mark.parametrize(

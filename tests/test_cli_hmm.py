@@ -3,16 +3,15 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import load
-from polyadic.cli import app
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*estimated from noise")
 
 
 def ask(*words, fails=False):
-    done = CliRunner().invoke(app, [*map(str, words)])
+    done = invoke(*words)
     assert (done.exit_code != 0) == fails, done.output
     return done.stdout if not fails else done.output
 

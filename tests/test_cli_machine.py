@@ -1,21 +1,20 @@
-"""``polyadic machine``: lines of features in, a model in a folder, predictions out; and faults."""
+"""``polyadic machine``: lines of features in, a model in a folder, predictions out; and errors."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import FactorizationMachineClassifier, load
-from polyadic.cli import app
 from polyadic.cli.machine import _in_order
 from polyadic.text.feature_lines import read_feature_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["machine", *map(str, arguments)])
+run = partial(invoke, "machine")
 
 
 def written(path, X, y, qid=None):

@@ -2,20 +2,16 @@
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke, output
 from polyadic import load
-from polyadic.cli import app
 from polyadic.relations.knowledge import KnowledgeTensor, descend_triples
 
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, ["relations", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+run = partial(output, "relations")
 
 
 def refused(*arguments):
@@ -98,7 +94,7 @@ def test_bad_triples(triples):
     assert "line 2: expected subject, relation and object" in refused("train", broken, "--out", triples / "other")
     other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
     assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
-    done = CliRunner().invoke(app, ["relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json"])
+    done = invoke("relations", "evaluate", str(out), str(other), "--unknown", "skip", "--json")
     assert json.loads(done.stderr)["warning"].startswith("1 of 1 test facts are training facts")
     assert json.loads(done.stdout)["skipped"] == 1
     assert "two of subject" in refused("predict", out, "--subject", "town0")

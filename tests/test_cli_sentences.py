@@ -1,13 +1,13 @@
-"""``polyadic sentences``: each of its verbs on a small file, their JSON and their faults."""
+"""``polyadic sentences``: each of its verbs on a small file, their JSON and their errors."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import Embedding, load
-from polyadic.cli import app
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
 
@@ -36,8 +36,7 @@ def models(lines, tmp_path_factory):
     return folder
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["sentences", *map(str, arguments)])
+run = partial(invoke, "sentences")
 
 
 @pytest.mark.filterwarnings("ignore:1 of 101")
@@ -84,7 +83,7 @@ def test_a_static_encoder(lines, models, tmp_path):
     assert (tmp_path / "encoder" / "modules.json").is_file()
     assert "static vectors need" in run("static", models / "convolutional", "--out", tmp_path / "other").output
     load(models / "sif").static().save(tmp_path / "words")
-    converted = CliRunner().invoke(app, ["convert", str(tmp_path / "words"), str(tmp_path / "new"), "--to", "static"])
+    converted = invoke("convert", tmp_path / "words", tmp_path / "new", "--to", "static")
     assert converted.exit_code == 0
     same = ("encoder", "new")
     first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in same)

@@ -1,13 +1,13 @@
-"""``polyadic topics``: each of its verbs on a small file, their JSON and their faults."""
+"""``polyadic topics``: each of its verbs on a small file, their JSON and their errors."""
 
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from polyadic.cli import app
+from helpers import invoke
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
@@ -35,8 +35,7 @@ def model(docs, tmp_path_factory):
     return out
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["topics", *map(str, arguments)])
+run = partial(invoke, "topics")
 
 
 @pytest.mark.parametrize("method", METHODS)

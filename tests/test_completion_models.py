@@ -160,8 +160,6 @@ def test_cells_outside_are_refused():
         model.predict([60], [0])
     with pytest.raises(InputError, match="got column -1"):
         model.predict([0], [-1])
-    with pytest.raises(InputError, match="ridge must be"):
-        MatrixFactorization(1, ridge=0).fit(planted()[1])
 
 
 # ---- Gibbs sampling

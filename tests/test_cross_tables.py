@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import chi2_contingency
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
-from polyadic.cli import app
 from polyadic.core.frames import records
 from polyadic.interface import errors
 from polyadic.tables.cross_table import CrossTable
@@ -37,10 +36,6 @@ def people(tmp_path):
     """Write a row for each cell, and how many people it stands for."""
     cells = [(eye, hair, n) for eye, row in zip(EYES, FISHER, strict=True) for hair, n in zip(HAIR, row, strict=True)]
     return write(tmp_path / "people.tsv", [("eye", "hair", "n"), *cells], "\t")
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_one_table_however_it_is_written(fisher, people, tmp_path):
@@ -182,17 +177,17 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     ):
         with pytest.raises(InputError, match=fault):
             cross_table(source, **options)
-    told = run("table", tmp_path / "c", "--rows", "year", "--encoding", "latin-1")
+    told = invoke("table", tmp_path / "c", "--rows", "year", "--encoding", "latin-1")
     assert (told.exit_code, told.stderr.startswith("polyadic: --encoding is for files")) == (1, True)
     (tmp_path / "old.csv").write_bytes("eye,caf\xe9,th\xe9\nx,1,2\ny,3,1\n".encode("latin-1"))
-    assert "--errors replace" in run("table", tmp_path / "old.csv").stderr
-    assert run("table", tmp_path / "old.csv", "--errors", "replace").exit_code == 0
+    assert "--errors replace" in invoke("table", tmp_path / "old.csv").stderr
+    assert invoke("table", tmp_path / "old.csv", "--errors", "replace").exit_code == 0
 
 
 def test_a_table_of_two_columns_is_drawn_on_a_line(tmp_path):
     """There is one axis, and the picture shows it."""
     table = write(tmp_path / "t.csv", [("eye", "a", "b"), ("blue", 1, 2), ("dark", 5, 1), ("green", 2, 2)])
-    done = run("table", table, "--picture", tmp_path / "t.svg")
+    done = invoke("table", table, "--picture", tmp_path / "t.svg")
     assert (done.exit_code, (tmp_path / "t.svg").is_file()) == (0, True), done.output
     assert next(iter(records(cross_table(table)))) == {"row": "blue", "column": "a", "count": 1.0}
 
@@ -201,7 +196,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
     """What is written is the analysis of the table, with its names; it is found again where it was kept."""
     out = {name: tmp_path / name for name in ("eyes.svg", "eyes.csv", "model")}
     where = ("--picture", out["eyes.svg"], "--csv", out["eyes.csv"], "--out", out["model"])
-    done = run("table", fisher, *where, "--json")
+    done = invoke("table", fisher, *where, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     truth = CorrespondenceAnalysis(3, seed=0).fit(FISHER)
@@ -218,17 +213,17 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
     kept = load(out["model"])
     assert (kept.row_labels_, kept.column_labels_) == (EYES, HAIR)
     assert frame(kept)["label"].tolist() == [*EYES, *HAIR]
-    again = run("table", fisher, "--csv", out["eyes.csv"])
+    again = invoke("table", fisher, "--csv", out["eyes.csv"])
     assert again.exit_code == errors.BAD_INPUT
     assert "exists already" in again.stderr
-    shown = run("table", fisher, "-n", "2")
+    shown = invoke("table", fisher, "-n", "2")
     assert "below 0.001" in shown.stdout
     assert "dark\t0.244" in shown.stdout
 
 
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
-    result = run("table", fisher, "--n-components", 1, "--why", "dark", "black", "--json")
+    result = invoke("table", fisher, "--n-components", 1, "--why", "dark", "black", "--json")
     cell = json.loads(result.output)["why"]
     N = np.array(FISHER)
     assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)
@@ -236,13 +231,13 @@ def test_the_verb_takes_a_cell_apart(fisher):
     parts = cell["base"] + sum(each["part"] for each in cell["why"]) + cell["other_axes"]
     assert parts == pytest.approx(cell["times"], abs=1e-5)
     assert [each["name"] for each in cell["alike"]["rows"]] == ["medium", "blue", "light"]
-    shown = run("table", fisher, "--why", "dark", "black").output
+    shown = invoke("table", fisher, "--why", "dark", "black").output
     for heading in (
         "times\tbase\taxis 1\taxis 2\taxis 3\tother axes",
         "rows alike\tdistance",
         "columns alike\tdistance",
     ):
         assert heading in shown
-    assert "no column 'green'" in run("table", fisher, "--why", "dark", "green").output
+    assert "no column 'green'" in invoke("table", fisher, "--why", "dark", "green").output
     empty = write(fisher.parent / "empty.csv", [("", "a", "b"), ("x", 1, 2), ("y", 3, 1), ("z", 0, 0)])
-    assert "'z' or 'a' has no observations" in run("table", empty, "--why", "z", "a").output
+    assert "'z' or 'a' has no observations" in invoke("table", empty, "--why", "z", "a").output

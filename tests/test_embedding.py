@@ -284,19 +284,6 @@ def test_damaged_folders_are_refused(tmp_path, file, spoil, fault):
         Embedding.load(tmp_path / "e")
 
 
-@given(st.data())
-def test_no_bit_is_another(tmp_path_factory, data):
-    """One that flipped in any file of vectors is told by the name of the file."""
-    folder = tmp_path_factory.mktemp("e") / "e"
-    ROYAL.save(folder)
-    name = data.draw(st.sampled_from(["vectors.safetensors", "vocabulary.txt"]))
-    content = bytearray((folder / name).read_bytes())
-    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    (folder / name).write_bytes(content)
-    with pytest.raises(InputError, match=f"{name} is damaged: it does not hold what was written"):
-        Embedding.load(folder)
-
-
 @pytest.mark.parametrize(
     ("embedding", "fault"),
     [

@@ -2,14 +2,13 @@
 
 import copy
 import itertools
-import json
 from itertools import chain, combinations
 
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
+from helpers import in_json
 from polyadic import (
     BayesianFactorizationMachine,
     BayesianFactorizationMachineClassifier,
@@ -18,7 +17,6 @@ from polyadic import (
     FactorizationMachineRanker,
     FieldEncoder,
 )
-from polyadic.cli import app
 from polyadic.completion.components import themes_of, varimax
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
@@ -127,29 +125,15 @@ def test_reasons_by_name(method, tmp_path):
         assert sorted(why.parts, key=lambda part: -abs(part[1])) == why.parts
         assert why.base + sum(part for _, part in why.parts) == pytest.approx(value)
     model.save(tmp_path / "model")
-    said = CliRunner().invoke(
-        app, ["complete", "recommend", str(tmp_path / "model"), "r4", "-n", "5", "--why", "2", "--json"]
-    )
-    (first, *_) = json.loads(said.stdout)["recommended"]
+    asked = ["complete", "recommend", tmp_path / "model", "r4"]
+    said = in_json(*asked, "-n", "5", "--why", "2")
+    (first, *_) = said["recommended"]
     assert [each["column"] for each in first["why"]] == [
         name for name, _ in model.explain("r4", [first["column"]])[0].parts[:2]
     ]
-    asked = [
-        "complete",
-        "recommend",
-        str(tmp_path / "model"),
-        "r4",
-        "-n",
-        "1",
-        "--why",
-        "1",
-        "--by",
-        "themes",
-        "--json",
-    ]
-    (first,) = json.loads(CliRunner().invoke(app, asked).stdout)["recommended"]
+    (first,) = in_json(*asked, "-n", "1", "--why", "1", "--by", "themes")["recommended"]
     (theme,) = [each["theme"] for each in first["why"]]
-    told = json.loads(CliRunner().invoke(app, ["complete", "themes", str(tmp_path / "model"), "--json"]).stdout)
+    told = in_json("complete", "themes", tmp_path / "model")
     assert theme in [" / ".join(c["column"] for c in each["columns"][:3]) for each in told["themes"]]
 
 

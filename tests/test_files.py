@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import content
 from polyadic.core import files, resources
 from polyadic.core.arrays import ArrayWriter, open_array
 from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number
@@ -24,11 +25,6 @@ from polyadic.core.progress import bar
 from strategies import tries
 
 FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
-
-
-def content(folder):
-    """Everything below a folder."""
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in Path(folder).rglob("*")}
 
 
 def make_folder(path, text="old", kind="poems", **how):

@@ -437,19 +437,6 @@ def test_haste_is_told():
         fitted(max_iter=1)
 
 
-def test_an_interrupted_fit_keeps_what_it_reached():
-    """Ctrl-C after two steps leaves the chain of two steps."""
-
-    def stop(result):
-        if result.n_iter == 2:
-            raise KeyboardInterrupt
-
-    model, two = fitted(max_iter=50, callback=stop), fitted(max_iter=2)
-    assert model.interrupted_
-    assert model.n_iter_ == 2
-    assert (model.emissions_ == two.emissions_).all()
-
-
 def test_symbols_of_numpy_are_plain():
     """A model of rows of an array is one of lists of numbers."""
     model = fitted([np.array([1, 2, 3, 1]), np.array([2, 2, 1])])

@@ -183,15 +183,14 @@ def test_real_sentences():
 
 def test_the_command_line_learns_an_order(tmp_path):
     """``--order 2`` makes a parser of that order, which ``evaluate`` reads; 4 is refused."""
-    from typer.testing import CliRunner
 
-    from polyadic.cli import app
+    from helpers import invoke
 
     gold, out = tmp_path / "gold.conllu", tmp_path / "parser"
     gold.write_text("".join(tree.conllu() for tree in made(20, 0)))
     words = ["parse", "train", str(gold), "--out", str(out), "--epochs", "3", "--C", "0.1"]
-    assert CliRunner().invoke(app, [*words, "--order", "2"]).exit_code == 0
+    assert invoke(*words, "--order", "2").exit_code == 0
     assert load(out).order == 2
-    told = CliRunner().invoke(app, ["parse", "evaluate", str(out), str(gold), "--json"])
+    told = invoke("parse", "evaluate", out, gold, "--json")
     assert json.loads(told.stdout)["uas"] > 0.9
-    assert CliRunner().invoke(app, [*words, "--order", "4"]).exit_code == 2
+    assert invoke(*words, "--order", "4").exit_code == 2

@@ -130,9 +130,22 @@ def test_every_verb_may_be_stopped(verb, made):
     check_stopped(*stopped(made, *call, *(["--force"] if force else []), way="each"))
 
 
-@pytest.mark.parametrize("call", [KEPT, CALLS[STAGED]], ids=["train", "explore"])
+every_stage = pytest.mark.parametrize("call", [KEPT, CALLS[STAGED]], ids=["train", "explore"])
+
+
+@every_stage
+def test_stages_may_be_stopped(call, tmp_path):
+    """A run that keeps its stages continues from those that are whole."""
+    (tmp_path / "t.txt").write_text(verbs.TEXT, encoding="utf-8")
+    left_alone, *rows = stopped(tmp_path, *call.split(), "--force", way="each", points=6)
+    assert {row["way"] for row in rows} == STOPPED.keys()
+    check_stopped(left_alone, *rows)
+
+
+@pytest.mark.slow
+@every_stage
 @pytest.mark.parametrize("way", STOPPED)
-def test_stages_may_be_stopped(way, call, tmp_path):
-    """A run that keeps its stages goes on from those that are whole."""
+def test_stages_may_be_stopped_in_each_way(way, call, tmp_path):
+    """The same holds for each way of being stopped at the same places."""
     (tmp_path / "t.txt").write_text(verbs.TEXT, encoding="utf-8")
     check_stopped(*stopped(tmp_path, *call.split(), "--force", way=way, points=5))

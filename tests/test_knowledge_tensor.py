@@ -380,17 +380,6 @@ def test_the_fewest_facts(form, facts):
     ]
 
 
-def test_interrupted_fits_keep_the_last_epoch():
-    def stop(result):
-        if result.n_iter == 2:
-            raise KeyboardInterrupt
-
-    stopped = KnowledgeTensor(3, form="ComplEx", seed=0, callback=stop).fit(FACTS)
-    whole = KnowledgeTensor(3, form="ComplEx", seed=0, max_iter=2).fit(FACTS)
-    assert (stopped.interrupted_, stopped.n_iter_) == (True, 2)
-    np.testing.assert_array_equal(stopped.subject_factors_, whole.subject_factors_)
-
-
 def test_the_best_epoch_is_kept():
     """With a validation part, the factors are those of the epoch that ranked it best."""
     train, test = planted()

@@ -506,17 +506,6 @@ def test_probabilities_are_calibrated(order):
     assert (score.predict(X) == score.classes_[(score.decision_function(X) > 0).astype(int)]).all()
 
 
-def test_the_same_seed_gives_the_same_draws_by_any_threads():
-    """And another seed others."""
-    X, y, _ = ratings(np.random.default_rng(12))
-    found = [
-        BayesianFactorizationMachine(2, draws=5, seed=s, threads=t).fit(X, y).predict(X)
-        for s, t in ((0, 1), (0, 2), (1, 1))
-    ]
-    np.testing.assert_array_equal(found[0], found[1])
-    assert (found[0] != found[2]).any()
-
-
 # ---- ranking
 
 
@@ -606,19 +595,6 @@ def test_bad_groups_and_classes_are_refused():
     model = FactorizationMachineClassifier(2, solver="sgd").partial_fit(X, ["a", "b", "b"])
     with pytest.raises(InputError, match="class 'c' is not one of"):
         model.partial_fit(X, ["a", "b", "c"])
-
-
-def test_ctrl_c_keeps_what_was_reached():
-    """Draws made before are kept; before the first there is nothing to keep."""
-    X, y, _ = ratings(np.random.default_rng(16))
-
-    def stop(result):
-        if result.n_iter == 3:
-            raise KeyboardInterrupt
-
-    model = FactorizationMachine(2, callback=stop, seed=0).fit(X, y)
-    assert model.interrupted_
-    assert model.n_iter_ == 3
 
 
 @pytest.mark.realdata

@@ -4,13 +4,13 @@ import gzip
 import itertools
 import json
 import os
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from helpers import invoke, output
 from polyadic import InputError, NBestLists, load
-from polyadic.cli import app
 from polyadic.ranking.nbest import SCORE, read_nbest, write_nbest
 from polyadic.ranking.passive_aggressive import passive_aggressive
 from polyadic.text.feature_lines import RankLines
@@ -161,10 +161,7 @@ def test_faulty_rank_lines(tmp_path, lines, words, size):
         list(RankLines(path, size=size))
 
 
-def rerank(*arguments, code=0):
-    result = CliRunner().invoke(app, ["rerank", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result.output
+rerank = partial(output, "rerank")
 
 
 @pytest.fixture
@@ -261,7 +258,7 @@ def test_pipes(files):
     """Lists from a pipe are read once: enough to choose from, not to learn; what would lose some is refused."""
     out, text = files / "model", (files / "test.jsonl").read_text()
     rerank("train", files / "train.jsonl", "--out", out, "--epochs", 2)
-    told = CliRunner().invoke(app, ["rerank", "apply", str(out), "-", "--format", "jsonl"], input=text).output
+    told = invoke("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
     assert told == rerank("apply", out, files / "test.jsonl")
     assert "say --format jsonl" in rerank("apply", out, "-", code=1)
     pipe = files / "pipe"

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
-from polyadic.cli import app
 from polyadic.syntax.arc_features import (
     PAIRS,
     SeveralRootsWarning,
@@ -223,7 +222,7 @@ def test_the_command_line_compares_and_skips(tmp_path):
     said = []
 
     def call(*words, code=0):
-        result = CliRunner().invoke(app, ["parse", *map(str, words)])
+        result = invoke("parse", *words)
         assert result.exit_code == code, result.output
         said.append(" ".join(result.stderr.split()))
         return result.stdout if not code else said[-1]
@@ -288,14 +287,14 @@ def test_what_was_printed_is_told_when_it_is_interrupted(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LowRankParser, "annotate", annotate)
-    found = CliRunner().invoke(app, words)
+    found = invoke(*words)
     assert (found.exit_code, found.stdout.count("\n\n")) == (130, 2)
     assert "interrupted; kept what was printed until then" in found.stderr
-    found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
+    found = invoke(*words, "--out", tmp_path / "out")
     assert (found.exit_code, (tmp_path / "out").exists()) == (130, False)
     assert "interrupted; nothing was written" in found.stderr
     after = 0
-    found = CliRunner().invoke(app, words)
+    found = invoke(*words)
     assert (found.exit_code, found.stdout) == (130, "")
     assert "interrupted; nothing was written" in found.stderr
 
@@ -310,7 +309,7 @@ def test_plain_text_is_tagged_and_parsed(tmp_path):
 
     def call(line):
         words = [str(tmp_path / word[1:]) if word[0] == "@" else word for word in line.split()]
-        found = CliRunner().invoke(app, words)
+        found = invoke(*words)
         return found.exit_code, found.stdout, " ".join(found.stderr.split())
 
     assert call("tag train @trees.conllu --out @tagger")[0] == 0

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -55,12 +56,6 @@ def some_counts(shape=(7, 6, 5), *, seed=0, rank=3, total=3000):
     planted = [rng.random((n, rank)) * (rng.random((n, rank)) < 0.6) + 0.01 for n in shape]
     planted = [u / u.sum(axis=0) * (total / rank) ** (1 / len(shape)) for u in planted]
     return listed(rng.poisson(reference.cp(planted))), planted
-
-
-def congruence(u, v):
-    """Smallest cosine of columns matched as well as possible."""
-    cosines = (u / np.linalg.norm(u, axis=0)).T @ (v / np.linalg.norm(v, axis=0))
-    return max(min(cosines[order, range(len(order))]) for order in itertools.permutations(range(len(cosines))))
 
 
 def explained(entries, factors, mode, *, threads=1, measured=True):
@@ -251,7 +246,7 @@ def test_planted_components_are_recovered(shape, exact):
         x = listed(reference.cp(planted))
     results = [run(apr(objective(x), some_start(x, seed=seed)), max_iter=150) for seed in range(3)]
     found = min(results, key=lambda result: result.history[-1]).factors
-    assert min(congruence(u, v) for u, v in zip(found, planted, strict=True)) > 0.99
+    assert min(match_columns([u], [v])[0] for u, v in zip(found, planted, strict=True)) > 0.99
 
 
 X, _ = some_counts()
@@ -336,7 +331,7 @@ def test_modes_of_different_vocabularies():
     """Where modes differ, each has its own words, and asking for all of them at once is refused."""
     x, planted = some_counts((12, 10, 11), total=200_000)
     model = PoissonCP(3, seed=2, tol=1e-6, max_iter=500, threads=1).fit(x)
-    assert min(congruence(u, v) for u, v in zip(model.factors_, planted, strict=True)) > 0.99
+    assert min(match_columns([u], [v])[0] for u, v in zip(model.factors_, planted, strict=True)) > 0.99
     words = [f"v{k}" for k in range(10)]
     likeliest = [best[0][0] for best in model.components(words, top=1, mode=1)]
     assert likeliest == [words[k] for k in model.factors_[1].argmax(axis=0)]
@@ -347,32 +342,6 @@ def test_modes_of_different_vocabularies():
             ask(words, mode=3)
     with pytest.raises(InputError, match="top must be a whole number of at least 1; got 0"):
         model.components(words, mode=1, top=0)
-
-
-def test_same_seed_same_bits():
-    """A seed fixes every bit, another changes them; entries stay as they were."""
-    x = topics()
-    first, second, other = (PoissonCP(3, seed=seed, tol=0, max_iter=5, threads=2) for seed in (1, 1, 2))
-    values = x.values.copy()
-    first.fit(x)
-    assert np.array_equal(x.values, values)
-    for a, b, c in zip(first.factors_, second.fit(x).factors_, other.fit(x).factors_, strict=True):
-        assert np.array_equal(a, b)
-        assert not np.array_equal(a, c)
-    assert first.history_ == second.history_
-
-
-def test_interruption_keeps_what_was_reached():
-    """Ctrl-C ends the fit; the factors of the last complete sweep are there."""
-
-    def callback(result):
-        if result.n_iter == 2:
-            raise KeyboardInterrupt
-
-    model = PoissonCP(3, seed=0, tol=0, threads=1, callback=callback).fit(topics())
-    assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 2)
-    two = PoissonCP(3, seed=0, tol=0, max_iter=2, threads=1).fit(topics())
-    assert all(np.array_equal(a, b) for a, b in zip(model.factors_, two.factors_, strict=True))
 
 
 @pytest.mark.parametrize(

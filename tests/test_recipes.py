@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+import helpers
 import polyadic
 from polyadic import Corpus, Embedding, InputError
-from polyadic.cli import app
 from polyadic.relations.training import FORMS, train_facts
 from polyadic.words import training as words
 from polyadic.words.methods import METHODS
@@ -24,7 +23,7 @@ def test_verb_and_function_agree(method, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n".join(TEXTS), encoding="utf-8")
     options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    done = CliRunner().invoke(app, ["train", str(text), "--out", str(tmp_path / "out"), "--method", method, *options])
+    done = helpers.invoke("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert done.exit_code == 0, done.output
     written = Embedding.load(tmp_path / "out")
     made = polyadic.train(text, method=method, **settings)
@@ -109,7 +108,7 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
         rules = {"rules": tmp_path / "rules.txt", "add": ["near"]}
         rules["rules"].write_text("land1(x, y) => near(y, x)\n", encoding="utf-8")
         options += ["--rules", str(rules["rules"]), "--add", "near"]
-    done = CliRunner().invoke(app, ["relations", "train", str(path), "--out", str(tmp_path / "out"), *options])
+    done = helpers.invoke("relations", "train", path, "--out", tmp_path / "out", *options)
     assert done.exit_code == 0, done.output
     written = polyadic.load(tmp_path / "out")
     made = polyadic.train_facts(path, method=method, rank=2, max_iter=3, seed=1, **rules)

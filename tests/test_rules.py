@@ -51,10 +51,12 @@ KEYWORDS_ARE_REFUSED |= {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@functools.cache
 def paths() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
 def kernel_paths() -> list[Path]:
     """Give the modules of kernels: ``kernels.py`` of a family, or the modules in its folder ``kernels``."""
     return [path for path in paths() if path.stem == "kernels" or path.parent.name == "kernels"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reference
+from helpers import some_entries
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Poisson, Squared
@@ -23,11 +24,6 @@ from polyadic.words.symmetric import SymmetricCP
 
 def sweeps(values):
     return (Sweep([np.array([float(value)])], float(value)) for value in values)
-
-
-def some_entries(seed=0, *, size=12, n=60, order=3):
-    rng = np.random.default_rng(seed)
-    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
 
 
 def test_the_lowest_measure_is_kept():

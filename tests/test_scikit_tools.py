@@ -35,6 +35,7 @@ def kin(families=12):
     return np.array(facts)
 
 
+@pytest.mark.slow
 def test_facts_are_rows_of_three_names():
     """Which rank is better shows; a fact of a stranger counts as not found."""
     facts = kin()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import match_columns
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
@@ -61,14 +62,6 @@ def best_of(objective, starts, max_iter=500):
     """Solve from several starts, as one does for a function of many valleys."""
     results = [run(quasi_newton(objective, [start]), max_iter=max_iter) for start in starts]
     return min(results, key=lambda result: result.history[-1])
-
-
-def congruence(u, v):
-    """Smallest |cosine| of columns matched as well as possible, and the match."""
-    cosines = np.abs((u / np.linalg.norm(u, axis=0)).T @ (v / np.linalg.norm(v, axis=0)))
-    orders = list(itertools.permutations(range(u.shape[1])))
-    best = max(orders, key=lambda order: min(cosines[r, s] for r, s in enumerate(order)))
-    return min(cosines[r, s] for r, s in enumerate(best)), best
 
 
 def sweeps(values):
@@ -254,7 +247,7 @@ def test_planted_factors_are_recovered(order, penalty):
     starts = [np.abs(rng.standard_normal((9, 3))) for _ in range(4)]
     result = best_of(symmetric(planted(u, order), penalty), starts)
     assert result.history[-1] < 1e-6 * result.history[0]
-    assert congruence(u, result.factors[0])[0] > 0.99
+    assert match_columns([u], result.factors[:1], signs=False)[0] > 0.99
 
 
 def test_planted_sparse_parts_are_recovered():
@@ -264,7 +257,7 @@ def test_planted_sparse_parts_are_recovered():
     u[rng.random(u.shape) < 0.5] = 0
     objective = symmetric(planted(u, 3), NonNegative(1e-3))
     (found,) = best_of(objective, [rng.random((10, 3)) for _ in range(4)]).factors
-    smallest, match = congruence(u, found)
+    smallest, match = match_columns([u], [found], signs=False)
     found = found[:, match]
     assert smallest > 0.99
     assert found == pytest.approx(u, abs=1e-3)
@@ -290,8 +283,8 @@ def test_planted_factors_are_recovered_from_joint_tables():
     starts = [[rng.standard_normal(f.shape) for f in (u, v)] for _ in range(4)]
     results = [run(quasi_newton(objective, start), max_iter=500) for start in starts]
     found = min(results, key=lambda result: result.history[-1]).factors
-    assert congruence(u, found[0])[0] > 0.99
-    assert congruence(v, found[1])[0] > 0.99
+    assert match_columns([u], found[:1], signs=False)[0] > 0.99
+    assert match_columns([v], found[1:], signs=False)[0] > 0.99
 
 
 def test_single_precision_is_kept():

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app as experiments_app
 from experiments.niitsuma2018 import protocol as niitsuma2018
+from helpers import invoke
 from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count, load
 from polyadic import datasets as sets
-from polyadic.cli import app
 from polyadic.interface import errors
 from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
@@ -110,10 +110,6 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
 # ---- the command line
 
 
-def polyadic(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 def experiments(*arguments):
     return CliRunner().invoke(experiments_app, [str(argument) for argument in arguments])
 
@@ -131,7 +127,7 @@ def experiments(*arguments):
 )
 def test_train(options, corpus, tmp_path):
     """Every method and its options, from a corpus to vectors that say how they were made."""
-    done = polyadic("train", corpus.path, "--out", tmp_path / "v", "--rank", "4", *options, "--json")
+    done = invoke("train", corpus.path, "--out", tmp_path / "v", "--rank", "4", *options, "--json")
     assert done.exit_code == 0, done.output + repr(done.exception)
     vectors = Embedding.load(tmp_path / "v")
     assert (vectors.rank, len(vectors)) == (4, 19)
@@ -143,16 +139,16 @@ def test_train_with_scores(corpus, tmp_path):
     """Scores come from a file of pairs."""
     (tmp_path / "pairs.txt").write_text("moon god 5\nmoon rocket 1\n")
     how = ("--method", "kca", "--scores", tmp_path / "pairs.txt", "--score-weight", "3", "--rank", "4")
-    done = polyadic("train", corpus.path, "--out", tmp_path / "v", *how)
+    done = invoke("train", corpus.path, "--out", tmp_path / "v", *how)
     assert done.exit_code == 0, done.output + repr(done.exception)
     assert Embedding.load(tmp_path / "v").meta["trained"]["scores"] == str(tmp_path / "pairs.txt")
 
 
 def test_train_from_counts_of_pairs(corpus, tmp_path):
     """A folder of counts of pairs is a table."""
-    polyadic("count", corpus.path, "--out", tmp_path / "counts", "--order", "2", "--width", "5", "--min-count", "1")
+    invoke("count", corpus.path, "--out", tmp_path / "counts", "--order", "2", "--width", "5", "--min-count", "1")
     for source, out in ((tmp_path / "counts", "a"), (corpus.path, "b")):
-        done = polyadic("train", source, "--out", tmp_path / out, "--method", "ca", "--rank", "4")
+        done = invoke("train", source, "--out", tmp_path / out, "--method", "ca", "--rank", "4")
         assert done.exit_code == 0, done.output
     a, b = (Embedding.load(tmp_path / out).vectors for out in "ab")
     np.testing.assert_array_equal(a, b)
@@ -188,7 +184,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
     monkeypatch.setattr("polyadic.words.training._data", None)  # what does the work
-    done = polyadic("train", corpus.path, "--out", tmp_path / "v", *options)
+    done = invoke("train", corpus.path, "--out", tmp_path / "v", *options)
     assert done.exit_code == errors.BAD_INPUT, done.output
     assert fault in done.stderr
     assert not (tmp_path / "v").exists()

@@ -330,15 +330,6 @@ def test_more_columns_than_tags_are_as_many():
     np.testing.assert_array_equal(a.parts_.U, b.parts_.U)
 
 
-def test_same_seed_gives_the_same_bits():
-    """And another seed others."""
-    X, y = planted(30)
-    a, b, c = (SequenceTagger(3, seed=seed, max_iter=3).fit(X, y) for seed in (4, 4, 5))
-    for one, other in zip(a.parts_, b.parts_, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert (a.parts_.U != c.parts_.U).any()
-
-
 def test_penalty_makes_weights_small():
     """The stronger, the smaller."""
     X, y = planted(60)
@@ -481,16 +472,3 @@ def test_failed_refit_leaves_the_old_fit():
     with pytest.raises(InputError):
         model.fit(X, y)
     assert (model.predict(X), model.history_) == (before, history)
-
-
-def test_interrupted_fit_keeps_whole_passes():
-    """Ctrl-C after two passes leaves what they have learned."""
-    X, y = planted(20)
-
-    def callback(result):
-        if result.n_iter == 2:
-            raise KeyboardInterrupt
-
-    model = SequenceTagger(callback=callback).fit(X, y)
-    assert (model.interrupted_, model.n_iter_) == (True, 2)
-    np.testing.assert_array_equal(model.parts_.U, SequenceTagger(max_iter=2).fit(X, y).parts_.U)

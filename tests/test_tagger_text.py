@@ -4,17 +4,17 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from experiments.data.annotated import CONLL2000, chunks, web_treebank
 from experiments.syntax.tagging import chunk_rows, cut_rows
+from helpers import invoke
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
-from polyadic.cli import app
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
 from polyadic.syntax.plain_text import plain_sentences, plain_trees, read_paragraphs
@@ -312,8 +312,7 @@ def test_ctrl_c_before_the_end_of_a_first_pass_leaves_the_old_fit(monkeypatch, s
 # Command line
 
 
-def run(*words, stdin=None):
-    return CliRunner().invoke(app, ["tag", *map(str, words)], input=stdin)
+run = partial(invoke, "tag")
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import Corpus, InputError
-from polyadic.cli import app
 from polyadic.core import frames
 from polyadic.text import encoder
 from polyadic.text.lines import Lines
@@ -158,7 +157,7 @@ def test_lines_on_the_command_line(corpus):
     """The verb shows what the library finds: between tabs, as a table, as JSON."""
 
     def run(*arguments):
-        done = CliRunner().invoke(app, ["lines", str(corpus.path), *arguments])
+        done = invoke("lines", corpus.path, *arguments)
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -175,14 +174,14 @@ def test_lines_on_the_command_line(corpus):
     file = corpus.path.parent / "lines.csv"
     assert run("bank", "river", "--sort", "right", "--csv", str(file)) == ""
     assert list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))) == table
-    again = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--csv", str(file)])
+    again = invoke("lines", corpus.path, "bank", "--csv", file)
     assert (again.exit_code, "--force" in again.stderr) == (1, True)
-    nothing = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--where", "year=1850"])
+    nothing = invoke("lines", corpus.path, "bank", "--where", "year=1850")
     assert nothing.stderr == "polyadic: no line has 'bank' in documents with year=1850\n"
-    nothing = CliRunner().invoke(app, ["lines", str(corpus.path), "banq", "river"])
+    nothing = invoke("lines", corpus.path, "banq", "river")
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert nothing.stderr == "polyadic: no line has 'banq' and 'river'\n"
-    refused = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--where", "1813"])
+    refused = invoke("lines", corpus.path, "bank", "--where", "1813")
     assert "--where takes FIELD=VALUE" in refused.output
 
 
@@ -237,6 +236,6 @@ def test_fields_never_hide_what_a_line_is(tmp_path):
         "field_document": "D7",
     }
     assert second == {"document": 1, "left": "the ", "word": "bank", "right": "", "field_left": "L", "extra": "e2"}
-    table = CliRunner().invoke(app, ["lines", str(tmp_path / "c"), "bank", "--csv", "-"]).stdout.splitlines()
+    table = invoke("lines", tmp_path / "c", "bank", "--csv", "-").stdout.splitlines()
     assert table[0] == "document,left,word,right,field_word,field_document,field_left,extra"
     assert table[1:] == ["0,a ,bank,,W,D7,,", "1,the ,bank,,,,L,e2"]

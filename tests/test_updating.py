@@ -7,8 +7,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from scipy.stats import beta
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import (
     BayesianMatrixFactorization,
     ImplicitFactorization,
@@ -278,7 +278,6 @@ def test_recommendations_are_the_largest_predictions(method):
 
 def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
     """The same lines as in CSV, whatever is held at a time."""
-    from polyadic.cli import app
     from polyadic.interface import output
 
     lines = [(f"r{i}", f"c{j}", 1.0 + i + j) for i in range(9) for j in range(7) if (i + j) % 3]
@@ -286,7 +285,7 @@ def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
     monkeypatch.setattr(output, "GROUP", 4)
     for name in ("top.csv", "top.parquet"):
         asked = ["complete", "recommend", str(tmp_path / "m"), "--out", str(tmp_path / name), "-n", "2"]
-        assert CliRunner().invoke(app, asked).exit_code == 0
+        assert invoke(*asked).exit_code == 0
     text, parquet = pyarrow.csv.read_csv(tmp_path / "top.csv"), pyarrow.parquet.read_table(tmp_path / "top.parquet")
     assert (text.num_rows, text.schema.names) == (18, parquet.schema.names)
     for one, other in zip(text.to_pylist(), parquet.to_pylist(), strict=True):

@@ -6,10 +6,9 @@ import json
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from typer.testing import CliRunner
 
+from helpers import invoke
 from polyadic import Corpus, Embedding, InputError, WordSenses, train
-from polyadic.cli import app
 from polyadic.words import occurrences
 
 TOPICS, WORDS, LENGTH = 12, 25, 9
@@ -218,7 +217,7 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     vectors.save(tmp_path / "vectors", overwrite=True)
 
     def run(*arguments):
-        return CliRunner().invoke(app, ["senses", str(tmp_path / "vectors"), *map(str, arguments)])
+        return invoke("senses", tmp_path / "vectors", *arguments)
 
     done = run("bank", "violin", "--lines", "1")
     assert done.exit_code == 0, done.output

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from typer.testing import CliRunner
 
 import polyadic.core.executor
+from helpers import invoke
 from polyadic import (
     NMF,
     Corpus,
@@ -31,7 +31,6 @@ from polyadic import (
     SymmetricCP,
     count,
 )
-from polyadic.cli import app
 from polyadic.core import objective as objectives
 from polyadic.core.errors import SkippedFilesWarning
 from polyadic.core.executor import ProcessExecutor, Shared, Sum, ThreadExecutor, Tree, added, cluster
@@ -478,7 +477,7 @@ def test_a_cluster_that_is_started_by_hand(tmp_path):
         asked = ["corpus", str(text), "--min-count", "1", "--language", "en", "--json"]
         with alone():
             told = [
-                CliRunner().invoke(app, [*asked, "--out", str(tmp_path / out), *how])
+                invoke(*asked, "--out", str(tmp_path / out), *how)
                 for out, how in (("there", ["--scheduler", str(at)]), ("here", []))
             ]
         assert [done.exit_code for done in told] == [0, 0], told[0].output
@@ -497,13 +496,12 @@ def test_a_cluster_that_is_started_by_hand(tmp_path):
 
 def test_plans_before_work(tmp_path):
     """Of text, a corpus and counts, by the command line; more workers take less time and more network."""
-    run = CliRunner().invoke
     (tmp_path / "t.txt").write_text("\n".join(TEXT[:20]))
     corpus = Corpus.build(tmp_path / "t.txt", tmp_path / "c", min_count=1, language="en", jobs=1)
     count(corpus, tmp_path / "n", order=3, width=5, threads=1)
 
     def planned(source, *more):
-        told = run(app, ["plan", str(tmp_path / source), *more, "--json"])
+        told = invoke("plan", tmp_path / source, *more, "--json")
         assert told.exit_code == 0, told.output
         (step,) = json.loads(told.stdout)["steps"]
         return step
@@ -513,7 +511,7 @@ def test_plans_before_work(tmp_path):
     assert many["sent_mib"] >= one["sent_mib"]
     large, small = (planned("n", "--rank", r, "--max-iter", "1000000") for r in ("1000", "10"))
     assert large["minutes"] > 50 * small["minutes"] > 0
-    assert "holds 'embedding'" in run(app, ["plan", str(saved_vectors(tmp_path / "w"))]).output
+    assert "holds 'embedding'" in invoke("plan", saved_vectors(tmp_path / "w")).output
 
 
 def saved_vectors(path):
@@ -523,10 +521,9 @@ def saved_vectors(path):
 
 def test_where_work_goes_is_said(tmp_path):
     """Not both, and a note if workers had nothing to do."""
-    run = CliRunner().invoke
     (tmp_path / "t.txt").write_text("a small text. it is small.")
     asked = ["corpus", str(tmp_path / "t.txt"), "--out", str(tmp_path / "c"), "--min-count", "1", "--language", "en"]
-    assert "give one of them" in run(app, [*asked, "--workers", "1", "--scheduler", "tcp://x"]).output
-    told = run(app, [*asked, "--workers", "1"])
+    assert "give one of them" in invoke(*asked, "--workers", "1", "--scheduler", "tcp://x").output
+    told = invoke(*asked, "--workers", "1")
     assert told.exit_code == 0
     assert "no step ran on the cluster" in told.output

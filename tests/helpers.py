@@ -1,0 +1,78 @@
+"""Functions that several test files share: the command line, folders, arrays."""
+
+import itertools
+import json
+
+import numpy as np
+from typer.testing import CliRunner
+
+from polyadic.cli import app
+from polyadic.core.entries import Entries
+from polyadic.interface import errors
+
+# The command line
+
+
+def invoke(*arguments, stdin=None):
+    """Run the command line in this process and return the result that click records."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def output(*arguments, code=0, stdin=None):
+    """Run the command line, check its exit code, and return all that it printed."""
+    done = invoke(*arguments, stdin=stdin)
+    assert done.exit_code == code, done.output + repr(done.exception)
+    return done.output
+
+
+def succeed(*arguments, stdin=None):
+    """Run the command line, check that it succeeds, and return its standard output."""
+    done = invoke(*arguments, stdin=stdin)
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    return done.stdout
+
+
+def in_json(*arguments, stdin=None):
+    """Run the command line with ``--json`` and return the parsed output."""
+    return json.loads(succeed(*arguments, "--json", stdin=stdin))
+
+
+def sentence(done):
+    """Return the one line on standard error of a run that failed because of its input."""
+    assert done.exit_code == errors.BAD_INPUT, done.output
+    assert isinstance(done.exception, SystemExit)
+    (line,) = done.stderr.splitlines()
+    if line.startswith("{"):
+        return json.loads(line)["error"]
+    assert line.startswith("polyadic: ")
+    return line
+
+
+# Files
+
+
+def content(folder):
+    """Return the bytes of all files below a folder by relative path, and None for each folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+# Arrays
+
+
+def some_entries(seed=0, *, size=12, n=60, order=3):
+    """Draw symmetric entries with positive values."""
+    rng = np.random.default_rng(seed)
+    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
+
+
+def match_columns(found, truth, *, signs=True):
+    """Match the columns of factors, the same way in each mode, so that the smallest product of cosines is largest.
+
+    Return this product, of absolute cosines unless ``signs``, and the column of ``truth`` for each of ``found``.
+    """
+    cosines = 1.0
+    for u, v in zip(found, truth, strict=True):
+        cosines = cosines * ((u / np.linalg.norm(u, axis=0)).T @ (v / np.linalg.norm(v, axis=0)))
+    cosines = cosines if signs else np.abs(cosines)
+    orders = itertools.permutations(range(len(cosines)))
+    return max((min(cosines[r, s] for r, s in enumerate(order)), order) for order in orders)
