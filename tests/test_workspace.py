@@ -12,7 +12,6 @@ from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.explore import answers
 from polyadic.explore.export import Chosen, key, page
 from polyadic.explore.workspace import Workspace
-from polyadic.interface import errors
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +145,7 @@ def test_parts(workspace):
     assert answers.contrast(workspace, "loan", "kind", "river")["cosine"] is None
     faults = {"no document has kind 'sea'": ("kind", "sea"), "no document has 'year'": ("year", "1")}
     faults |= {"no other documents to compare": ("kind", "river", "river")}
-    for fault, asked in errors.items():
+    for fault, asked in faults.items():
         with pytest.raises(InputError, match=fault):
             answers.keywords(workspace, *asked[:2], against=asked[2] if asked[2:] else None)
 
