@@ -55,7 +55,7 @@ def test_without_ends(lines, tmp_path):
     """Sequences that are drawn have the greatest length; a random start takes any number of states."""
     ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 4, "--init", "random", "--max-iter", 3)
     assert load(tmp_path / "model").symbols_ == ["a", "b"]
-    drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--length", 7).split("\n")
+    drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--max-length", 7).split("\n")
     assert [len(line.split()) for line in drawn[:2]] == [7, 7]
 
 
