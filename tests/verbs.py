@@ -66,7 +66,7 @@ TRAINED = {
     "classify train": "classify train answers.csv --out m-classify --field eye --label hair --language en",
     "topics train": "topics train t.txt --out m-topics --n-components 2 --min-count 1 --threads 1 --language en",
     "complete train": "complete train ratings.csv --out m-complete --rank 1 --threads 1",
-    "database train": "database train a.toml --out m-database --method als --rank 1 --threads 1",
+    "database train": "database train a.toml --out m-database --method als --rank 1 --set threads=1",
     "relations train": "relations train facts.tsv --out m-relations --rank 2 --epochs 1 --threads 1",
     "relations": "relations train schema.tsv --out m-universal --method universal --rank 2 --epochs 1",
     "machine train": "machine train lines.svm --out m-machine --rank 1 --draws 3 --threads 1",

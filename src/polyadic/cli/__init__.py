@@ -14,7 +14,6 @@ from polyadic.cli.components import components
 from polyadic.cli.convert import convert
 from polyadic.cli.corpus import corpus
 from polyadic.cli.count import count
-from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
@@ -34,6 +33,7 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
+from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
@@ -85,7 +85,7 @@ GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
-        "database": database,
+        "database": commands_of(DATABASE),
         "relations": relations,
         "machine": machine,
         "rerank": rerank,
