@@ -24,7 +24,6 @@ from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
-from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
@@ -39,6 +38,7 @@ from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sequences.task import AUTOMATON, HMM
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -86,7 +86,7 @@ GROUPS = {
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": commands_of(DATABASE),
-        "relations": relations,
+        "relations": commands_of(RELATIONS),
         "machine": machine,
         "rerank": rerank,
     },

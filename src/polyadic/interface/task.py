@@ -126,15 +126,18 @@ class Task:
     name : str
     about : str
         One sentence for the list of commands.
-    model : str
-        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given.
+    model : str or tuple of str
+        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given, or of several.
     verbs : dict of str to Verb
+    groups : dict of str to Task
+        Groups below this one, by word.
     """
 
     name: str
     about: str
-    model: str = ""
+    model: str | tuple[str, ...] = ""
     verbs: dict[str, Verb] = field(default_factory=dict)
+    groups: dict[str, Task] = field(default_factory=dict)
 
     def verb(self, *, example: str, **how: Any) -> Callable[[Function], Function]:
         """Add a function to the task; see :class:`Verb` for the options."""
@@ -254,8 +257,10 @@ def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return eval(compile(expression, "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
 
 
-def load_class(target: str) -> Any:
-    """Import ``"module:Class"``."""
+def load_class(target: str | tuple[str, ...]) -> Any:
+    """Import ``"module:Class"``, or a tuple of several."""
+    if isinstance(target, tuple):
+        return tuple(map(load_class, target))
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
@@ -288,7 +293,7 @@ def _sentence(text: str) -> tuple[str, str]:
 
 def _without_markup(text: str) -> str:
     """Write reST roles and literals as plain text."""
-    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
+    text = re.sub(r":\w+:`[~\\]?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
 
 
@@ -373,7 +378,7 @@ def item(hint: Any) -> Any:
 
 
 def several(hint: Any) -> bool:
-    """Whether a value can be several items: separated by commas as an option, repeated as an argument."""
+    """Whether a value can be several items: separated by commas as an option, unless it is marked as repeated."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return several(arguments[0])
