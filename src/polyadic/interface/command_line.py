@@ -107,7 +107,10 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
         own[0] = Parameter(
             "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
         )
-    groups = {name: _fields(targets) for name, targets in verb.settings.items()}
+    groups = {
+        name: {each: field for each, field in _fields(targets).items() if each not in verb.fixed}
+        for name, targets in verb.settings.items()
+    }
     by_name = {each.name: each for each in own} | {
         name: each for group in groups.values() for name, each in group.items()
     }

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from polyadic.core import settings as kinds
 from polyadic.core.errors import InputError
@@ -89,6 +89,8 @@ class Verb:
     settings : dict of str to str or tuple of str
         By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
         them, or for several classes a dict of the settings that were given.
+    fixed : tuple of str
+        Settings that are no options, since the function sets them.
     options : tuple of str
         The options that ``--help`` lists besides those that must be given (default: all but settings); ``--set``
         takes the others.
@@ -110,6 +112,7 @@ class Verb:
     json: bool = True
     word: str = ""
     distributed: bool = False
+    fixed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -204,6 +207,8 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
         try:
             hint, default = source.value(each.annotation), NONE if each.value is None else source.value(each.value)
         except (NameError, TypeError):
+            continue
+        if get_origin(hint) is ClassVar:
             continue
         found[each.target.id] = Parameter(each.target.id, hint, default)
     for setting in found.values():

@@ -42,6 +42,7 @@ Table = tuple[list[str], list[tuple[Any, ...]]]
 @TASK.verb(
     example="polyadic relations train facts.tsv --out tensor --validation valid.tsv",
     settings={"given": MODELS},
+    fixed=("form",),
     options=("method", "rank", "strength", "max_iter", "validation", "rules", "add"),
 )
 def train(
@@ -94,8 +95,6 @@ def train(
     from polyadic.relations.facts import read_facts
     from polyadic.relations.training import FORMS, METHODS, check_inputs, like, train_facts
 
-    if "form" in given:
-        raise InputError("form is set by method; leave it out", "form", "method")
     refuse_unused(METHODS, method, given)
     inputs: dict[str, Any] = {
         "validation": validation,
@@ -104,7 +103,7 @@ def train(
         "regime": regime,
         "add": add or (),
     }
-    check_inputs(method, **inputs)
+    check_inputs(method, inputs)
     if budget is not None and method not in FORMS:
         raise InputError(f"budget is not used by method {method}; leave it out", "budget", "method")
     data: list[Any] = []

@@ -19,7 +19,7 @@ from polyadic.relations.schema import Schema, read_schema, schema_of
 from polyadic.relations.universal import UniversalSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polyadic.relations.formulas import Rule
 
@@ -111,7 +111,8 @@ def train_facts(
     settings = {field.name for field in dataclasses.fields(METHODS[method].estimator) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
         raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
-    check_inputs(method, validation=validation, known=known, rules=rules, regime=regime, add=add)
+    inputs = {"validation": validation, "known": known, "rules": rules, "regime": regime, "add": add}
+    check_inputs(method, inputs)
     if method == "universal":
         if rules is not None:
             options = {"features": "F", **options}
@@ -123,7 +124,7 @@ def train_facts(
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
 
 
-def check_inputs(method: str, **given: Any) -> None:
+def check_inputs(method: str, given: Mapping[str, Any]) -> None:
     """Raise InputError if the method does not use an input, or if an input needs another one."""
     present = [name for name, value in given.items() if value is not None and not (name == "add" and not len(value))]
     for name in present:
