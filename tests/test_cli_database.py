@@ -67,7 +67,7 @@ def test_train_predict_similar(files, method):
         assert found[1]["std"] > found[0]["std"]
     similar = json.loads(run("similar", out, "film", "Film 3", "--top", "4", "--json"))["similar"]
     assert len(similar) == 4
-    assert "1 of type film are in no table" in run(*arguments, "--force")
+    assert "type film without observations, predicted by the prior: 1" in run(*arguments, "--force")
     assert "exists" in invoke("database", *arguments).output
 
 
@@ -139,7 +139,7 @@ def test_questions_that_are_wrong_are_refused(files):
     )
     assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)
     again = ["train", files / "films.toml", "--out", out, "--force"]
-    assert "--hold-out is RELATION=SHARE, such as stars=0.1" in run(*again, "--hold-out", "stars", code=1)
+    assert "--hold-out must be RELATION=SHARE, such as stars=0.1" in run(*again, "--hold-out", "stars", code=1)
     assert "there is no relation 'star'" in run(*again, "--hold-out", "star=0.1", code=1)
     assert "must be between 0 and 1; got 2" in run(*again, "--hold-out", "stars=2", code=1)
 
@@ -154,7 +154,7 @@ def test_numbered_entities(tmp_path):
     assert len(json.loads(run("predict", tmp_path / "m", "n", tmp_path / "cells.csv", "--json"))["predictions"]) == 2
     similar = json.loads(run("similar", tmp_path / "m", "a", "3", "--json"))["similar"]
     assert {row["name"] for row in similar} == {0, 1, 2, 4, 5}
-    assert "as are named by whole numbers; got 'x'" in run("similar", tmp_path / "m", "a", "x", code=1)
+    assert "entities of type a are named by whole numbers; got 'x'" in run("similar", tmp_path / "m", "a", "x", code=1)
     assert "entities share a type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
 
 
@@ -178,8 +178,10 @@ def test_cells_held_out_are_gone(files):
 def test_options_of_other_methods_are_refused(files):
     """Rather than left unread."""
     arguments = ["train", files / "films.toml", "--out", files / "m"]
-    assert "--ridge is an option of --method als; leave it out for gibbs" in run(*arguments, "--ridge", "2", code=1)
-    assert "--draws is an option of --method gibbs" in run(*arguments, "--method", "als", "--draws", "9", code=1)
+    assert "--ridge is not used by --method gibbs, only by als; leave it out" in run(*arguments, "--ridge", "2", code=1)
+    als = [*arguments, "--method", "als"]
+    assert "--draws is not used by --method als" in run(*als, "--draws", "9", code=1)
+    assert "--set burn_in is not used by --method als" in run(*als, "--set", "burn_in=9", code=1)
 
 
 def test_interrupted_training_keeps_what_was_reached(files, monkeypatch):
@@ -194,7 +196,7 @@ def test_interrupted_training_keeps_what_was_reached(files, monkeypatch):
 
     monkeypatch.setattr(BayesianFactorization, "_seen", stop)
     arguments = ["train", files / "films.toml", "--out", files / "m"]
-    assert "what was reached, in" in run(*arguments, code=130)
+    assert "the model of the last iteration in" in run(*arguments, code=130)
     assert len(load(files / "m").draws_) == 3
     seen.clear()
     run("train", files / "films.toml", "--out", files / "n", "--hold-out", "stars=0.2", code=130)

@@ -13,11 +13,6 @@ from polyadic.syntax.text_tagger import TextTagger
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
-    "database train": [
-        polyadic.CollectiveFactorization,
-        polyadic.BayesianFactorization,
-        polyadic.VariationalFactorization,
-    ],
     "machine train": [
         polyadic.FactorizationMachine,
         polyadic.FactorizationMachineClassifier,

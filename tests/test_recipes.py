@@ -102,7 +102,7 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
     path = tmp_path / "facts.tsv"
     path.write_text("".join("\t".join(fact) + "\n" for fact in FACTS), encoding="utf-8")
     method, _, ruled = case.partition(" by ")
-    options = ["--method", method, "--rank", "2", "--epochs", "3", "--seed", "1"]
+    options = ["--method", method, "--rank", "2", "--max-iter", "3", "--set", "seed=1"]
     rules = {}
     if ruled:
         rules = {"rules": tmp_path / "rules.txt", "add": ["near"]}
@@ -121,11 +121,11 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
     [
         ({"method": "transe"}, "method must be one of 'complex'"),
         ({"rnak": 3}, "unknown setting rnak of complex; choose from"),
-        ({"rules": "rules.txt"}, "rules need method 'universal'"),
-        ({"method": "universal", "known": "facts.tsv"}, "validation and known do not apply"),
-        ({"method": "universal", "add": ["employs"]}, "regime and add are for rules"),
-        ({"regime": "joint"}, "regime and add are for rules"),
-        ({"known": "facts.tsv"}, "known is for validation"),
+        ({"rules": "rules.txt"}, "rules is not used by method complex, only by universal"),
+        ({"method": "universal", "known": "facts.tsv"}, "known is not used by method universal"),
+        ({"method": "universal", "add": ["employs"]}, "add needs rules"),
+        ({"method": "universal", "regime": "joint"}, "regime needs rules"),
+        ({"known": "facts.tsv"}, "known needs validation"),
     ],
 )
 def test_settings_of_facts_are_refused_before_work(wrong, message):
@@ -136,6 +136,10 @@ def test_settings_of_facts_are_refused_before_work(wrong, message):
 
 def test_every_form_has_a_method():
     """What the verb offers is what the function knows."""
-    from polyadic.cli.relations import TENSORS
+    from typing import get_args
 
-    assert tuple(FORMS) == TENSORS
+    from polyadic.relations.task import Methods
+    from polyadic.relations.training import METHODS
+
+    assert tuple(METHODS) == get_args(Methods)
+    assert set(FORMS) < set(METHODS)

@@ -24,7 +24,7 @@ CALLS = {
     "table": "table ratings.csv --rows user --columns item",
     "complete train": "complete train ratings.csv --out made --method als --rank 5 --no-choose",
     "complete train --method implicit": "complete train ratings.csv --out made --method implicit --rank 5 --no-choose",
-    "relations train": "relations train facts.tsv --out made --rank 10 --epochs 1",
+    "relations train": "relations train facts.tsv --out made --rank 10 --max-iter 1",
     "machine train": "machine train lines.svm --out made --rank 4 --draws 2",
     "hmm train": "hmm train strings.txt --out made --states 5 --max-iter 2",
     "automaton train": "automaton train strings.txt --out made --rank 5",

@@ -17,7 +17,7 @@ CALLS = {
     "topics train": "topics train {text} --out {bound}-topics --n-components 100",
     "sentences train": "sentences train {text} --out {bound}-sentences --method mean --words vectors",
     "complete train": "complete train ratings.csv --out {bound}-complete --method als --rank 400",
-    "relations train": "relations train facts.tsv --out {bound}-relations --rank 5000 --epochs 1",
+    "relations train": "relations train facts.tsv --out {bound}-relations --rank 5000 --max-iter 1",
     "machine train": "machine train lines.svm --out {bound}-machine --rank 200 --draws 2",
     "hmm train": "hmm train strings.txt --out {bound}-hmm --states 300 --max-iter 2",
     "automaton train": "automaton train strings.txt --out {bound}-automaton --rank 100",

@@ -14,7 +14,6 @@ from polyadic.cli.components import components
 from polyadic.cli.convert import convert
 from polyadic.cli.corpus import corpus
 from polyadic.cli.count import count
-from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
@@ -25,7 +24,6 @@ from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
-from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
@@ -34,11 +32,13 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
+from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sequences.task import AUTOMATON, HMM
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -85,8 +85,8 @@ GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
-        "database": database,
-        "relations": relations,
+        "database": commands_of(DATABASE),
+        "relations": commands_of(RELATIONS),
         "machine": machine,
         "rerank": rerank,
     },

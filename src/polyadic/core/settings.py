@@ -72,6 +72,11 @@ class Help:
     text: str
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Marks an option that is repeated for several values, instead of values separated by commas."""
+
+
 File = Annotated[Path, Metavar("FILE")]
 Folder = Annotated[Path, Metavar("DIR")]
 Out = Annotated[Folder, Help("Folder to write to.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
-from polyadic.core.settings import Metavar, Within, spelled
+from polyadic.core.settings import Metavar, Repeated, Within, spelled
 from polyadic.interface import output
 from polyadic.interface.errors import Verb as Command
 from polyadic.interface.errors import say
@@ -81,10 +82,12 @@ def group(task: Task) -> typer.Typer:
     app = typer.Typer(no_args_is_help=True, help=task.about)
     for verb in task.verbs.values():
         add_command(app, verb, task.model)
+    for name, below in task.groups.items():
+        app.add_typer(group(below), name=name)
     return app
 
 
-def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None) -> None:
+def add_command(app: typer.Typer, verb: Verb, model: str | tuple[str, ...] = "", *, panel: str | None = None) -> None:
     """Add the command of a verb to a group."""
     command = _command(verb, model)
     if verb.distributed:
@@ -95,7 +98,7 @@ def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | N
     app.command(verb.name, cls=Command, **how)(bounded(command))
 
 
-def _command(verb: Verb, model: str) -> Callable[..., None]:
+def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
     """Make the function that typer calls: read the options, call the verb, print what it returns."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
@@ -104,7 +107,10 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
         own[0] = Parameter(
             "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
         )
-    groups = {name: _fields(targets) for name, targets in verb.settings.items()}
+    groups = {
+        name: {each: field for each, field in _fields(targets).items() if each not in verb.fixed}
+        for name, targets in verb.settings.items()
+    }
     by_name = {each.name: each for each in own} | {
         name: each for group in groups.values() for name, each in group.items()
     }
@@ -148,12 +154,16 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """List the settings of one class or several by name."""
-    return {
-        each.name: each
-        for target in (targets if isinstance(targets, tuple) else (targets,))
-        for each in fields_of(target)
-    }
+    """List the settings of one class or several by name; one that several classes have can be what any of them allows.
+
+    The description is that of the last class.
+    """
+    found: dict[str, Parameter] = {}
+    for target in targets if isinstance(targets, tuple) else (targets,):
+        for each in fields_of(target):
+            known = found.get(each.name, each).hint
+            found[each.name] = each if known == each.hint else replace(each, hint=each.hint | known)
+    return found
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
@@ -185,7 +195,11 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
 
 def _value(parameter: Parameter, value: Any) -> Any:
     """Convert what typer gives where it has no type of its own."""
-    return read_text(parameter, value) if several(parameter.hint) and isinstance(value, str) else value
+    if not several(parameter.hint):
+        return value
+    if isinstance(value, str):
+        return read_text(parameter, value)
+    return [*map(Path, value)] if item(parameter.hint) is Path else value
 
 
 def _short(name: str, taken: set[str]) -> str:
@@ -198,7 +212,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
     """Make the parameter that typer reads."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
     if several(parameter.hint):
-        annotation = list[str] if parameter.positional else str
+        annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
     if default is None:
         annotation = annotation | None
     elif isinstance(default, tuple | list):

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from polyadic.core import settings as kinds
 from polyadic.core.errors import InputError
@@ -89,6 +89,8 @@ class Verb:
     settings : dict of str to str or tuple of str
         By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
         them, or for several classes a dict of the settings that were given.
+    fixed : tuple of str
+        Settings that are no options, since the function sets them.
     options : tuple of str
         The options that ``--help`` lists besides those that must be given (default: all but settings); ``--set``
         takes the others.
@@ -110,6 +112,7 @@ class Verb:
     json: bool = True
     word: str = ""
     distributed: bool = False
+    fixed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -126,15 +129,18 @@ class Task:
     name : str
     about : str
         One sentence for the list of commands.
-    model : str
-        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given.
+    model : str or tuple of str
+        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given, or of several.
     verbs : dict of str to Verb
+    groups : dict of str to Task
+        Groups below this one, by word.
     """
 
     name: str
     about: str
-    model: str = ""
+    model: str | tuple[str, ...] = ""
     verbs: dict[str, Verb] = field(default_factory=dict)
+    groups: dict[str, Task] = field(default_factory=dict)
 
     def verb(self, *, example: str, **how: Any) -> Callable[[Function], Function]:
         """Add a function to the task; see :class:`Verb` for the options."""
@@ -202,6 +208,8 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
             hint, default = source.value(each.annotation), NONE if each.value is None else source.value(each.value)
         except (NameError, TypeError):
             continue
+        if get_origin(hint) is ClassVar:
+            continue
         found[each.target.id] = Parameter(each.target.id, hint, default)
     for setting in found.values():
         text = described.get(setting.name, (setting.help, setting.shown_default))
@@ -254,8 +262,10 @@ def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return eval(compile(expression, "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
 
 
-def load_class(target: str) -> Any:
-    """Import ``"module:Class"``."""
+def load_class(target: str | tuple[str, ...]) -> Any:
+    """Import ``"module:Class"``, or a tuple of several."""
+    if isinstance(target, tuple):
+        return tuple(map(load_class, target))
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
@@ -288,7 +298,7 @@ def _sentence(text: str) -> tuple[str, str]:
 
 def _without_markup(text: str) -> str:
     """Write reST roles and literals as plain text."""
-    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
+    text = re.sub(r":\w+:`[~\\]?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
 
 
@@ -373,7 +383,7 @@ def item(hint: Any) -> Any:
 
 
 def several(hint: Any) -> bool:
-    """Whether a value can be several items: separated by commas as an option, repeated as an argument."""
+    """Whether a value can be several items: separated by commas as an option, unless it is marked as repeated."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return several(arguments[0])

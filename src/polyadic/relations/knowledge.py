@@ -126,10 +126,11 @@ class KnowledgeTensor(LinkPredictor):
     n_negatives : int, optional
         Number of sampled negative entities per batch, in addition to the entities named in it; by default all entities
         are candidates.
-    max_iter, tol
-        Maximum number of epochs, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`. With a validation set, the fit stops when its mean reciprocal rank has
-        not improved for five epochs.
+    max_iter : int
+        Maximum number of epochs. With a validation set, the fit stops when its mean reciprocal rank has not improved
+        for five epochs.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the initialization and of the order of batches.
     threads : int, optional

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.core.errors import InputError, check_choice
+from polyadic.core.methods import Method
 from polyadic.core.selection import select
 from polyadic.core.settings import BUDGET
 from polyadic.relations.facts import Facts, read_facts
@@ -18,7 +19,7 @@ from polyadic.relations.schema import Schema, read_schema, schema_of
 from polyadic.relations.universal import UniversalSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polyadic.relations.formulas import Rule
 
@@ -32,8 +33,15 @@ FORMS: dict[str, Form] = {
     "tucker3": "Tucker3",
 }
 """Form of each tensor method."""
-OTHERS: dict[str, type[HornRules | UniversalSchema]] = {"rules": HornRules, "universal": UniversalSchema}
-"""Model classes of the other methods."""
+METHODS = {
+    name: Method(KnowledgeTensor, {"form": form} | ({} if form in ("TuckER", "Tucker3") else {"relation_rank": None}))
+    for name, form in FORMS.items()
+} | {"rules": Method(HornRules), "universal": Method(UniversalSchema)}
+"""All methods, and the settings that they use."""
+INPUTS = {"validation": (*FORMS, "rules"), "known": (*FORMS,)} | dict.fromkeys(
+    ("rules", "regime", "add"), ("universal",)
+)
+"""Methods that use an input."""
 MIN_FACTS = 100
 """Minimum number of triples for model selection on a validation set."""
 
@@ -99,28 +107,33 @@ def train_facts(
     >>> model.objects(["Oslo"], ["lies_in"]).shape
     (1, 5)
     """
-    check_choice("method", method, (*FORMS, *OTHERS))
-    cls: Any = OTHERS.get(method, KnowledgeTensor)
-    settings = {field.name for field in dataclasses.fields(cls) if field.init} - {"form"}
+    check_choice("method", method, (*METHODS,))
+    settings = {field.name for field in dataclasses.fields(METHODS[method].estimator) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
         raise InputError(f"unknown setting {unknown[0]} of {method}; choose from {', '.join(sorted(settings))}")
-    if rules is None and (regime is not None or add):
-        raise InputError("regime and add are for rules; give rules, or leave them out")
+    inputs = {"validation": validation, "known": known, "rules": rules, "regime": regime, "add": add}
+    check_inputs(method, inputs)
     if method == "universal":
         if rules is not None:
             options = {"features": "F", **options}
-        if validation is not None or known is not None:
-            raise InputError("validation and known do not apply to method 'universal'; leave them out")
         return _schema(UniversalSchema(**options), source, rules, regime or "joint", add)
-    if rules is not None:
-        raise InputError(f"rules need method 'universal'; leave them out for {method!r}")
-    if known is not None and validation is None:
-        raise InputError("known is for validation; give validation facts, or leave it out")
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
         raise InputError("every validation fact has an entity or relation without training facts")
     return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
+
+
+def check_inputs(method: str, given: Mapping[str, Any]) -> None:
+    """Raise InputError if the method does not use an input, or if an input needs another one."""
+    present = [name for name, value in given.items() if value is not None and not (name == "add" and not len(value))]
+    for name in present:
+        if method not in INPUTS[name]:
+            users = ", ".join(INPUTS[name])
+            raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")
+    for name, needed in (("regime", "rules"), ("add", "rules"), ("known", "validation")):
+        if name in present and needed not in present:
+            raise InputError(f"{name} needs {needed}; give both or neither", name, needed)
 
 
 def _of_triples(
@@ -129,8 +142,6 @@ def _of_triples(
     """Fit a model of triples; without model selection if ``budget`` is False or there are few facts."""
     held_out, true = parts
     if method == "rules":
-        if true is not None:
-            raise InputError("known does not apply to method 'rules'; leave it out")
         return HornRules(**options).fit(facts, validation=held_out)
     model = KnowledgeTensor(form=FORMS[method], **options)
     if budget is False or len(facts) < MIN_FACTS:

@@ -214,17 +214,20 @@ class UniversalSchema(Model):
         Number of sampled negatives per observed cell.
     negative_weight : float
         Weight of a sampled negative in the logistic loss.
-    ridge, weight_ridge : float
-        Strength :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, for
-        each occurrence. The default of ``ridge`` is the published value; that of ``weight_ridge`` predicts held-out
-        paths better than 0.01.
+    ridge : float
+        Strength of the penalty of each vector, for each occurrence. It is :math:`\lambda` in
+        :math:`\lambda \|x\|^2`; the default is the published value.
+    weight_ridge : float
+        Strength of the penalty of each weight and bias, for each occurrence. The default predicts held-out paths better
+        than 0.01.
     learning_rate : float
         Initial learning rate of Adagrad.
     batch : int, optional
         Number of observed cells per batch; by default a 128th of all, at least 16 and at most 1,024.
-    max_iter, tol
-        Maximum number of epochs, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
+    max_iter : int
+        Maximum number of epochs.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the initialization and of the sampled negatives.
     callback : callable, optional

@@ -38,13 +38,13 @@ class CollectiveFactorization(DatabaseModel):
     rank : int
         Number of columns of each factor.
     ridge : float or mapping of str to float
-        Ridge penalty :math:`\lambda_s` on the factors, for all entity types or by type.
+        Ridge penalty on the factors, for all entity types or by type. In the formula, :math:`\lambda_s`.
     bias_ridge : float
-        Ridge penalty :math:`\rho` on the biases.
+        Ridge penalty on the biases. In the formula, :math:`\rho`.
     count_power : float, optional
-        Exponent :math:`\gamma` of the number of observed cells :math:`n_i` of an entity in its penalty. By default 1/2,
-        or 0 if a table weights its unobserved zeros. With the default ridges these gave the best predictions of
-        held-out ratings and play counts.
+        Exponent of the number of observed cells of an entity in its penalty (default: 0.5, or 0 if a table weights its
+        unobserved zeros). In the formula, :math:`\gamma` and :math:`n_i`. With the default ridges these gave the best
+        predictions of held-out ratings and play counts.
     max_iter : int
         Maximum number of sweeps over all blocks.
     tol : float

@@ -1,0 +1,283 @@
+"""``polyadic database``: collective factorization of tables that share entities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Metavar, Natural, Out
+from polyadic.interface.run import Saved, save
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polyadic.completion.coupled.database import Database
+    from polyadic.completion.coupled.database_model import DatabaseModel
+
+COUPLED = "polyadic.completion.coupled"
+TASK = Task(
+    "database",
+    "Factorize several tables that share entities, such as users, films and words.",
+    model=f"{COUPLED}.database_model:DatabaseModel",
+)
+
+
+def _print_training(result: dict[str, Any]) -> None:
+    """Print the numbers of entities and cells, and the errors on held-out cells."""
+    from polyadic.interface import output
+
+    output.table(["entities", "number"], [*result["entities"].items()])
+    output.table(["relation", "cells"], [*result["cells"].items()])
+    if held_out := result.get("held_out"):
+        scores = {"all tables": held_out["all_tables"], f"{held_out['relation']} alone": held_out["alone"]}
+        rows = [(name, *measures.values()) for name, measures in scores.items()]
+        output.table(["held out", *held_out["all_tables"]], rows)
+
+
+@TASK.verb(
+    example="polyadic database train library.toml --out library --hold-out ratings=0.1",
+    settings={
+        "given": (
+            f"{COUPLED}.variational:VariationalFactorization",
+            f"{COUPLED}.bayesian:BayesianFactorization",
+            f"{COUPLED}.collective:CollectiveFactorization",
+        )
+    },
+    options=("method", "rank", "ridge", "draws", "hold_out"),
+    show=_print_training,
+)
+def train(
+    database: Annotated[Path, Metavar("DATABASE")],
+    given: dict[str, Any],
+    *,
+    out: Out,
+    method: Literal["als", "gibbs", "variational"] = "gibbs",
+    hold_out: Annotated[str | None, Metavar("RELATION=SHARE")] = None,
+    force: bool = False,
+) -> Saved:
+    """Fit a model to all tables of a database.
+
+    The method als computes point estimates, with --ridge; gibbs draws --draws samples from the posterior; variational
+    approximates it by a normal distribution. With --hold-out ratings=0.1, the error on a tenth of the cells of that
+    relation is reported for a model of all tables and for one of that relation alone; the saved model is then fitted to
+    all cells.
+
+    Parameters
+    ----------
+    database
+        TOML file that declares the tables: a section relations.NAME for each, with table, entities, value and loss.
+    method
+        Point estimates, Gibbs sampling, or variational inference.
+    hold_out
+        Relation and share of its cells to hold out for evaluation.
+    """
+    from polyadic.completion.coupled.bayesian import BayesianFactorization
+    from polyadic.completion.coupled.collective import CollectiveFactorization
+    from polyadic.completion.coupled.database_file import read_database
+    from polyadic.completion.coupled.variational import VariationalFactorization
+    from polyadic.core.methods import Method, refuse_unused
+
+    methods = {
+        "als": Method(CollectiveFactorization),
+        "gibbs": Method(BayesianFactorization),
+        "variational": Method(VariationalFactorization),
+    }
+    refuse_unused(methods, method, given)
+    figures: dict[str, Any] = {"method": method}
+
+    def make() -> DatabaseModel:
+        return methods[method].make(given)
+
+    def fit(tables: Database) -> DatabaseModel:
+        figures.update(rank=make().rank, entities=tables.sizes)
+        figures["cells"] = {name: len(tables.cells(name)) for name in tables.relations}
+        if hold_out is not None:
+            figures["held_out"] = _compared(tables, hold_out, make, given["seed"])
+        return make().fit(tables)
+
+    def summary(model: DatabaseModel) -> dict[str, Any]:
+        return figures | {"unobserved": {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}}
+
+    saved = run(make(), lambda: read_database(database), out, force=force, fit=fit, summary=summary)
+    saved.notes = [
+        f"entities of type {entity} without observations, predicted by the prior: {number:,}"
+        for entity, number in saved["unobserved"].items()
+        if number
+    ]
+    saved.next = "database", "similar", out, next(iter(saved["entities"])), "NAME"
+    return saved
+
+
+def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
+    """Return the errors of all tables and of one alone on held-out cells of that one."""
+    from polyadic.completion.coupled import database_model
+
+    name, _, share = hold_out.rpartition("=")
+    try:
+        split = database_model.hold_out(tables, name, share=float(share), seed=seed)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        relation = next(iter(tables.relations))
+        raise InputError(f"hold_out must be RELATION=SHARE, such as {relation}=0.1", "hold_out") from None
+    result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
+    for key, part in (("all_tables", split.database), ("alone", split.alone())):
+        model = make().fit(part)
+        if model.interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be evaluated
+        result[key] = database_model.score(model, split)
+    return result
+
+
+@TASK.verb(example="polyadic database predict library ratings new.csv --why 3")
+def predict(
+    model: DatabaseModel,
+    relation: str,
+    cells: File,
+    *,
+    why: Natural = 0,
+    by: Annotated[str | None, Metavar("TYPE")] = None,
+) -> dict[str, Any]:
+    """Predict cells of a relation, with standard deviations from the methods gibbs and variational.
+
+    With --why, each prediction is split into the contributions of the known cells of one of its entities, from any
+    table; they and a base add up to the value, for truth values in log-odds.
+
+    Parameters
+    ----------
+    relation
+        Name of a relation.
+    cells
+        Table with the columns of the relation.
+    why
+        Number of contributions to show for each cell.
+    by
+        Type of the entity whose known cells contribute (default: the first type of the relation).
+    """
+    import numpy as np
+
+    from polyadic.interface import output
+
+    if by is not None and not why:
+        raise InputError("by needs why; give both or neither", "by", "why")
+    asked = _columns(model, relation, cells)
+    predicted = model.predict_distribution(relation, asked)
+    headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]
+    rows: list[dict[str, Any]] = [
+        dict(zip(headings, (*names, round(mean, 6), round(std, 6)), strict=False))
+        for *names, mean, std in zip(*asked.values(), predicted.mean.tolist(), predicted.std.tolist(), strict=True)
+    ]
+    for row, cell in zip(rows, zip(*asked.values(), strict=True), strict=True) if why else ():
+        explanation = model.explain(relation, cell, by=by)
+        parts = [((name, ", ".join(map(str, others))), part) for (name, *others), part in explanation.parts[:why]]
+        row.update(output.reasons(explanation._replace(parts=parts), why, ("relation", "entities")))
+    return {"predictions": rows}
+
+
+def _print_update(result: dict[str, Any]) -> None:
+    """Print the numbers of new cells and entities; those by type or relation in one line."""
+    from polyadic.interface import output
+
+    def line(value: Any) -> Any:
+        return ", ".join(f"{key} {n:,.4g}" for key, n in value.items()) if isinstance(value, dict) else value
+
+    rows = [(name.replace("_", " "), line(value)) for name, value in result.items() if name != "out"]
+    output.table(["what", "value"], rows)
+
+
+@TASK.verb(
+    example="polyadic database add library ratings=new-ratings.csv --out library --force",
+    show=_print_update,
+)
+def add(
+    model: DatabaseModel,
+    cells: Annotated[list[str], Metavar("RELATION=TABLE...")],
+    *,
+    out: Out,
+    sweeps: Natural = 0,
+    refit: bool = False,
+    force: bool = False,
+) -> Saved:
+    """Update a model with new cells: new entities are solved for with all others fixed, known cells are replaced.
+
+    A film of which only the genres are known can be predicted for every user, and rated films are predicted as well as
+    after training again.
+
+    Parameters
+    ----------
+    cells
+        Relation and a table of its new cells, with the columns of its first table.
+    sweeps
+        Number of sweeps over all entities after the new ones are solved for; gibbs needs as many as in training.
+    refit
+        Also fit from scratch, save that model, and report its distance to the update.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+
+    check_replaceable(out, KIND, overwrite=force)
+    tables: dict[str, Path] = {}
+    for text in cells:
+        name, _, table = text.partition("=")
+        if not table or name in tables:
+            raise InputError(f"give each relation once, as RELATION=TABLE; got {text!r}")
+        tables[name] = Path(table)
+    news = {name: _columns(model, name, table, values=True) for name, table in tables.items()}
+    model.update(news, sweeps=sweeps, refit=refit)
+    saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
+    saved.next = "database", "predict", out, *next(iter(tables.items())), "--why", 3
+    return saved
+
+
+@TASK.verb(example="polyadic database similar library novel Dracula")
+def similar(
+    model: DatabaseModel, entity: Annotated[str, Metavar("TYPE")], name: str, *, top: Count = 10
+) -> dict[str, Any]:
+    """List the entities of a type whose factors are most similar to those of one of them.
+
+    Parameters
+    ----------
+    entity
+        Type of entity, such as user.
+    name
+        Name of an entity of the type.
+    top
+        Number of names to list.
+    """
+    asked: Any = _whole(entity, [name])[0] if _is_numbered(model, entity) else name
+    nearest = model.most_similar(entity, asked, n=top)
+    return {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
+
+
+def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = False) -> dict[str, Any]:
+    """Read the entities of a relation, and optionally values and weights; whole numbers for numbered entities."""
+    from polyadic.completion.coupled.database_file import read_columns
+
+    table = model.database_.relation(relation)
+    columns = [str(column) for column in table.columns or table.entities]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
+    numbers = [column for column in (table.value, table.weight_by) if values and column is not None]
+    given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
+    for column, entity in zip(columns, table.entities, strict=True):
+        if _is_numbered(model, entity):
+            given[column] = _whole(entity, given[column])
+    return given
+
+
+def _is_numbered(model: DatabaseModel, entity: str) -> bool:
+    """Whether entities of a type are named by whole numbers; False for unknown types, which the model refuses."""
+    if entity not in model.database_.names:
+        return False
+    known = model.database_.names[entity]
+    return known is None or known.dtype.kind != "U"
+
+
+def _whole(entity: str, names: list[str]) -> list[int]:
+    """Read names that are whole numbers."""
+    if wrong := [name for name in names if not name.removeprefix("-").isdecimal()]:
+        raise InputError(f"entities of type {entity} are named by whole numbers; got {wrong[0]!r}")
+    return [int(name) for name in names]

@@ -1,0 +1,667 @@
+"""``polyadic relations``: link prediction in knowledge graphs, universal schemas, and logic rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Amount, Count, File, Help, Metavar, Natural, Out, Repeated, Share
+from polyadic.interface.run import Saved, save
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from polyadic.relations.facts import Facts
+    from polyadic.relations.link_prediction import LinkPredictor
+    from polyadic.relations.universal import UniversalSchema
+
+    AnyModel = LinkPredictor | UniversalSchema
+
+MODELS = (
+    "polyadic.relations.horn_rules:HornRules",
+    "polyadic.relations.universal:UniversalSchema",
+    "polyadic.relations.knowledge:KnowledgeTensor",
+)
+TASK = Task("relations", "Complete knowledge graphs: predict facts from facts and text, with reasons.", model=MODELS)
+RULES = Task("rules", "Check and mine logic rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
+TASK.groups["rules"] = RULES
+
+Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "rules", "universal"]
+Unknown = Annotated[
+    Literal["error", "skip"],
+    Help("Facts with unknown entities or relations: stop with an error, or skip and count them."),
+]
+Name = Annotated[str | None, Metavar("NAME")]
+Predicates = Annotated[list[str] | None, Repeated(), Metavar("PREDICATE")]
+Table = tuple[list[str], list[tuple[Any, ...]]]
+
+
+@TASK.verb(
+    example="polyadic relations train facts.tsv --out tensor --validation valid.tsv",
+    settings={"given": MODELS},
+    fixed=("form",),
+    options=("method", "rank", "strength", "max_iter", "validation", "rules", "add"),
+)
+def train(
+    facts: File,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    method: Methods = "complex",
+    validation: File | None = None,
+    known: File | None = None,
+    rules: File | None = None,
+    regime: Literal["joint", "pre"] | None = None,
+    add: Predicates = None,
+    choose: bool = True,
+    budget: Amount | None = None,
+    force: bool = False,
+) -> Saved:
+    """Fit a model to facts.
+
+    The tensor methods (complex, cp, distmult, rescal, tucker2, tucker, tucker3) and rules read triples and predict a
+    missing subject, relation or object. Strength and rank of a tensor method that are not given are selected on
+    held-out facts, or on those of --validation. The method rules mines Horn rules, which explain their predictions. The
+    method universal reads pairs of entities with predicates, relations of tables and patterns of text alike.
+
+    Parameters
+    ----------
+    facts
+        File with subject, relation and object on each line, separated by tabs; for universal subject, object and
+        predicate.
+    method
+        Tensor factorization, mined rules, or universal schema.
+    validation
+        File of validation facts: the epoch that predicts them best is kept (tensor methods), and scores are
+        calibrated.
+    known
+        File of other true facts, which do not count as errors in validation (tensor methods).
+    rules
+        File of rules to learn from in addition to the facts (universal).
+    regime
+        Fit rules and facts jointly, or first add the facts that rules derive (default: joint).
+    add
+        Predicate without facts that rules conclude (universal); can be repeated.
+    choose
+        Select strength and rank that are not given on held-out facts (tensor methods).
+    budget
+        Seconds after which selection stops (default: 600).
+    """
+    from polyadic.core.methods import refuse_unused
+    from polyadic.core.settings import BUDGET
+    from polyadic.relations.facts import read_facts
+    from polyadic.relations.training import FORMS, METHODS, check_inputs, like, train_facts
+
+    refuse_unused(METHODS, method, given)
+    inputs: dict[str, Any] = {
+        "validation": validation,
+        "known": known,
+        "rules": rules,
+        "regime": regime,
+        "add": add or (),
+    }
+    check_inputs(method, inputs)
+    if budget is not None and method not in FORMS:
+        raise InputError(f"budget is not used by method {method}; leave it out", "budget", "method")
+    data: list[Any] = []
+
+    def read() -> Any:
+        if method == "universal":
+            return facts
+        data.append(read_facts(facts))
+        inputs.update({name: like(inputs[name], data[0]) for name in ("validation", "known")})
+        return data[0]
+
+    def fit(source: Any) -> Any:
+        limit = BUDGET if budget is None else budget
+        return train_facts(source, method=method, choose=choose, budget=limit, **inputs, **given)
+
+    def summary(model: Any) -> dict[str, Any]:
+        if method == "universal":
+            return {"method": method, **_schema_figures(model, rules)}
+        return {"method": method, **_triple_figures(model, data[0], inputs["validation"])}
+
+    saved = run(METHODS[method].make(given), read, out, force=force, fit=fit, summary=summary)
+    asked = ("--relation", "PREDICATE") if method == "universal" else ("--subject", "NAME", "--relation", "NAME")
+    saved.next = "relations", "predict", out, *asked
+    return saved
+
+
+def _triple_figures(model: Any, facts: Facts, validation: Facts | None) -> dict[str, Any]:
+    """Summarize a fitted model of triples."""
+    from polyadic.relations.horn_rules import HornRules
+
+    mined = isinstance(model, HornRules)
+    sizes = {"entities": len(facts.entities), "relations": len(facts.relations), "facts": len(model.facts_)}
+    if mined:
+        sizes |= {"rules_by_paths": len(model.paths_), "rules_by_properties": len(model.properties_)}
+    elif validation is not None:
+        sizes |= {"validation_mrr": -min(model.result_.measured), "best_epoch": model.result_.best}
+    if validation is not None:
+        sizes["validation_skipped"] = validation.skipped
+    return sizes if mined else sizes | _epochs(model)
+
+
+def _schema_figures(model: Any, rules: Path | None) -> dict[str, Any]:
+    """Summarize a fitted universal schema."""
+    from polyadic.relations.rules import read_rules
+
+    schema = model.schema_
+    sizes = {"pairs": len(schema.pairs), "predicates": len(schema.predicates), "facts": len(schema.indices)}
+    return sizes | ({} if rules is None else {"rules": len(read_rules(rules))}) | _epochs(model)
+
+
+def _epochs(model: Any) -> dict[str, Any]:
+    return {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
+
+
+class Predictions(dict[str, Any]):
+    """Predictions, the headings of their table, the number of reasons to print, and remarks for people."""
+
+    headings: Sequence[str] = ()
+    why: int = 0
+    remarks: Sequence[str] = ()
+
+
+def _print_predictions(result: Predictions) -> None:
+    """Print predictions with their reasons."""
+    from polyadic.interface import output
+    from polyadic.interface.errors import say
+
+    lines = [dict(line) for line in result["predictions"]]
+    for line in lines:
+        if "rules" in line:
+            line["rules"] = "; ".join(_derivation_line(found, result.why) for found in line["rules"])
+    output.reasoned(result.headings, lines)
+    for remark in result.remarks:
+        say(remark, "note")
+
+
+def _derivation_line(found: dict[str, Any], limit: int) -> str:
+    """Write a rule that derives a fact, its counts, and the facts of its groundings."""
+    groundings = [" & ".join(" ".join(fact.values()) for fact in facts) for facts in found["groundings"]]
+    more = [f"{len(groundings) - limit:,} more"] if len(groundings) > limit else []
+    facts = ", ".join([*groundings[:limit], *more])
+    return f"{found['rule']} ({found['right']:,} of {found['premises']:,}){': ' if facts else ''}{facts}"
+
+
+@TASK.verb(example="polyadic relations predict tensor --subject Norway --relation language", show=_print_predictions)
+def predict(
+    model: AnyModel,
+    facts: File | None = None,
+    *,
+    subject: Name = None,
+    relation: Name = None,
+    object: Name = None,  # noqa: A002 # the word of the option
+    unseen: File | None = None,
+    known: bool = False,
+    unknown: Unknown = "error",
+    top: Count = 10,
+    why: Natural = 0,
+    rules: File | None = None,
+) -> Predictions:
+    """Complete a fact, score the facts of a file, or predict the predicates of new pairs.
+
+    Two of --subject, --relation and --object ask for the third; a universal schema needs --relation alone, for the most
+    probable pairs, or --subject and --object, for the most probable predicates.
+
+    With --why, known facts that influence each score most are listed, each with its influence as a share of that of the
+    fact itself. For mined rules, the rules that derive a fact are listed with the facts that they derive it from. For a
+    universal schema, contributions of the known predicates of the pair and a base add up to the log-odds.
+
+    Parameters
+    ----------
+    facts
+        File of facts to score, in the form of the training file.
+    subject
+        Subject of a fact to complete.
+    relation
+        Relation or predicate of a fact to complete.
+    object
+        Object of a fact to complete.
+    unseen
+        File of new pairs of entities with known predicates (universal).
+    known
+        Include facts that the model was trained on.
+    top
+        Number of predictions.
+    why
+        Number of reasons to show for each prediction.
+    rules
+        File of rules to derive predictions by, with --why.
+    """
+    parts = subject, relation, object
+    _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules)
+    _check_names(model)
+    skipped = 0
+    if facts is not None:
+        headings, rows, skipped = (_scores if _is_of_triples(model) else _probabilities)(model, facts, unknown)
+    elif unseen is not None:
+        headings, rows = _predicates(model, unseen, top)
+    else:
+        headings, rows = (_completions if _is_of_triples(model) else _likeliest)(model, parts, top, known=known)
+    lines = [dict(zip(headings, row, strict=True)) for row in rows]
+    if why:
+        given = {"subject": subject, "object": object, "relation": relation, "predicate": relation}
+        headings += _explain(model, lines, given, why, rules)
+    result = Predictions(predictions=lines)
+    result.headings, result.why, result.remarks = headings, why, []
+    if facts is not None:
+        result["skipped"] = skipped
+        if skipped:
+            result.remarks.append(f"skipped {skipped:,} facts with unknown entities or relations")
+    elif unseen is None and not lines:
+        others = "" if known else " except facts of the training data, which --known lists"
+        result.remarks.append(f"nothing completes this{others}")
+    return result
+
+
+def _check_request(
+    parts: tuple[str | None, ...],
+    facts: Path | None,
+    unseen: Path | None,
+    *,
+    known: bool,
+    skip: bool,
+    why: int,
+    rules: Path | None,
+) -> None:
+    """Raise InputError if options contradict each other."""
+    asked = any(name is not None for name in parts)
+    if (facts is not None) + (unseen is not None) + asked != 1:
+        raise InputError("give a file of facts, parts of a fact, or unseen: exactly one of the three", "unseen")
+    if known and not asked:
+        raise InputError("known needs a fact to complete; leave it out", "known")
+    if skip and facts is None:
+        raise InputError("unknown needs a file of facts; leave it out", "unknown")
+    if why and unseen is not None:
+        raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
+    if rules is not None and not why:
+        raise InputError("rules needs why; give both or neither", "rules", "why")
+
+
+@TASK.verb(
+    example="polyadic relations train pairs.tsv --method universal --out schema"
+    "\n\npolyadic relations similar schema borders"
+)
+def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, Any]:
+    """List the predicates of a universal schema whose vectors are most similar to that of one of them.
+
+    Parameters
+    ----------
+    predicate
+        Predicate of the training data.
+    top
+        Number of predicates to list.
+    """
+    _check_names(model)
+    if _is_of_triples(model):
+        raise InputError("similar predicates need a universal schema; this model scores triples")
+    nearest = model.most_similar(predicate, n=top)
+    return {"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
+
+
+@TASK.verb(example="polyadic relations evaluate tensor test.tsv --known valid.tsv")
+def evaluate(
+    model: AnyModel,
+    test: File,
+    *,
+    known: Annotated[list[File] | None, Repeated()] = None,
+    unknown: Unknown = "error",
+    rank_relations: bool = False,
+) -> dict[str, Any]:
+    """Rank the entities that complete test facts among all others, without those that complete other known facts.
+
+    A universal schema ranks pairs for each predicate of the test facts; all other pairs count as false, except those of
+    the training data.
+
+    Parameters
+    ----------
+    test
+        File of facts to predict, in the form of the training file.
+    known
+        File of other true facts, such as the validation facts; can be repeated.
+    rank_relations
+        Rank the relations between both entities, too.
+    """
+    _check_names(model)
+    if _is_of_triples(model):
+        return _ranks(model, test, known or [], unknown, relations=rank_relations)
+    if known or rank_relations:
+        message = "known and rank_relations are not used by a universal schema; leave them out"
+        raise InputError(message, "known", "rank_relations")
+    return _average_precision(model, test, unknown)
+
+
+@TASK.verb(example="polyadic relations add tensor test.tsv --out tensor --force")
+def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, force: bool = False) -> Saved:
+    """Add new entities to a tensor model by their facts; all that was learned before stays as it is.
+
+    New facts between known entities count as known from now on and change nothing else; train again to learn from them.
+
+    Parameters
+    ----------
+    facts
+        File with subject, relation and object on each line, separated by tabs.
+    epochs
+        Number of epochs over the questions about new entities (default: 20).
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.relations.facts import read_facts
+    from polyadic.relations.knowledge import KnowledgeTensor
+
+    check_replaceable(out, KIND, overwrite=force)
+    _check_names(model)
+    if not isinstance(model, KnowledgeTensor):
+        raise InputError("only tensor models learn new entities; add these facts to the others and train again")
+    new = read_facts(facts)
+    model.update(new, **({} if epochs is None else {"max_iter": epochs}))
+    saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
+    saved.next = "relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0]
+    return saved
+
+
+@TASK.verb(example="polyadic relations patterns parsed.conllu --out patterns.tsv")
+def patterns(
+    sources: Annotated[list[str], Metavar("SOURCE...")],
+    *,
+    out: File,
+    parse: Annotated[str | None, Metavar("NAME")] = None,
+    key: Annotated[str | None, Metavar("KEY")] = None,
+    min_count: Count = 1,
+) -> Saved:
+    """Extract facts for a universal schema from parsed text: the paths and words between two names in a sentence.
+
+    Parameters
+    ----------
+    sources
+        CoNLL-U files; with --parse files, folders or globs of text.
+    out
+        File of facts to write.
+    parse
+        Name of a spaCy pipeline to parse text by, such as en_core_web_sm.
+    key
+        Key of the MISC column that marks names (default: runs of proper nouns).
+    min_count
+        Minimum number of pairs of a pattern.
+    """
+    from collections import Counter
+
+    from polyadic.core.files import whole_file
+    from polyadic.relations.patterns import pattern_triples
+    from polyadic.syntax import spacy_parsing
+    from polyadic.syntax.trees import read_trees
+    from polyadic.text.readers import read
+
+    if parse is None:
+        trees: Any = (tree for source in sources for tree in read_trees(source))
+    else:
+        texts = (str(document) for source in sources for document in read(source))
+        trees = spacy_parsing.parse(texts, pipeline=parse)
+        key = key or "Entity"
+    facts = dict.fromkeys(pattern_triples(trees, key=key))
+    pairs = Counter(pattern for *_, pattern in facts)
+    kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
+    if not facts:
+        raise InputError(f"{', '.join(sources)}: no sentence has two names")
+    if not kept:
+        raise InputError(f"{', '.join(sources)}: no pattern has {min_count} pairs; lower min_count", "min_count")
+    with whole_file(out) as draft:
+        draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
+    saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
+    saved |= {"patterns": len({fact[2] for fact in kept}), "facts": len(kept)}
+    saved.next = "relations", "train", out, "--out", "model", "--method", "universal"
+    return saved
+
+
+# ---- rules
+
+
+@RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
+def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
+    """Read rules, report the first error, and count how often they hold in facts.
+
+    Parameters
+    ----------
+    rules
+        File with one rule on each line; # begins a comment.
+    facts
+        File of facts, with the predicates that rules may name.
+    add
+        Predicate without facts that rules may name; can be repeated.
+    """
+    from polyadic.relations.rule_mining import count_groundings
+    from polyadic.relations.rules import read_rules
+    from polyadic.relations.schema import read_schema, schema_of
+
+    if add and facts is None:
+        raise InputError("add needs facts; without them rules may name any predicate", "add", "facts")
+    if facts is None:
+        found = read_rules(rules)
+        return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}
+    schema = read_schema(facts)
+    if new := [name for name in dict.fromkeys(add or []) if name not in schema.predicates]:
+        schema = schema_of(schema.triples(), predicates=[*schema.predicates, *new])
+    rows = []
+    for rule in read_rules(rules, predicates=schema.predicates):
+        premises, right = count_groundings(schema, rule)
+        rows.append({"line": _line(rule), "rule": str(rule.formula), "premises": premises, "right": right})
+    return {"rules": rows}
+
+
+def _line(rule: Any) -> int:
+    return rule.place.line if rule.place else 0
+
+
+def _print_mined(result: dict[str, Any]) -> None:
+    """Print rules in the form of a file of rules."""
+    from polyadic.interface import output
+
+    lines = (
+        f"{each['rule']}  # {each['confidence']:.3f} of {round(each['support'] / each['confidence']):,}\n"
+        for each in result["rules"]
+    )
+    output.write_lines(lines, None)
+
+
+@RULES.verb(example="polyadic relations rules mine pairs.tsv --confidence 0.6", show=_print_mined)
+def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[str, Any]:
+    """Mine rules between two predicates from facts, and print them in the form of a file of rules.
+
+    Parameters
+    ----------
+    facts
+        File with subject, object and predicate on each line, separated by tabs.
+    confidence
+        Minimum share of the conclusions that are facts.
+    support
+        Minimum number of conclusions that are facts.
+    """
+    from polyadic.relations.rule_mining import mine_rules
+    from polyadic.relations.schema import read_schema
+
+    mined = mine_rules(read_schema(facts), confidence=confidence, support=support)
+    return {"rules": [{"rule": str(rule), "confidence": c, "support": n} for rule, c, n in mined]}
+
+
+# ---- predictions
+
+
+def _is_of_triples(model: Any) -> bool:
+    """Whether a model scores triples; otherwise it is a universal schema."""
+    from polyadic.relations.link_prediction import LinkPredictor
+
+    return isinstance(model, LinkPredictor)
+
+
+def _check_names(model: Any) -> None:
+    """Raise InputError if entities or relations have no names."""
+    if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
+        raise InputError("the model knows entities or relations by number, not by name; use it from Python")
+
+
+def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
+    """Complete a triple."""
+    from polyadic.relations.link_prediction import complete
+
+    names = dict(zip(("subject", "relation", "object"), parts, strict=True))
+    hidden = next((name for name, given in names.items() if given is None), "")
+    best = complete(model, **names, k=top, known=known)
+    calibrated = ["probability"] if best and best[0].probability is not None else []
+    rows = [(one.name, round(one.score, 4), *(round(one.probability or 0.0, 6) for _ in calibrated)) for one in best]
+    return [hidden, "score", *calibrated], rows
+
+
+def _scores(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    """Score the triples of a file; the last value is the number of triples that were skipped."""
+    from polyadic.relations.facts import read_facts
+
+    facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
+    scores = model.predict(*facts.triples.T).round(4).tolist()
+    rows = [
+        (facts.entities[s], facts.relations[r], facts.entities[o], score)
+        for (s, r, o), score in zip(facts.triples.tolist(), scores, strict=True)
+    ]
+    return ["subject", "relation", "object", "score"], rows, facts.skipped
+
+
+def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    """Predict the cells of a universal schema in a file; the last value is the number of facts that were skipped."""
+    facts, usable = _cells(model, path, unknown)
+    likely = model.predict([(s, o) for s, o, _ in usable], [p for *_, p in usable]).round(4).tolist()
+    rows = [(*fact, probability) for fact, probability in zip(usable, likely, strict=True)]
+    return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(usable)
+
+
+def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """Read facts for a universal schema; return all, and those that are not to be skipped."""
+    from polyadic.relations.schema import read_schema
+
+    pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
+    facts = list(read_schema(path).triples())
+    usable = [fact for fact in facts if fact[:2] in pairs and fact[2] in names] if unknown == "skip" else facts
+    return facts, usable
+
+
+def _predicates(model: Any, path: Path, top: int) -> Table:
+    """Predict the predicates of new pairs."""
+    from polyadic.relations.schema import read_schema
+
+    if _is_of_triples(model):
+        raise InputError("unseen needs a universal schema; this model has no vectors of new entities", "unseen")
+    new = read_schema(path)
+    rows: list[tuple[Any, ...]] = []
+    for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
+        best = (-likely).argsort(kind="stable")[:top].tolist()
+        rows += [(*pair, model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
+    return ["subject", "object", "predicate", "probability"], rows
+
+
+def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
+    """Predict the pairs of a predicate, or the predicates of a pair."""
+    subject, relation, object_ = parts
+    if relation is not None and subject is None and object_ is None:
+        pairs = model.likeliest(relation, n=top, listed=known)
+        return ["subject", "object", "probability"], [(s, o, round(p, 4)) for s, o, p in pairs]
+    if subject is None or object_ is None or relation is not None:
+        message = "for a universal schema give relation alone, or subject and object"
+        raise InputError(message, "subject", "relation", "object")
+    names = model.schema_.predicates
+    row = model.schema_.row(subject, object_)
+    listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
+    likely = model.predict([(subject, object_)] * len(names), names)
+    best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
+    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best]
+
+
+# ---- reasons
+
+
+def _explain(
+    model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
+) -> list[str]:
+    """Add reasons to predictions; return the headings that these have."""
+    from polyadic.interface import output
+    from polyadic.relations.horn_rules import HornRules
+    from polyadic.relations.rule_mining import derivations
+    from polyadic.relations.rules import read_rules
+    from polyadic.relations.schema import schema_of
+
+    if isinstance(model, HornRules):
+        if rules is not None:
+            raise InputError(f"the model has rules of its own; leave {rules} out")
+        for line in lines:
+            asked = [str({**given, **line}[name]) for name in ("subject", "relation", "object")]
+            line["rules"] = [_mined_reason(*part) for part in model.explain(*asked, k=why).parts[:why]]
+        return ["rules"]
+    if _is_of_triples(model):
+        names, order = ["subject", "relation", "object"], ["subject", "object", "relation"]
+        entities, relations = model.entities_, model.relations_
+        known = ((entities[s], entities[o], relations[r]) for s, r, o in model.facts_.tolist())
+        schema: Any = None if rules is None else schema_of(known, predicates=relations)
+    else:
+        names, order, schema = ["predicate"], ["subject", "object", "predicate"], model.schema_
+
+    def named(fact: tuple[str, str, str]) -> dict[str, str]:
+        parts = dict(zip(order, fact, strict=True))
+        return {name: parts[name] for name in (names if _is_of_triples(model) else order)}
+
+    concluding = [] if rules is None else read_rules(rules, predicates=schema.predicates)
+    for line in lines:
+        s, o, r = ({**given, **line}[name] for name in order)
+        reason = model.explain(s, r, o, k=why) if _is_of_triples(model) else model.explain((s, o), r)
+        if concluding:
+            line["rules"] = [
+                {
+                    "rule": str(one.rule),
+                    **one.counts._asdict(),
+                    "groundings": [[named(fact) for fact in facts] for facts in one.groundings],
+                }
+                for one in derivations(schema, concluding, (s, o, r))[:why]
+            ]
+        line.update(output.reasons(reason, why, names if _is_of_triples(model) else names[0]))
+    return [*(["rules"] if concluding else []), *([] if _is_of_triples(model) else ["value", "base"]), "why"]
+
+
+def _mined_reason(reason: Any, part: float) -> dict[str, Any]:
+    """Describe a mined rule that derives a fact."""
+    names = "subject", "relation", "object"
+    counts = {"premises": reason.rule.tried, "right": reason.rule.right}
+    groundings = [[dict(zip(names, fact, strict=True)) for fact in facts] for facts in reason.groundings]
+    return {"rule": str(reason.rule), **counts, "part": round(part, 6), "groundings": groundings}
+
+
+# ---- evaluation
+
+
+def _ranks(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
+    """Evaluate a model of triples by ranks."""
+    import numpy as np
+
+    from polyadic.relations.facts import read_facts
+
+    names = {"entities": model.entities_, "relations": model.relations_}
+    facts = read_facts(test, **names, unknown=unknown)
+    if not len(facts):
+        raise InputError(f"{test} has no fact with known entities and relations")
+    others = [read_facts(path, **names, unknown="skip").triples for path in known]
+    ranks = model.evaluate(facts, known=np.concatenate(others) if others else None, relations=relations)
+    result: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
+    result |= {f"hits_at_{k}": ranks.hits_at(k) for k in (1, 3, 10)}
+    if relations:
+        result["relation_mrr"] = float((1 / ranks.relations).mean())
+    return result
+
+
+def _average_precision(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
+    """Evaluate a universal schema by mean average precision."""
+    facts, usable = _cells(model, test, unknown)
+    if not usable:
+        raise InputError(f"{test} has no fact with a known pair and predicate")
+    ranked = model.evaluate(usable)
+    result = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(usable), "predicates": len(ranked.relations)}
+    return result | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
