@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 import polyadic
-from polyadic.syntax.text_tagger import TextTagger
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
@@ -29,7 +28,6 @@ MODELS = {
     "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
     "roles train": [polyadic.SemanticRoles],
     "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
-    "tag train": [polyadic.SequenceTagger, TextTagger],
     "topics choose": [TextTopics],
     "topics train": [TextTopics],
 }

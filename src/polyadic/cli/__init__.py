@@ -31,7 +31,6 @@ from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
-from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.task import TASK as COMPLETE
@@ -40,6 +39,7 @@ from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.syntax.tasks.tag import TASK as TAG
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -91,7 +91,7 @@ GROUPS = {
         "rerank": rerank,
     },
     "Syntax and sequences": {
-        "tag": tag,
+        "tag": commands_of(TAG),
         "parse": parse,
         "roles": roles,
         "automaton": commands_of(AUTOMATON),

@@ -81,10 +81,12 @@ def group(task: Task) -> typer.Typer:
     app = typer.Typer(no_args_is_help=True, help=task.about)
     for verb in task.verbs.values():
         add_command(app, verb, task.model)
+    for name, below in task.groups.items():
+        app.add_typer(group(below), name=name)
     return app
 
 
-def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None) -> None:
+def add_command(app: typer.Typer, verb: Verb, model: str | tuple[str, ...] = "", *, panel: str | None = None) -> None:
     """Add the command of a verb to a group."""
     command = _command(verb, model)
     if verb.distributed:
@@ -95,7 +97,7 @@ def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | N
     app.command(verb.name, cls=Command, **how)(bounded(command))
 
 
-def _command(verb: Verb, model: str) -> Callable[..., None]:
+def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
     """Make the function that typer calls: read the options, call the verb, print what it returns."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]

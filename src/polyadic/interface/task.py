@@ -126,15 +126,18 @@ class Task:
     name : str
     about : str
         One sentence for the list of commands.
-    model : str
-        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given.
+    model : str or tuple of str
+        ``"module:Class"`` of the saved estimator that a verb with a parameter ``model`` is given, or of several.
     verbs : dict of str to Verb
+    groups : dict of str to Task
+        Groups of verbs below this one.
     """
 
     name: str
     about: str
-    model: str = ""
+    model: str | tuple[str, ...] = ""
     verbs: dict[str, Verb] = field(default_factory=dict)
+    groups: dict[str, Task] = field(default_factory=dict)
 
     def verb(self, *, example: str, **how: Any) -> Callable[[Function], Function]:
         """Add a function to the task; see :class:`Verb` for the options."""
@@ -254,8 +257,10 @@ def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return eval(compile(expression, "<declaration>", "eval"), dict(known))  # noqa: S307 # source of this package
 
 
-def load_class(target: str) -> Any:
-    """Import ``"module:Class"``."""
+def load_class(target: str | tuple[str, ...]) -> Any:
+    """Import ``"module:Class"``, or a tuple of several."""
+    if isinstance(target, tuple):
+        return tuple(map(load_class, target))
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
