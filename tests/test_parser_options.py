@@ -251,11 +251,11 @@ def test_the_command_line_compares_and_skips(tmp_path):
     bad = tmp_path / "bad.conllu"
     bad.write_text(cycle + files[0].read_text())
     model = tmp_path / "model"
-    options = ("--rank", 3, "--C", 0.1, "--epochs", 2)
+    options = ("--set", "rank=3", "--set", "C=0.1", "--max-iter", 2)
     assert "bad.conllu, sentence from line 1: word 1 does not lead to the root" in call(
         "train", bad, "--out", model, code=1
     )
-    told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
+    told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--no-one-root", "--json"))
     assert "sentences skipped: 1; the first: " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30
     assert not load(model).one_root
@@ -263,11 +263,12 @@ def test_the_command_line_compares_and_skips(tmp_path):
     assert "skipped: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
-    assert "has no sentences to learn from" in refused
+    assert "has no sentences to train on" in refused
     vectors = Embedding(["d0", "n1"], np.eye(2, dtype=np.float32))
     vectors.save(tmp_path / "vectors")
     call(
-        "train", files[0], "--out", model, "--force", *options, "--vectors", tmp_path / "vectors", "--updates", "cyclic"
+        *("train", files[0], "--out", model, "--force", *options),
+        *("--vectors", tmp_path / "vectors", "--set", "updates=cyclic"),
     )
     assert load(model).vectors.words == ("d0", "n1")
     call("apply", model, files[0], "--out", tmp_path / "out.conllu")

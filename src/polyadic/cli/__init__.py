@@ -22,12 +22,10 @@ from polyadic.cli.explore import explore
 from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
-from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
 from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
-from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
@@ -39,6 +37,8 @@ from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.syntax.tasks.parse import TASK as PARSE
+from polyadic.syntax.tasks.roles import TASK as ROLES
 from polyadic.syntax.tasks.tag import TASK as TAG
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -92,8 +92,8 @@ GROUPS = {
     },
     "Syntax and sequences": {
         "tag": commands_of(TAG),
-        "parse": parse,
-        "roles": roles,
+        "parse": commands_of(PARSE),
+        "roles": commands_of(ROLES),
         "automaton": commands_of(AUTOMATON),
         "hmm": commands_of(HMM),
     },
