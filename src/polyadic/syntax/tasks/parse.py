@@ -82,7 +82,7 @@ def train(
 
     if order == 1 and restarts is not None:
         raise InputError("restarts is used with order 2 and 3 only; leave it out", "restarts", "order")
-    searched = {} if restarts is None else {"restarts": restarts}
+    searched: dict[str, Any] = {} if restarts is None else {"restarts": restarts}
     parser = LowRankParser(**given) if order == 1 else HigherOrderParser(order=order, **given, **searched)
     sentences: list[Tree] = []
     held_out: list[Tree] = []
@@ -241,7 +241,7 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
         raise InputError("by_line is used with text only; leave it out", "by_line", "text")
     if tagger is None:
         if text:
-            raise InputError("text needs a tagger, the folder of a model of `polyadic tag train`", "text", "tagger")
+            raise InputError("text needs tagger, the folder of a model of `polyadic tag train`", "text", "tagger")
         return read_trees(path, heads=False)
     tags = _tagger(tagger)
     if text:

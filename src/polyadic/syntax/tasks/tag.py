@@ -81,7 +81,8 @@ def _train_columns(sentences: Path, given: dict[str, Any], out: Path, *, force: 
     from polyadic.metrics.chunks import begun_by_b, spell_spans
     from polyadic.sequences.sequence_tagger import SequenceTagger
 
-    model, sizes = SequenceTagger(**given), {}
+    model = SequenceTagger(**given)
+    sizes: dict[str, int] = {}
 
     def read() -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
         X, y = _features_and_tags(sentences)
