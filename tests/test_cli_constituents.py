@@ -71,7 +71,10 @@ def test_what_does_not_fit_is_said(folder):
         (("train", folder / "none.mrg", "--out", new), "has no trees"),
         (("train", folder / "open.mrg", "--out", new), "never closed"),
         (("train", folder / "train.mrg", "--out", model), "exists"),
-        (("train", folder / "train.mrg", "--out", new, "--states", "2"), "--states is an option of --method spectral"),
+        (
+            ("train", folder / "train.mrg", "--out", new, "--states", "2"),
+            "--states is not used by --method split-merge",
+        ),
         (("evaluate", model, folder / "none.mrg"), "has no trees"),
         (("apply", folder, folder / "test.mrg"), "is not a polyadic folder"),
     ):
@@ -80,7 +83,7 @@ def test_what_does_not_fit_is_said(folder):
         assert said in " ".join(done.stderr.split())
     assert not new.exists()
     untagged = call("apply", model, "-", "--tagged", stdin="Ann/NNP sings\n")
-    assert "line 1: with --tagged a word has its tag behind a slash, as dog/NN; got 'sings'" in untagged.stderr
+    assert "line 1: --tagged needs words with a slash and a tag, as dog/NN; got 'sings'" in untagged.stderr
 
 
 def test_ctrl_c_keeps_what_was_reached(folder, monkeypatch):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 import polyadic
-from polyadic.syntax.text_tagger import TextTagger
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
@@ -20,24 +19,20 @@ MODELS = {
         polyadic.BayesianFactorizationMachine,
         polyadic.BayesianFactorizationMachineClassifier,
     ],
-    "parse train": [polyadic.LowRankParser, polyadic.HigherOrderParser],
     "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
-    "roles train": [polyadic.SemanticRoles],
     "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
-    "tag train": [polyadic.SequenceTagger, TextTagger],
     "topics choose": [TextTopics],
     "topics train": [TextTopics],
 }
-RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}
+RENAMED = {"epochs": "max_iter", "c": "C"}
 """Options that have another name than the setting."""
-OPPOSITE = {"heads": "labels", "several_roots": "one_root", "last": "averaged"}
+OPPOSITE = {"last": "averaged"}
 """Switches that turn a setting off."""
 DIFFERENT = {
     **{
         ("machine train", name, "solver"): "the verb draws, which is a class of its own and needs no tuning"
         for name in ("FactorizationMachine", "FactorizationMachineClassifier")
     },
-    ("parse train", "HigherOrderParser", "order"): "1 is the other class, which is quicker; this one is for 2 and 3",
 }
 """What a verb says otherwise, and why."""
 

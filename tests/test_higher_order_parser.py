@@ -188,7 +188,7 @@ def test_the_command_line_learns_an_order(tmp_path):
 
     gold, out = tmp_path / "gold.conllu", tmp_path / "parser"
     gold.write_text("".join(tree.conllu() for tree in made(20, 0)))
-    words = ["parse", "train", str(gold), "--out", str(out), "--epochs", "3", "--C", "0.1"]
+    words = ["parse", "train", str(gold), "--out", str(out), "--max-iter", "3", "--set", "C=0.1"]
     assert invoke(*words, "--order", "2").exit_code == 0
     assert load(out).order == 2
     told = invoke("parse", "evaluate", out, gold, "--json")

@@ -482,15 +482,14 @@ def test_the_command_line(tmp_path):
     new = made(10, 1)
     rows = [line.split("\t") for tree in new for line in tree.conllu().split("\n")[:-1]]
     bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) > 1 else "" for row in rows) + "\n")
-    options = ["--rank", 4, "--C", 0.1, "--epochs", 5, "--validation", train, "--json"]
+    options = ["--set", "rank=4", "--set", "C=0.1", "--max-iter", 5, "--validation", train, "--json"]
     told = json.loads(call("train", train, "--out", tmp_path / "model", *options))
     assert (told["sentences"], told["relations"]) == (40, 5)
     assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
     assert told["validation_error"] < 0.1
     (tmp_path / "none.conllu").write_text("")
-    no_trees = ["--out", tmp_path / "m", "--validation", tmp_path / "none.conllu"]
-    refused = invoke("parse", "train", train, *no_trees)
-    assert "none.conllu has no sentences to judge passes by" in refused.output
+    refused = invoke("parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu"))
+    assert "none.conllu has no sentences to validate on" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
     for one, other in zip(read_trees(out), model.annotate(new), strict=True):

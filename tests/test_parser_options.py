@@ -245,16 +245,16 @@ def test_the_command_line_compares_and_skips(tmp_path):
     assert "at least two" in call("compare", *files[:2], code=1)
     assert "has 29 sentences, the treebank 30" in call("compare", *files, write("c.conllu", gold[1:]), code=1)
     others = [dataclasses.replace(tree, forms=tree.forms[::-1]) for tree in gold]
-    assert "sentence 1 has other words" in call("compare", *files, write("d.conllu", others), code=1)
+    assert "the words of sentence 1 differ" in call("compare", *files, write("d.conllu", others), code=1)
     cycle = "1\ta\t_\tX\tX\t_\t1\tx\t_\t_\n\n"
     bad = tmp_path / "bad.conllu"
     bad.write_text(cycle + files[0].read_text())
     model = tmp_path / "model"
-    options = ("--rank", 3, "--C", 0.1, "--epochs", 2)
+    options = ("--set", "rank=3", "--set", "C=0.1", "--max-iter", 2)
     assert "bad.conllu, sentence from line 1: word 1 does not lead to the root" in call(
         "train", bad, "--out", model, code=1
     )
-    told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
+    told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--no-one-root", "--json"))
     assert "sentences skipped: 1; the first: " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30
     assert not load(model).one_root
@@ -262,11 +262,12 @@ def test_the_command_line_compares_and_skips(tmp_path):
     assert "skipped: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
-    assert "has no sentences to learn from" in refused
+    assert "has no sentences to train on" in refused
     vectors = Embedding(["d0", "n1"], np.eye(2, dtype=np.float32))
     vectors.save(tmp_path / "vectors")
     call(
-        "train", files[0], "--out", model, "--force", *options, "--vectors", tmp_path / "vectors", "--updates", "cyclic"
+        *("train", files[0], "--out", model, "--force", *options),
+        *("--vectors", tmp_path / "vectors", "--set", "updates=cyclic"),
     )
     assert load(model).vectors.words == ("d0", "n1")
     call("apply", model, files[0], "--out", tmp_path / "out.conllu")

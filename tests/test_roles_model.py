@@ -470,7 +470,7 @@ def test_the_command_line(tmp_path):
     assert call("apply", tmp_path / "model", bare, "--find") == out.read_text()
     narrow = CliRunner(charset="ascii").invoke(app, ["roles", "apply", str(tmp_path / "model"), str(odd), "--find"])
     assert "\tnø\t".encode() in narrow.stdout_bytes
-    assert "have them found, with --find" in call("apply", tmp_path / "model", bare, fails=True)
+    assert "use --find to predict them" in call("apply", tmp_path / "model", bare, fails=True)
     found = json.loads(call("evaluate", tmp_path / "model", gold, "--tables", "--json"))
     assert found["f1"] == found["complete"] == 1
     assert {row["name"] for row in found["role"]} == {"ARG0", "ARG1", "ARGM-TMP"}
@@ -518,7 +518,7 @@ def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
         return told.stdout
 
     data, how = tmp_path / "roles.conllu", ["--parser", tmp_path / "parser"]
-    facts = json.loads(ask("train", data, "--out", tmp_path / "roles", "--epochs", 2, *how, "--json"))
+    facts = json.loads(ask("train", data, "--out", tmp_path / "roles", "--max-iter", 2, *how, "--json"))
     assert facts["sentences"] == 2 * len(sentences)
     assert json.loads(ask("evaluate", tmp_path / "roles", data, *how, "--json"))["figures"][2]["value"] > 0.5
     ask("apply", tmp_path / "roles", data, *how, "--out", tmp_path / "told.conllu")

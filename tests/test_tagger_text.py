@@ -355,7 +355,7 @@ def test_commands_of_columns(tmp_path):
     without.write_text(re.sub(r" [A-Z]+ ", " ", with_tags.read_text()))
     for path, more in ((with_tags, ["--rank", 2, "--loss", "hinge"]), (without, ["--l2", 0.001])):
         out = tmp_path / f"{path.name}.model"
-        done = run("train", path, "--columns", "--out", out, "--epochs", 8, *more)
+        done = run("train", path, "--columns", "--out", out, "--max-iter", 8, *more)
         assert done.exit_code == 0, done.output
         assert load(out).bio
         figures = json.loads(run("evaluate", out, path, "--tables", "--json").stdout)
@@ -388,19 +388,19 @@ def test_faults_of_commands(tmp_path, bank):
     run("train", columns, "--columns", "--out", tmp_path / "c")
     (tmp_path / "tagged").write_text("a N X\nb N X\n\n")
     run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--min-count", 2)
-    run("train", bank, "--out", tmp_path / "t", "--epochs", 1)
+    run("train", bank, "--out", tmp_path / "t", "--max-iter", 1)
     faults = [
-        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is an option of tag train --columns"),
+        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is used with --columns only"),
         (["train", tmp_path / "empty", "--out", tmp_path / "x"], "at least one word"),
         (["train", tmp_path / "empty", "--columns", "--out", tmp_path / "x"], "at least one token"),
         (["train", tmp_path / "one", "--columns", "--out", tmp_path / "x"], "at least two columns"),
         (["train", columns, "--out", tmp_path / "x"], "must have 10 columns"),
         (["apply", tmp_path / "t", "-"], "standard input, line 1 must have 10 columns"),
         (["apply", tmp_path / "c", "-"], "standard input, line 2 must have 2 columns"),
-        (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, as what"),
-        (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, as what"),
-        (["apply", tmp_path / "c", "--text", columns], "--text needs a tagger learned from CoNLL-U"),
-        (["apply", tmp_path / "t", "--by-line", bank], "--by-line goes with --text"),
+        (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, because the tagger"),
+        (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, because the tagger"),
+        (["apply", tmp_path / "c", "--text", columns], "--text needs a model that was trained on CoNLL-U"),
+        (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used with --text only"),
         (["apply", tmp_path, bank], "is not a polyadic folder"),
         (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),
         (["evaluate", tmp_path / "t", tmp_path / "empty"], "has no words"),

@@ -71,10 +71,10 @@ TRAINED = {
     "relations": "relations train schema.tsv --out m-universal --method universal --rank 2 --max-iter 1",
     "machine train": "machine train lines.svm --out m-machine --rank 1 --draws 3 --threads 1",
     "rerank train": "rerank train lists.jsonl --out m-rerank --epochs 1 --model mira --min-count 1",
-    "parse train": "parse train trees.conllu --out m-parse --rank 2 --epochs 1",
+    "parse train": "parse train trees.conllu --out m-parse --set rank=2 --max-iter 1",
     "parse constituents train": "parse constituents train phrases.mrg --out m-phrases --cycles 1",
-    "tag train": "tag train trees.conllu --out m-tag --epochs 1 --min-count 1",
-    "roles train": "roles train roles.conllu --out m-roles --rank 2 --epochs 1 --bits 8",
+    "tag train": "tag train trees.conllu --out m-tag --max-iter 1 --min-count 1",
+    "roles train": "roles train roles.conllu --out m-roles --rank 2 --max-iter 1 --bits 8",
     "automaton train": "automaton train strings.txt --out m-automaton --rank 1",
     "hmm train": "hmm train strings.txt --out m-hmm --states 1 --max-iter 2",
 }

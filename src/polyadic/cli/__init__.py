@@ -21,15 +21,12 @@ from polyadic.cli.explore import explore
 from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
-from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
 from polyadic.cli.rerank import app as rerank
-from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
-from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.coupled.task import TASK as DATABASE
@@ -40,6 +37,9 @@ from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.syntax.tasks.parse import TASK as PARSE
+from polyadic.syntax.tasks.roles import TASK as ROLES
+from polyadic.syntax.tasks.tag import TASK as TAG
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -91,9 +91,9 @@ GROUPS = {
         "rerank": rerank,
     },
     "Syntax and sequences": {
-        "tag": tag,
-        "parse": parse,
-        "roles": roles,
+        "tag": commands_of(TAG),
+        "parse": commands_of(PARSE),
+        "roles": commands_of(ROLES),
         "automaton": commands_of(AUTOMATON),
         "hmm": commands_of(HMM),
     },

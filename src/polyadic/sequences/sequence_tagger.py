@@ -64,15 +64,16 @@ class SequenceTagger(Model):
     Parameters
     ----------
     rank : int, optional
-        Rank of the feature weights W, at most the number of tags; None for unconstrained weights.
+        Rank of the feature weights W, at most the number of tags (default: unconstrained weights).
     loss : {"likelihood", "hinge", "perceptron"}
-        Training loss; see :mod:`polyadic.sequences.sequence_tagger`.
+        Training loss. See :mod:`polyadic.sequences.sequence_tagger`.
     max_iter : int
         Number of passes over the sentences.
     learning_rate : float
         Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
-        Strength :math:`\lambda` of the L2 penalty, relative to the mean loss of a sentence.
+        Strength of the L2 penalty, relative to the mean loss of a sentence. It is :math:`\lambda` in
+        :mod:`polyadic.sequences.sequence_tagger`.
     init : {"svd", "random"}
         Initialization of U and V: the best low-rank approximation of the weights after one unconstrained pass, or small
         random numbers.

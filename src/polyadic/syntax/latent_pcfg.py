@@ -54,7 +54,7 @@ class LatentPCFG(LatentGrammar):
     Parameters
     ----------
     states : int
-        Maximum number m of states of a label; a label has as many as its singular values allow.
+        Maximum number of states of a label. A label has as many as its singular values allow.
     horizontal : int
         Number of previous siblings that a rule of a binarised tree remembers.
     smoothing : float

@@ -1,0 +1,1 @@
+"""Commands for treebanks: ``polyadic tag``, ``polyadic roles`` and ``polyadic parse``."""

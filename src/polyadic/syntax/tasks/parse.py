@@ -1,0 +1,257 @@
+"""``polyadic parse``: dependency trees of tagged sentences and of plain text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Folder, Help, Metavar, Natural, Out, Within
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+from polyadic.syntax.tasks import constituents
+from polyadic.syntax.tasks.shared import ByLine, Input, Text, Written, counts_in_json, print_counts, print_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.text_tagger import TextTagger
+    from polyadic.syntax.trees import Tree
+
+PARSER = "polyadic.syntax.low_rank_parser:LowRankParser"
+TASK = Task(
+    "parse",
+    "Parse sentences, or plain text, into dependency trees; or into constituency trees.",
+    model=PARSER,
+    groups={"constituents": constituents.TASK},
+)
+Trees = Annotated[Path, Metavar("TREES"), Help("File with sentences in CoNLL-U or CoNLL-X; - reads standard input.")]
+Gold = Annotated[Path, Metavar("GOLD"), Help("File with sentences of a treebank.")]
+Parses = Annotated[
+    list[str], Metavar("A B..."), Help("Files with parses of these sentences; all are compared with the first.")
+]
+Tagger = Annotated[
+    Folder | None, Help("Folder of a saved tagger, whose tags replace those of the file (default: tags of the file).")
+]
+Validation = Annotated[Path, Metavar("TREES")]
+Vectors = Annotated[Path, Metavar("VECTORS")]
+Order = Annotated[int, Within(1, 3)]
+Invalid = Annotated[
+    Literal["raise", "skip"], Help("Raise an error for sentences whose heads are no tree, or skip them.")
+]
+Universal = Annotated[bool, Help("Ignore subtypes of relations: nsubj:pass is nsubj.")]
+
+
+@TASK.verb(
+    example="polyadic parse train latin.conllu --out parser",
+    settings={"given": (PARSER,)},
+    options=("order", "max_iter", "validation", "vectors", "decoding", "one_root", "invalid"),
+)
+def train(
+    trees: Trees,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    order: Order = 1,
+    restarts: Natural | None = None,
+    validation: Validation | None = None,
+    vectors: Vectors | None = None,
+    invalid: Invalid = "raise",
+    force: bool = False,
+) -> Saved:
+    """Train on a treebank: words, parts of speech, and lemmas and morphology if it has them.
+
+    Parameters
+    ----------
+    order
+        Maximum number of arcs scored together: 3 is the most accurate and the slowest.
+    restarts
+        Number of random starts of the tree search, for order 2 and 3 (default: 20).
+    validation
+        File of validation sentences: keep the pass that parses them best, and stop after five passes without
+        improvement.
+    vectors
+        Word vectors used as additional features, and saved with the model.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.syntax.higher_order import HigherOrderParser
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.trees import read_trees
+
+    if order == 1 and restarts is not None:
+        raise InputError("restarts is used with order 2 and 3 only; leave it out", "restarts", "order")
+    searched: dict[str, Any] = {} if restarts is None else {"restarts": restarts}
+    parser = LowRankParser(**given) if order == 1 else HigherOrderParser(order=order, **given, **searched)
+    sentences: list[Tree] = []
+    held_out: list[Tree] = []
+
+    def read() -> list[Tree]:
+        sentences.extend(read_trees(trees, invalid=invalid))
+        if not sentences:
+            raise InputError(f"{trees} has no sentences to train on")
+        if validation is not None:
+            held_out.extend(read_trees(validation, invalid=invalid))
+            if not held_out:
+                raise InputError(f"{validation} has no sentences to validate on")
+        if vectors is not None:
+            parser.vectors = read_vectors(vectors)
+        return sentences
+
+    def summary(model: LowRankParser) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "sentences": len(sentences),
+            "words": sum(map(len, sentences)),
+            "features": len(model.features_),
+            "relations": len(model.relations_),
+            "epochs": model.n_iter_,
+        }
+        if held_out:
+            result |= {
+                "best_epoch": model.result_.best,
+                "validation_error": round(min(model.result_.measured), 4),
+            }
+        return result | {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
+
+    def fit(data: list[Tree]) -> LowRankParser:
+        return parser.fit(data, validation=held_out or None)
+
+    saved = run(parser, read, out, force=force, summary=summary, fit=fit)
+    saved.next = "parse", "apply", out, "TREES"
+    return saved
+
+
+@TASK.verb(
+    example="polyadic parse apply parser latin.txt --text --tagger tagger --out parsed.conllu",
+    json=False,
+)
+def apply(
+    model: LowRankParser,
+    trees: Input,
+    *,
+    tagger: Tagger = None,
+    text: Text = False,
+    by_line: ByLine = False,
+    out: Written = None,
+) -> None:
+    """Write sentences with predicted heads and relations; those in the file are ignored.
+
+    With --tagger, parts of speech, lemmas and morphology are predicted too, and with --text, sentences and words.
+    Enhanced dependencies, PHEAD and PDEPREL are left empty, because they belong to other trees.
+    """
+    from polyadic.interface import output
+
+    parsed = model.annotate(_sentences(trees, tagger, text=text, by_line=by_line))
+    output.write_lines((tree.conllu() for tree in parsed), out)
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print the figures, the shares of correct sentences, and the scores of relations and lengths if there are any."""
+    from polyadic.interface import output
+
+    print_figures(result["figures"], "words")
+    output.table(
+        ["sentences", "all heads right", "and relations"],
+        [(result["sentences"], result["exact"], result["exact_labelled"])],
+    )
+    for kind in ("relation", "length"):
+        if kind in result:
+            print_counts(kind, result[kind])
+
+
+@TASK.verb(example="polyadic parse evaluate parser latin-test.conllu --tables", show=_print_scores)
+def evaluate(
+    model: LowRankParser,
+    trees: Trees,
+    *,
+    universal: Universal = False,
+    tables: bool = False,
+    tagger: Tagger = None,
+    invalid: Invalid = "raise",
+) -> dict[str, Any]:
+    """Compute attachment scores on a treebank, with and without punctuation, with 95 % intervals.
+
+    With --tagger, its parts of speech, lemmas and morphology are used instead of those of the treebank.
+
+    Parameters
+    ----------
+    tables
+        Report the scores of each relation and of each length of arcs too.
+    """
+    from polyadic.metrics import dependencies as d
+    from polyadic.syntax.trees import read_trees
+
+    if not (gold := list(read_trees(trees, invalid=invalid))):
+        raise InputError(f"{trees} has no sentences to evaluate on")
+    parsed = list(model.annotate(gold if tagger is None else _tagger(tagger).annotate(gold)))
+    counts = [d.match_trees(*pair, subtypes=not universal) for pair in zip(gold, parsed, strict=True)]
+    result = d.dependency_score(counts).as_dict()
+    result["figures"] = [figure.as_dict() for figure in d.dependency_figures(counts)]
+    if tables:
+        relations = d.by_relation(gold, parsed, subtypes=not universal)
+        result["relation"] = counts_in_json(relations, "precision", "recall")
+        result["length"] = counts_in_json(d.by_distance(gold, parsed), "precision", "recall")
+    return result
+
+
+def _print_comparison(result: dict[str, Any]) -> None:
+    """Print a table for each file of parses, beside the first."""
+    from polyadic.interface import output
+
+    first, *others = result["parses"]
+    for other in others:
+        rows = [
+            (a["name"], a["value"], b["value"], x["value"], (x["low"], x["high"]), x["certain"])
+            for a, b, x in zip(first["figures"], other["figures"], other["minus first"], strict=True)
+        ]
+        headings = ["figure", first["parses"], other["parses"], "difference", "interval", "certain"]
+        output.table(headings, rows)
+
+
+@TASK.verb(
+    example="polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu",
+    show=_print_comparison,
+)
+def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict[str, Any]:
+    """Compare parses of the same sentences with the first: differences and their 95 % intervals, paired by sentence."""
+    from polyadic.metrics import dependencies as d
+    from polyadic.metrics.figures import difference
+    from polyadic.syntax.trees import read_trees
+
+    if len(parses) < 2:
+        raise InputError(f"a comparison needs at least two files of parses; got {len(parses)}")
+    trees, figures, rows = list(read_trees(gold)), [], []
+    for path in parses:
+        counts = d.match_files(trees, list(read_trees(Path(path))), subtypes=not universal, name=path)
+        figures.append(d.dependency_figures(counts))
+        rows.append({"parses": path, "figures": [figure.as_dict() for figure in figures[-1]]})
+    for row, other in zip(rows[1:], figures[1:], strict=True):
+        minus = [difference(b, a) for a, b in zip(figures[0], other, strict=True)]
+        row["minus first"] = [{**each._asdict(), "certain": each.certain} for each in minus]
+    return {"gold": str(gold), "sentences": len(trees), "parses": rows}
+
+
+def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) -> Iterable[Tree]:
+    """Read sentences with parts of speech, or predict these."""
+    from polyadic.syntax.plain_text import read_paragraphs
+    from polyadic.syntax.trees import read_trees
+
+    if by_line and not text:
+        raise InputError("by_line is used with text only; leave it out", "by_line", "text")
+    if tagger is None:
+        if text:
+            raise InputError("text needs tagger, the folder of a model of `polyadic tag train`", "text", "tagger")
+        return read_trees(path, heads=False)
+    tags = _tagger(tagger)
+    if text:
+        return tags.trees(read_paragraphs(path), by_line=by_line)
+    return tags.annotate(read_trees(path, heads=False))
+
+
+def _tagger(path: Path) -> TextTagger:
+    """Load a tagger of CoNLL-U."""
+    from polyadic.core.serialization import load
+    from polyadic.syntax.text_tagger import TextTagger
+
+    return load(path, TextTagger)

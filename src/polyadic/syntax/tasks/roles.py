@@ -1,0 +1,144 @@
+"""``polyadic roles``: semantic roles of the arguments of predicates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Folder, Help, Metavar, Out
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+from polyadic.syntax.tasks.shared import Written, counts_in_json, print_counts, print_figures
+
+if TYPE_CHECKING:
+    from polyadic.syntax.propositions import Sentence
+    from polyadic.syntax.role_labels import RoleLabels
+    from polyadic.syntax.semantic_roles import SemanticRoles
+
+LABELLER = "polyadic.syntax.semantic_roles:SemanticRoles"
+TASK = Task(
+    "roles",
+    "Label the arguments of predicates with their semantic roles.",
+    model="polyadic.syntax.role_labels:RoleLabels",
+)
+Sentences = Annotated[
+    Path,
+    Metavar("SENTENCES"),
+    Help("File with trees and propositions, in CoNLL-U with more columns; - reads standard input."),
+]
+Find = Annotated[bool, Help("Find the predicates, instead of reading them from the file.")]
+Parser = Annotated[
+    Folder | None, Help("Folder of a saved parser, whose trees replace those of the file (default: trees of the file).")
+]
+
+
+@TASK.verb(
+    example="polyadic roles train roles.conllu --out roles",
+    settings={"model": LABELLER},
+    options=("parser", "rank", "gamma", "C", "max_iter", "once", "bits"),
+)
+def train(
+    sentences: Sentences, model: SemanticRoles, *, out: Out, parser: Folder | None = None, force: bool = False
+) -> Saved:
+    """Train on sentences with trees, predicates and roles; a classifier learns which words are predicates.
+
+    Parameters
+    ----------
+    parser
+        Folder of a saved parser: train on its trees of the same sentences too, for use on parsed sentences.
+    """
+    from polyadic.syntax.propositions import read_propositions
+
+    corpus: list[Sentence] = []
+
+    def read() -> list[Sentence]:
+        corpus.extend(read_propositions(sentences))
+        if not corpus:
+            raise InputError(f"{sentences} has no sentences")
+        if parser is not None:
+            corpus.extend(_parsed(corpus, parser))
+        return corpus
+
+    def summary(model: SemanticRoles) -> dict[str, Any]:
+        propositions = [each for sentence in corpus for each in sentence.propositions]
+        return {
+            "sentences": len(corpus),
+            "predicates": len(propositions),
+            "arguments": sum(len(each.arguments) for each in propositions),
+            "roles": len(model.roles_),
+            "epochs": model.n_iter_,
+            "loss": round(model.history_[-1], 4),
+            "seconds": round(model.result_.seconds[-1], 2),
+        }
+
+    saved = run(model, read, out, force=force, summary=summary)
+    saved.next = "roles", "apply", out, "SENTENCES"
+    return saved
+
+
+@TASK.verb(example="polyadic roles apply roles parsed.conllu --find --out labelled.conllu", json=False)
+def apply(
+    model: RoleLabels, sentences: Sentences, *, find: Find = False, parser: Parser = None, out: Written = None
+) -> None:
+    """Write sentences with predicted roles; roles in the file are ignored.
+
+    With --find, parsed sentences need no predicates.
+    """
+    from polyadic.interface import output
+    from polyadic.syntax.propositions import read_propositions
+
+    corpus = list(read_propositions(sentences))
+    if not find and not any(sentence.annotated for sentence in corpus):
+        raise InputError(f"{sentences} does not mark predicates; use find to predict them", "find")
+    if parser is not None:
+        corpus = _parsed(corpus, parser)
+    output.write_lines((sentence.conllu() for sentence in model.annotate(corpus, find=find)), out)
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print the figures, the sizes, and the scores of each role if there are any."""
+    from polyadic.interface import output
+
+    print_figures(result["figures"])
+    sizes = "sentences", "predicates", "arguments"
+    output.table(sizes, [[result[name] for name in sizes]])
+    if "role" in result:
+        print_counts("role", result["role"])
+
+
+@TASK.verb(example="polyadic roles evaluate roles roles-test.conllu --tables", show=_print_scores)
+def evaluate(
+    model: RoleLabels, sentences: Sentences, *, find: Find = False, parser: Parser = None, tables: bool = False
+) -> dict[str, Any]:
+    """Compute precision, recall and F1 of arguments with their roles, and without, with 95 % intervals.
+
+    Sentences that do not mark predicates are left out.
+
+    Parameters
+    ----------
+    tables
+        Report the scores of each role too.
+    """
+    from polyadic.metrics import roles as r
+    from polyadic.syntax.propositions import read_propositions
+
+    if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.annotated]):
+        raise InputError(f"{sentences} does not mark predicates; there is nothing to compare with")
+    labelled = list(model.annotate(gold if parser is None else _parsed(gold, parser), find=find))
+    counts = [r.match_roles(*pair) for pair in zip(gold, labelled, strict=True)]
+    result = r.role_score(counts).as_dict() | {"figures": [each.as_dict() for each in r.role_figures(counts)]}
+    if tables:
+        result["role"] = counts_in_json(r.by_role(gold, labelled), "precision", "recall", "f1")
+    return result
+
+
+def _parsed(sentences: list[Sentence], parser: Path) -> list[Sentence]:
+    """Return sentences with the trees of a saved parser."""
+    from polyadic.core.serialization import load
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.propositions import with_trees
+
+    model = load(parser, LowRankParser)
+    return with_trees(sentences, model.annotate([sentence.tree for sentence in sentences]))

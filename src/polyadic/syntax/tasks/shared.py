@@ -1,0 +1,41 @@
+"""Parameters and tables that the commands for treebanks have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from polyadic.core.settings import File, Help, Metavar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Input = Annotated[
+    Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U, or with plain text; - reads standard input.")
+]
+Text = Annotated[bool, Help("Read plain English text, in which an empty line ends a paragraph.")]
+ByLine = Annotated[bool, Help("End a sentence at each line of the text.")]
+Written = Annotated[File | None, Help("File to write (default: standard output).")]
+
+
+def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]]:
+    """Return the counts of kinds and some measures of them for JSON; ``F1`` is read from ``f1``."""
+    return [each._asdict() | {name: getattr(each, name.lower()) for name in measures} for each in counts]
+
+
+def print_figures(figures: Sequence[Mapping[str, Any]], used: str = "") -> None:
+    """Print figures with their intervals, and the number of cases below the heading ``used``, if any."""
+    from polyadic.interface import output
+
+    rows = [(each["name"], each["value"], (each["low"], each["high"]), each["used"]) for each in figures]
+    headings = ["figure", "value", "interval", *([used] if used else [])]
+    output.table(headings, [row[: len(headings)] for row in rows])
+
+
+def print_counts(kind: str, counts: Sequence[Mapping[str, Any]]) -> None:
+    """Print the counts of kinds, with precision and recall, and F1 if they have it."""
+    from polyadic.interface import output
+
+    names = {"name": kind, "gold": "gold", "found": "found", "precision": "precision", "recall": "recall"}
+    names |= {name: "F1" for each in counts[:1] for name in each if name in ("f1", "F1")}
+    output.table([*names.values()], [[each[name] for name in names] for each in counts])

@@ -1,0 +1,202 @@
+"""``polyadic tag``: parts of speech, morphology and lemmas of sentences or plain text, and any tags in columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Help, Metavar, Out
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+from polyadic.syntax.tasks.shared import ByLine, Text, Written, counts_in_json, print_counts, print_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polyadic.sequences.sequence_tagger import SequenceTagger
+    from polyadic.syntax.text_tagger import TextTagger
+    from polyadic.syntax.trees import Tree
+
+    Tagger = SequenceTagger | TextTagger
+
+OF_COLUMNS = "polyadic.sequences.sequence_tagger:SequenceTagger"
+OF_TREEBANKS = "polyadic.syntax.text_tagger:TextTagger"
+TASK = Task("tag", "Tag words: parts of speech, morphology, lemmas, chunks.", model=(OF_COLUMNS, OF_TREEBANKS))
+WITH_TAGS = "parts of speech, because the tagger was trained with them"
+Sentences = Annotated[
+    Path, Metavar("SENTENCES"), Help("File with sentences in CoNLL-U, or in columns; - reads standard input.")
+]
+Input = Annotated[
+    Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U or columns, or with text; - reads standard input.")
+]
+
+
+@TASK.verb(
+    example="polyadic tag train latin.conllu --out tagger",
+    settings={"given": (OF_COLUMNS, OF_TREEBANKS)},
+    options=("columns", "rank", "loss", "l2", "max_iter", "min_count"),
+)
+def train(
+    sentences: Sentences, given: dict[str, Any], *, out: Out, columns: bool = False, force: bool = False
+) -> Saved:
+    """Train a tagger of the CoNLL-U columns lemma, upos, xpos and features, or of the last column of another file.
+
+    With --columns, --max-iter is 10 and --min-count 1 by default, and tags that are all B-X, I-X and O are spans; if
+    I-X follows B-X or I-X in all sentences, it does so in predictions too (bio).
+
+    Parameters
+    ----------
+    columns
+        Train on columns: a word, perhaps a part of speech, and last the tag; --rank, --loss and --l2 need this.
+    """
+    saved = (_train_columns if columns else _train_treebank)(sentences, given, out, force=force)
+    saved.next = "tag", "apply", out, "SENTENCES"
+    return saved
+
+
+def _train_treebank(sentences: Path, given: dict[str, Any], out: Path, *, force: bool) -> Saved:
+    from polyadic.core.methods import Method
+    from polyadic.syntax.text_tagger import TextTagger
+    from polyadic.syntax.trees import read_trees
+
+    for name in given:
+        if name not in Method(TextTagger).settings:
+            raise InputError(f"{name} is used with columns only; leave it out", name, "columns")
+    trees: list[Tree] = []
+
+    def summary(model: TextTagger) -> dict[str, Any]:
+        losses = {f"loss of {column}": round(each.history_[-1], 4) for column, each in model.taggers_.items()}
+        return {"sentences": len(trees), "words": sum(map(len, trees)), **losses}
+
+    def read() -> list[Tree]:
+        trees.extend(read_trees(sentences, heads=False))
+        return trees
+
+    return run(TextTagger(**given), read, out, force=force, summary=summary)
+
+
+def _train_columns(sentences: Path, given: dict[str, Any], out: Path, *, force: bool) -> Saved:
+    from polyadic.metrics.chunks import begun_by_b, spell_spans
+    from polyadic.sequences.sequence_tagger import SequenceTagger
+
+    model = SequenceTagger(**given)
+    sizes: dict[str, int] = {}
+
+    def read() -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
+        X, y = _features_and_tags(sentences)
+        if "bio" not in given:
+            model.bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
+        sizes.update(sentences=len(y), words=sum(map(len, y)))
+        return X, y
+
+    def summary(model: SequenceTagger) -> dict[str, Any]:
+        learned = {"features": len(model.features_), "bio": model.bio, "tags": len(model.tags_)}
+        return {**sizes, **learned, "epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
+
+    return run(model, read, out, force=force, summary=summary, fit=lambda data: model.fit(*data))
+
+
+@TASK.verb(example="polyadic tag apply tagger --text latin.txt --out tagged.conllu", json=False)
+def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: Written = None) -> None:
+    """Write tagged sentences: CoNLL-U for CoNLL-U or text, or the same columns and one more.
+
+    In CoNLL-U the columns lemma, upos, xpos and features are replaced; all others are unchanged.
+    """
+    from polyadic.interface import output
+    from polyadic.syntax.plain_text import read_paragraphs
+    from polyadic.syntax.text_tagger import TextTagger
+
+    if by_line and not text:
+        raise InputError("by_line is used with text only; leave it out", "by_line", "text")
+    if not isinstance(model, TextTagger):
+        if text:
+            raise InputError("the model tags columns; text needs a model that was trained on CoNLL-U", "text")
+        lines = _tagged_columns(model, sentences)
+    elif text:
+        lines = (tree.conllu() for tree in model.trees(read_paragraphs(sentences), by_line=by_line))
+    else:
+        lines = (tree.conllu() for tree in model.annotate(_trees(sentences)))
+    output.write_lines(lines, out)
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    """Print the figures, and the scores of each kind of span if there are any."""
+    print_figures(result["figures"], "cases")
+    if result["kinds"]:
+        print_counts("kind", result["kinds"])
+
+
+@TASK.verb(example="polyadic tag evaluate tagger latin-test.conllu", show=_print_scores)
+def evaluate(model: Tagger, sentences: Sentences, *, tables: bool = False) -> dict[str, Any]:
+    """Compute the accuracy of tags, and precision, recall and F1 of spans, with 95 % intervals.
+
+    Parameters
+    ----------
+    tables
+        Report the scores of each kind of span too.
+    """
+    from polyadic.metrics import chunks as c
+    from polyadic.syntax.text_tagger import COLUMNS, TextTagger
+    from polyadic.syntax.trees import read_trees
+
+    kinds: list[Any] = []
+    if isinstance(model, TextTagger):
+        trees = list(read_trees(sentences, heads=False))
+        tagged = list(model.annotate(trees))
+        columns = {name: [[getattr(tree, name) for tree in side] for side in (trees, tagged)] for name in COLUMNS}
+        figures = [c.tag_accuracy(*sides, name=name) for name, sides in columns.items()]
+    else:
+        X, gold = _features_and_tags(sentences, model)
+        tags = model.predict(X)
+        figures = [c.tag_accuracy(gold, tags)]
+        if c.spell_spans({tag for row in gold for tag in row} | set(model.tags_)):
+            figures += c.span_figures(gold, tags)
+            kinds = c.by_kind(gold, tags) if tables else []
+    if not figures[0].used:
+        raise InputError(f"{sentences} has no words")
+    return {
+        "figures": [figure.as_dict() for figure in figures],
+        "kinds": counts_in_json(kinds, "precision", "recall", "F1"),
+    }
+
+
+def _trees(path: Path) -> Iterator[Tree]:
+    """Read sentences with their heads, or with heads of 0 where there are none."""
+    from polyadic.syntax.trees import numbered_sentences, tree_of
+    from polyadic.text.streams import name_of
+
+    for start, lines in numbered_sentences(path):
+        heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())
+        if (tree := tree_of(lines, start, name_of(str(path)), heads=heads)) is not None:
+            yield tree
+
+
+def _features_and_tags(
+    path: Path, tagger: SequenceTagger | None = None
+) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
+    """Read features and tags of tokens from a file of columns; those that a tagger needs, if it is given."""
+    from polyadic.syntax.columns import read_columns
+    from polyadic.syntax.tag_features import need_tags, tag_features
+
+    sentences = list(read_columns(path))
+    if sentences and len(sentences[0]) < 2:
+        raise InputError(f"{path} must have at least two columns, words and tags")
+    if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
+        raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
+    X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
+    return X, [columns[-1] for columns in sentences]
+
+
+def _tagged_columns(tagger: SequenceTagger, path: Path) -> Iterator[str]:
+    """Yield the lines of each sentence with the predicted tag at the end."""
+    from polyadic.syntax.columns import read_columns
+    from polyadic.syntax.tag_features import need_tags, tag_features
+
+    tags = need_tags(tagger.features_)
+    for columns in read_columns(path):
+        if tags and len(columns) < 2:
+            raise InputError(f"{path} must have words and {WITH_TAGS}")
+        [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
+        yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"
