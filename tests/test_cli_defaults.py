@@ -18,13 +18,6 @@ MODELS = {
         polyadic.BayesianFactorization,
         polyadic.VariationalFactorization,
     ],
-    "machine train": [
-        polyadic.FactorizationMachine,
-        polyadic.FactorizationMachineClassifier,
-        polyadic.FactorizationMachineRanker,
-        polyadic.BayesianFactorizationMachine,
-        polyadic.BayesianFactorizationMachineClassifier,
-    ],
     "parse train": [polyadic.LowRankParser, polyadic.HigherOrderParser],
     "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
     "roles train": [polyadic.SemanticRoles],
@@ -38,10 +31,6 @@ RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}
 OPPOSITE = {"heads": "labels", "several_roots": "one_root", "last": "averaged"}
 """Switches that turn a setting off."""
 DIFFERENT = {
-    **{
-        ("machine train", name, "solver"): "the verb draws, which is a class of its own and needs no tuning"
-        for name in ("FactorizationMachine", "FactorizationMachineClassifier")
-    },
     ("parse train", "HigherOrderParser", "order"): "1 is the other class, which is quicker; this one is for 2 and 3",
 }
 """What a verb says otherwise, and why."""

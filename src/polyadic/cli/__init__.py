@@ -20,7 +20,6 @@ from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
 from polyadic.cli.lines import lines
-from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
@@ -40,6 +39,7 @@ from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.supervised.task import TASK as MACHINE
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -87,7 +87,7 @@ GROUPS = {
         "complete": commands_of(COMPLETE),
         "database": database,
         "relations": relations,
-        "machine": machine,
+        "machine": commands_of(MACHINE),
         "rerank": rerank,
     },
     "Syntax and sequences": {

@@ -104,7 +104,11 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
         own[0] = Parameter(
             "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
         )
-    groups = {name: _fields(targets) for name, targets in verb.settings.items()}
+    names = {each.name for each in own}
+    groups = {
+        name: {each: setting for each, setting in _fields(targets).items() if each not in names}
+        for name, targets in verb.settings.items()
+    }
     by_name = {each.name: each for each in own} | {
         name: each for group in groups.values() for name, each in group.items()
     }
@@ -218,7 +222,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     """Return help text, bounds, and how value and default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and plain(parameter.hint) in (int, float):
+    if bounds is not None and plain(parameter.hint) in (int, float) and not several(parameter.hint):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name

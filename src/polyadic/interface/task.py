@@ -88,7 +88,8 @@ class Verb:
         Command that runs on the files of ``polyadic example``.
     settings : dict of str to str or tuple of str
         By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
-        them, or for several classes a dict of the settings that were given.
+        them, or for several classes a dict of the settings that were given. A setting that has the name of a parameter
+        is that parameter instead.
     options : tuple of str
         The options that ``--help`` lists besides those that must be given (default: all but settings); ``--set``
         takes the others.
@@ -287,7 +288,8 @@ def _sentence(text: str) -> tuple[str, str]:
 
 
 def _without_markup(text: str) -> str:
-    """Write reST roles and literals as plain text."""
+    """Write reST roles and literals as plain text, without formulas."""
+    text = re.sub(r"\s*:math:`[^`]*`", "", text)
     text = re.sub(r":\w+:`~?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
 
@@ -368,7 +370,7 @@ def item(hint: Any) -> Any:
     if origin is Annotated:
         return item(arguments[0])
     if origin in UNIONS:
-        return item(next(each for each in arguments if each is not type(None)))
+        return item(next(each for each in arguments if several(each)))
     return plain(arguments[0]) if arguments else str
 
 
