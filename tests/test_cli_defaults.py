@@ -19,16 +19,15 @@ MODELS = {
         polyadic.VariationalFactorization,
     ],
     "parse train": [polyadic.LowRankParser, polyadic.HigherOrderParser],
-    "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
     "roles train": [polyadic.SemanticRoles],
     "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
     "tag train": [polyadic.SequenceTagger, TextTagger],
     "topics choose": [TextTopics],
     "topics train": [TextTopics],
 }
-RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}
+RENAMED = {"epochs": "max_iter", "cap": "C"}
 """Options that have another name than the setting."""
-OPPOSITE = {"heads": "labels", "several_roots": "one_root", "last": "averaged"}
+OPPOSITE = {"heads": "labels", "several_roots": "one_root"}
 """Switches that turn a setting off."""
 DIFFERENT = {
     ("parse train", "HigherOrderParser", "order"): "1 is the other class, which is quicker; this one is for 2 and 3",

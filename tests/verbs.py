@@ -70,7 +70,7 @@ TRAINED = {
     "relations train": "relations train facts.tsv --out m-relations --rank 2 --epochs 1 --threads 1",
     "relations": "relations train schema.tsv --out m-universal --method universal --rank 2 --epochs 1",
     "machine train": "machine train lines.svm --out m-machine --rank 1 --draws 3 --set threads=1",
-    "rerank train": "rerank train lists.jsonl --out m-rerank --epochs 1 --model mira --min-count 1",
+    "rerank train": "rerank train lists.jsonl --out m-rerank --max-iter 1 --method mira --set min_count=1",
     "parse train": "parse train trees.conllu --out m-parse --rank 2 --epochs 1",
     "parse constituents train": "parse constituents train phrases.mrg --out m-phrases --cycles 1",
     "tag train": "tag train trees.conllu --out m-tag --epochs 1 --min-count 1",

@@ -25,7 +25,6 @@ from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
 from polyadic.cli.relations import app as relations
-from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
@@ -38,6 +37,7 @@ from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.ranking.task import TASK as RERANK
 from polyadic.sequences.task import AUTOMATON, HMM
 from polyadic.supervised.task import TASK as MACHINE
 
@@ -88,7 +88,7 @@ GROUPS = {
         "database": database,
         "relations": relations,
         "machine": commands_of(MACHINE),
-        "rerank": rerank,
+        "rerank": commands_of(RERANK),
     },
     "Syntax and sequences": {
         "tag": tag,
