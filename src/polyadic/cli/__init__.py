@@ -28,18 +28,18 @@ from polyadic.cli.relations import app as relations
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
-from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
-from polyadic.interface.command_line import add_verbs
+from polyadic.interface.command_line import add_command, add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.ranking.task import TASK as RERANK
 from polyadic.sequences.task import AUTOMATON, HMM
 from polyadic.supervised.task import TASK as MACHINE
+from polyadic.tables.task import TASK as TABLE
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -76,11 +76,10 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
         plan: "polyadic plan corpus --workers 16",
         check: "polyadic check vectors work",
     },
-    "Tables and relations": {
-        table: "polyadic table eyes.csv --picture eyes.png",
-    },
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
+TASKS = {"Tables and relations": (TABLE,)}
+"""Tasks of a single verb."""
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
@@ -109,6 +108,9 @@ app = typer.Typer(
 )
 for panel in dict.fromkeys([*VERBS, *GROUPS]):
     add_verbs(app, VERBS.get(panel, {}), on_clusters=(corpus, count, train), panel=panel)
+    for task in TASKS.get(panel, ()):
+        for verb in task.verbs.values():
+            add_command(app, verb, task.model, panel=panel)
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
 app.command("neighbors", hidden=True)(neighbours)

@@ -361,7 +361,7 @@ def plain(hint: Any) -> Any:
         return plain(arguments[0])
     if origin in UNIONS:
         return plain(next(each for each in arguments if each is not type(None)))
-    return hint if origin is Literal else origin or hint
+    return hint if origin is Literal or _fixed(hint) else origin or hint
 
 
 def item(hint: Any) -> Any:
@@ -381,4 +381,9 @@ def several(hint: Any) -> bool:
         return several(arguments[0])
     if origin in UNIONS:
         return any(map(several, arguments))
-    return (origin or hint) in (list, tuple, Sequence, Collection)
+    return (origin or hint) in (list, tuple, Sequence, Collection) and not _fixed(hint)
+
+
+def _fixed(hint: Any) -> bool:
+    """Whether an annotation is a tuple of a fixed number of items, which are separate words as an option."""
+    return get_origin(hint) is tuple and get_args(hint)[1:] != (...,)

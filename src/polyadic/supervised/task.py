@@ -129,9 +129,10 @@ def train(
     def summary(fitted: Any) -> Mapping[str, Any]:
         if not held_out:
             return facts
-        measures = {f"validation_{name}": value for name, value in _measured(fitted, *held_out[:2], None).items()}
+        X, y, _, skipped = held_out
+        measures = {f"validation_{name}": value for name, value in _measured(fitted, X, y, None).items()}
         best = {} if solver == "mcmc" else {"best_epoch": fitted.result_.best}
-        return facts | measures | {"validation_skipped": held_out[3]} | best
+        return facts | measures | {"validation_skipped": skipped} | best
 
     saved = run(model, read, out, force=force, summary=summary, fit=fit)
     saved.next = "machine", "predict", out, "FILE"
