@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,12 +153,14 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """List the settings of one class or several by name."""
-    return {
-        each.name: each
-        for target in (targets if isinstance(targets, tuple) else (targets,))
-        for each in fields_of(target)
-    }
+    """List the settings of one class or several by name, with all defaults where classes differ."""
+    every = [each for target in (targets if isinstance(targets, tuple) else (targets,)) for each in fields_of(target)]
+    found = {each.name: each for each in every}
+    for name, each in found.items():
+        same = [other.default for other in reversed(every) if other.name == name and other.default is not None]
+        if len({*map(str, same)}) > 1 and not each.shown_default:
+            found[name] = replace(each, shown_default=" or ".join(dict.fromkeys(map(str, same))))
+    return found
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
