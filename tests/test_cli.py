@@ -19,7 +19,7 @@ import pytest
 
 from helpers import in_json, invoke, sentence, succeed
 from polyadic import Corpus, Embedding, SymmetricCP
-from polyadic.cli import VERBS, train
+from polyadic.cli import TASKS, VERBS, app, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.core.progress import sweeps
@@ -73,7 +73,12 @@ def table(output):
 # Help and usage
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for panel in VERBS.values() for verb in panel])
+WORDS = [verb.__name__ for panel in VERBS.values() for verb in panel]
+WORDS += [word for panel in TASKS.values() for task in panel for word in task.verbs]
+"""Verbs that are no groups."""
+
+
+@pytest.mark.parametrize("verb", WORDS)
 def test_help_ends_with_an_example(verb):
     """The help of each verb ends with a call of this verb."""
     assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"polyadic {verb}")
@@ -120,7 +125,7 @@ def test_help_loads_nothing_slow():
     assert done.stderr.split() == []
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for panel in VERBS.values() for verb in panel])
+@pytest.mark.parametrize("verb", WORDS)
 def test_unknown_options_are_refused(verb):
     """A misspelt option is a fault of usage, which is exit code 2."""
     assert invoke(verb, "--treads", "2").exit_code == 2

@@ -12,27 +12,15 @@ import polyadic
 from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
-    "machine train": [
-        polyadic.FactorizationMachine,
-        polyadic.FactorizationMachineClassifier,
-        polyadic.FactorizationMachineRanker,
-        polyadic.BayesianFactorizationMachine,
-        polyadic.BayesianFactorizationMachineClassifier,
-    ],
-    "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
     "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
     "topics choose": [TextTopics],
     "topics train": [TextTopics],
 }
-RENAMED = {"epochs": "max_iter", "c": "C"}
+RENAMED = {"epochs": "max_iter"}
 """Options that have another name than the setting."""
-OPPOSITE = {"last": "averaged"}
+OPPOSITE: dict[str, str] = {}
 """Switches that turn a setting off."""
-DIFFERENT = {
-    **{
-        ("machine train", name, "solver"): "the verb draws, which is a class of its own and needs no tuning"
-        for name in ("FactorizationMachine", "FactorizationMachineClassifier")
-    },
+DIFFERENT: dict[tuple[str, str, str], str] = {
 }
 """What a verb says otherwise, and why."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import invoke
 from polyadic import FactorizationMachineClassifier, load
-from polyadic.cli.machine import _in_order
+from polyadic.supervised.task import _in_order
 from polyadic.text.feature_lines import read_feature_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
@@ -54,7 +54,7 @@ def files(tmp_path_factory):
 def test_what_is_trained_predicts_and_is_evaluated(files, tmp_path, task, solver):
     """By every solver; the folder says on the test lines what training said of them as validation."""
     train, test = files[task]
-    more = ["--draws", 40] if solver == "mcmc" else ["--ridge", 0.2, "--epochs", 80]
+    more = ["--draws", 40] if solver == "mcmc" else ["--ridge", 0.2, "--max-iter", 80]
     done = run("train", train, "--out", tmp_path / "m", "--task", task, "--solver", solver, "--rank", 2,
                "--validation", test, "--json", *more)  # fmt: skip
     assert done.exit_code == 0, done.output
@@ -114,7 +114,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     for options, message in (
         (["--why", 2], "are not a sum of feature contributions"),
         (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
-        (["--names", names], "--names is for --why"),
+        (["--names", names], "--names is used by --why only"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
         assert done.exit_code == 1
@@ -144,7 +144,7 @@ def test_features_beyond_those_trained_are_counted_or_refused(files, tmp_path):
     few.write_text("0 1:1\n0 2:1\n0\n")
     done = run("predict", tmp_path / "m", more)
     assert done.stdout == run("predict", tmp_path / "m", few).stdout
-    assert "left out 2 values" in done.stderr
+    assert "skipped 2 values" in done.stderr
     done = run("predict", tmp_path / "m", more, "--unknown", "error")
     assert done.exit_code == 1
     assert "row 2: a feature is 77" in done.stderr
@@ -175,11 +175,11 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     train, _ = files["regression"]
     groups = tmp_path / "groups.txt"
     groups.write_text("0\n0\n1\n1\n2\n")
-    assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--groups", groups).exit_code == 0
+    assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--set", f"groups={groups}").exit_code == 0
     assert load(tmp_path / "m").penalties_.shape == (3, 9)
     for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must hold a whole number")):
         groups.write_text(text)
-        done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--groups", groups)
+        done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--set", f"groups={groups}")
         assert done.exit_code == 1
         assert message in done.stderr
 
@@ -207,15 +207,15 @@ def test_bad_lines_are_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--ridge", 1], "--ridge is an option of --solver als or adagrad or sgd"),
-        (["--solver", "als", "--draws", 9], "--draws is an option of --solver mcmc"),
-        (["--solver", "als", "--learning-rate", 1], "--learning-rate is an option of --solver adagrad or sgd"),
+        (["--ridge", 1], "--ridge is not used by --solver mcmc, only by als, adagrad, sgd"),
+        (["--solver", "als", "--draws", 9], "--draws is not used by --solver als, only by mcmc"),
+        (["--solver", "als", "--set", "learning_rate=1"], "--set learning_rate is not used by --solver als, only by"),
         (["--task", "classification"], "labels of two classes"),
-        (["--task", "ranking", "--solver", "als"], "is learned by --solver adagrad"),
-        (["--loss", "huber"], "--loss is for --task regression"),
-        (["--task", "classification", "--clip"], "--clip is for"),
-        (["--solver", "als", "--loss", "poisson"], "needs a loss of bounded curvature"),
-        (["--solver", "sgd", "--loss", "poisson"], "needs targets of at least 0"),
+        (["--task", "ranking", "--solver", "als"], "--task ranking needs --solver adagrad; got als"),
+        (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
+        (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
+        (["--solver", "als", "--set", "loss=poisson"], "needs a loss of bounded curvature"),
+        (["--solver", "sgd", "--set", "loss=poisson"], "needs targets of at least 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):
@@ -256,7 +256,7 @@ def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
             out = tmp_path / f"{module.__name__}{kept}"
             done = run("train", files["regression"][0], "--out", out, *options)
             assert done.exit_code == 130, done.output
-            assert ("kept what was reached" in done.stderr) == kept
+            assert ("kept the model of the last iteration" in done.stderr) == kept
             assert out.exists() == kept
             monkeypatch.undo()
             if kept:

@@ -112,8 +112,8 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
         ([("eye", "hair"), ("blue", -1)], {}, "must hold counts .numbers of at least 0.; got '-1'"),
         ([("eye", "hair"), ("blue", "nan")], {}, "must hold counts"),
         ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: the label 'blue' is already used in row 2"),
-        ([("eye", "n"), ("blue", 1, 2)], {}, "3 cells below 2 names"),
-        ([("eye", "eye"), ("blue", 1)], {}, "'eye' stands twice"),
+        ([("eye", "n"), ("blue", 1, 2)], {}, "row 2, has 3 cells, but there are 2 column names"),
+        ([("eye", "eye"), ("blue", 1)], {}, "has two columns named 'eye'"),
         ([("eye", "n")], {}, "has no cells"),
         ([("eye",), ("blue",)], {}, "has no cells"),
         ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "name both"),
@@ -177,11 +177,11 @@ def test_settings_without_effect_are_refused(fisher, tmp_path):
     ):
         with pytest.raises(InputError, match=fault):
             cross_table(source, **options)
-    told = invoke("table", tmp_path / "c", "--rows", "year", "--encoding", "latin-1")
-    assert (told.exit_code, told.stderr.startswith("polyadic: --encoding is for files")) == (1, True)
+    told = invoke("table", tmp_path / "c", "--rows", "year", "--set", "encoding=latin-1")
+    assert (told.exit_code, told.stderr.startswith("polyadic: --set encoding is for files")) == (1, True)
     (tmp_path / "old.csv").write_bytes("eye,caf\xe9,th\xe9\nx,1,2\ny,3,1\n".encode("latin-1"))
-    assert "--errors replace" in invoke("table", tmp_path / "old.csv").stderr
-    assert invoke("table", tmp_path / "old.csv", "--errors", "replace").exit_code == 0
+    assert "--set errors=replace" in invoke("table", tmp_path / "old.csv").stderr
+    assert invoke("table", tmp_path / "old.csv", "--set", "errors=replace").exit_code == 0
 
 
 def test_a_table_of_two_columns_is_drawn_on_a_line(tmp_path):
@@ -223,7 +223,7 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
 
 def test_the_verb_takes_a_cell_apart(fisher):
     """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
-    result = invoke("table", fisher, "--n-components", 1, "--why", "dark", "black", "--json")
+    result = invoke("table", fisher, "--set", "n_components=1", "--why", "dark", "black", "--json")
     cell = json.loads(result.output)["why"]
     N = np.array(FISHER)
     assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)

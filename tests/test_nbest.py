@@ -175,7 +175,7 @@ def files(tmp_path):
 def test_train_evaluate_apply(files, model):
     """Learned with lists held out, choices cost less than the first; what is applied is what is evaluated."""
     out = files / "model"
-    options = ["--model", model, "--validation", files / "dev.jsonl", "--epochs", 5, "--json"]
+    options = ["--method", model, "--validation", files / "dev.jsonl", "--max-iter", 5, "--json"]
     told = json.loads(rerank("train", files / "train.jsonl", "--out", out, *options))
     assert (told["model"], told["features"]) == (model, 31)
     assert told["parameters"] == (31 if model != "tensor-mira" else 2 * (5 + 7)) or told["parameters"] == 2 * 12
@@ -212,7 +212,7 @@ def test_rank_lines_on_the_command_line(tmp_path):
         for k, (row, y) in enumerate(zip(X, label, strict=True))
     ]
     path.write_text("\n".join(rows))
-    rerank("train", path, "--out", out, "--model", "mira", "--C", 0.1)
+    rerank("train", path, "--out", out, "--method", "mira", "--C", 0.1)
     scores = [float(line) for line in rerank("apply", out, path).splitlines()]
     np.testing.assert_allclose(scores, X @ load(out).weights_[1:])
     assert json.loads(rerank("evaluate", out, path, "--json"))["gained"] > 0.5
@@ -221,17 +221,17 @@ def test_rank_lines_on_the_command_line(tmp_path):
 def test_refused(files):
     """One sentence for each: options of another model, folders, lists of the other kind, unknown features."""
     out, train = files / "model", files / "train.jsonl"
-    assert "--order is an option of --model tensor-mira" in rerank(
-        "train", train, "--out", out, "--model", "mira", "--order", 3, code=1
+    assert "--order is not used by --method mira, only by tensor-mira" in rerank(
+        "train", train, "--out", out, "--method", "mira", "--order", 3, code=1
     )
-    rerank("train", train, "--out", out, "--model", "perceptron", "--epochs", 1)
+    rerank("train", train, "--out", out, "--method", "perceptron", "--max-iter", 1)
     assert "exists" in rerank("train", train, "--out", out, code=1)
     assert "cannot read" in rerank("train", files / "none.jsonl", "--out", files / "other", code=1)
     assert not (files / "other").exists()
     lines = files / "lists.txt"
     lines.write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
     assert "by name" in rerank("evaluate", out, lines, code=1)
-    rerank("train", lines, "--out", files / "numbered", "--model", "perceptron")
+    rerank("train", lines, "--out", files / "numbered", "--method", "perceptron")
     assert "by number" in rerank("evaluate", files / "numbered", train, code=1)
     new = files / "new.jsonl"
     write_nbest(new, [{"candidates": [candidate(0, ["new"]), candidate(1, ["newer"])]}])
@@ -250,20 +250,20 @@ def test_files_of_other_systems(files):
     text = (files / "train.jsonl").read_text()
     (files / "other.jsonl").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     for name in ("train", "other"):
-        rerank("train", files / f"{name}.jsonl", "--out", files / name, "--epochs", 2)
+        rerank("train", files / f"{name}.jsonl", "--out", files / name, "--max-iter", 2)
     assert np.array_equal(load(files / "train").weights_, load(files / "other").weights_)
 
 
 def test_pipes(files):
     """Lists from a pipe are read once: enough to choose from, not to learn; what would lose some is refused."""
     out, text = files / "model", (files / "test.jsonl").read_text()
-    rerank("train", files / "train.jsonl", "--out", out, "--epochs", 2)
+    rerank("train", files / "train.jsonl", "--out", out, "--max-iter", 2)
     told = invoke("rerank", "apply", out, "-", "--format", "jsonl", stdin=text).output
     assert told == rerank("apply", out, files / "test.jsonl")
-    assert "say --format jsonl" in rerank("apply", out, "-", code=1)
+    assert "with --format jsonl; got auto" in rerank("apply", out, "-", code=1)
     pipe = files / "pipe"
     os.mkfifo(pipe)
-    assert "say --format jsonl" in rerank("evaluate", out, pipe, code=1)
+    assert "with --format jsonl; got auto" in rerank("evaluate", out, pipe, code=1)
     assert "more than once" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)
 
 
@@ -271,7 +271,7 @@ def test_pipes(files):
 def test_interrupted(files, monkeypatch, epochs):
     """Ctrl-C keeps the last epoch; before the first has ended it keeps the model that was there."""
     train, out = files / "train.jsonl", files / "model"
-    rerank("train", train, "--out", out, "--epochs", 3, "--seed", 1)
+    rerank("train", train, "--out", out, "--max-iter", 3, "--set", "seed=1")
     before = (out / "arrays.safetensors").read_bytes()
     sweeps = passive_aggressive
 
@@ -282,8 +282,8 @@ def test_interrupted(files, monkeypatch, epochs):
     monkeypatch.setattr("polyadic.ranking.reranking.passive_aggressive", interrupted)
     told = rerank("train", train, "--out", out, "--force", "--json", code=130)
     if epochs:
-        assert "kept what was reached" in told
-        assert json.JSONDecoder().raw_decode(told)[0]["epochs"] == epochs
+        assert "kept the model of the last iteration" in told
+        assert load(out).n_iter_ == epochs
     else:
         assert "nothing was written" in told
     assert ((out / "arrays.safetensors").read_bytes() == before) == (epochs == 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
     from polyadic.ranking.reranking import Reranker
-    from polyadic.ranking.tensor_mira import Mapping
+    from polyadic.ranking.tensor_mira import FeatureMapping
     from polyadic.syntax.reranking import CandidateGroups
 
 STEPS = (0.001, 0.01, 0.1)
@@ -38,7 +38,7 @@ class Method(NamedTuple):
 
 
 def methods(
-    *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[Mapping], epochs: int, seed: int
+    *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[FeatureMapping], epochs: int, seed: int
 ) -> list[Method]:
     """Return perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
@@ -103,7 +103,7 @@ def sums(ranked: CandidateGroups, choice: Any) -> list[int]:
     return totals
 
 
-def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
+def spectra(lists: Lists, *, mappings: Iterable[FeatureMapping], seed: int) -> Facts:
     """Return the largest singular values of a perceptron's weights as a matrix, of unit norm, by mapping."""
     v = whole(RankingPerceptron(max_iter=1, averaged=False, seed=seed).fit(lists.train.groups)).weights_
     sizes = mode_sizes(len(v), 2)

@@ -22,7 +22,7 @@ from experiments.experiment import Experiment, ExperimentSettings, Option, Parts
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Within
 from polyadic.metrics.figures import difference
-from polyadic.ranking.tensor_mira import Mapping
+from polyadic.ranking.tensor_mira import FeatureMapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ class Settings(ExperimentSettings):
     )
     orders: Annotated[tuple[Count, ...], Option("Of tensors.")] = (2, 3, 4)
     ranks: Annotated[tuple[Count, ...], Option("Of tensors.")] = (1, 2, 3)
-    mappings: Annotated[tuple[Mapping, ...], Option("Of guided, sequential, random, hashed.")] = (
+    mappings: Annotated[tuple[FeatureMapping, ...], Option("Of guided, sequential, random, hashed.")] = (
         "guided",
         "sequential",
     )
@@ -76,7 +76,7 @@ def _task(run: Run[Settings], *, name: str) -> Stages:
         for share in settings.shares:
             for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1)):
                 rows += yield from _portion(settings, here, share, seed, fold)
-    mappings = get_args(Mapping)
+    mappings = get_args(FeatureMapping)
     drawn = yield Stage("spectra", made_of, partial(spectra, lists, mappings=mappings, seed=settings.seed))
     parts = [making.crossed(lists, settings.folds, fold) for fold in range(settings.folds)]
     return {

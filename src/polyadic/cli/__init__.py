@@ -19,27 +19,27 @@ from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
 from polyadic.cli.lines import lines
-from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
-from polyadic.cli.rerank import app as rerank
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
-from polyadic.cli.table import table
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
-from polyadic.interface.command_line import add_verbs
+from polyadic.interface.command_line import add_command, add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.ranking.task import TASK as RERANK
 from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.supervised.task import TASK as MACHINE
 from polyadic.syntax.tasks.parse import TASK as PARSE
 from polyadic.syntax.tasks.roles import TASK as ROLES
 from polyadic.syntax.tasks.tag import TASK as TAG
+from polyadic.tables.task import TASK as TABLE
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -76,19 +76,18 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
         plan: "polyadic plan corpus --workers 16",
         check: "polyadic check vectors work",
     },
-    "Tables and relations": {
-        table: "polyadic table eyes.csv --picture eyes.png",
-    },
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
+TASKS = {"Tables and relations": (TABLE,)}
+"""Tasks of a single verb."""
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": commands_of(DATABASE),
         "relations": commands_of(RELATIONS),
-        "machine": machine,
-        "rerank": rerank,
+        "machine": commands_of(MACHINE),
+        "rerank": commands_of(RERANK),
     },
     "Syntax and sequences": {
         "tag": commands_of(TAG),
@@ -109,6 +108,9 @@ app = typer.Typer(
 )
 for panel in dict.fromkeys([*VERBS, *GROUPS]):
     add_verbs(app, VERBS.get(panel, {}), on_clusters=(corpus, count, train), panel=panel)
+    for task in TASKS.get(panel, ()):
+        for verb in task.verbs.values():
+            add_command(app, verb, task.model, panel=panel)
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
 app.command("neighbors", hidden=True)(neighbours)

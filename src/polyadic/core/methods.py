@@ -41,8 +41,8 @@ class Method:
         return self.estimator(**self.fixed, **{self.renamed.get(name, name): value for name, value in settings.items()})
 
 
-def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str, Any]) -> None:
-    """Raise InputError if a given setting is not used by the method.
+def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str, Any], *, by: str = "method") -> None:
+    """Raise InputError if a given setting is not used by the method; ``by`` is the setting that selects the method.
 
     >>> from polyadic import LDA, AnchorTopics
     >>> refuse_unused({"anchors": Method(AnchorTopics), "lda": Method(LDA)}, "lda", {"min_documents": 5})
@@ -52,4 +52,4 @@ def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str
     for name in given:
         if name not in methods[method].settings:
             users = ", ".join(other for other, each in methods.items() if name in each.settings)
-            raise InputError(f"{name} is not used by method {method}, only by {users}; leave it out", name, "method")
+            raise InputError(f"{name} is not used by {by} {method}, only by {users}; leave it out", name, by)

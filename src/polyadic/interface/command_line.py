@@ -107,8 +107,9 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
         own[0] = Parameter(
             "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
         )
+    names = {each.name for each in own} | {*verb.fixed}
     groups = {
-        name: {each: field for each, field in _fields(targets).items() if each not in verb.fixed}
+        name: {each: setting for each, setting in _fields(targets).items() if each not in names}
         for name, targets in verb.settings.items()
     }
     by_name = {each.name: each for each in own} | {
@@ -154,15 +155,19 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """List the settings of one class or several by name; one that several classes have can be what any of them allows.
+    """List the settings of one class or several by name; what several classes have can be what any of them allows.
 
-    The description is that of the last class.
+    The description is that of the last class, with all defaults where classes differ.
     """
+    every = [each for target in (targets if isinstance(targets, tuple) else (targets,)) for each in fields_of(target)]
     found: dict[str, Parameter] = {}
-    for target in targets if isinstance(targets, tuple) else (targets,):
-        for each in fields_of(target):
-            known = found.get(each.name, each).hint
-            found[each.name] = each if known == each.hint else replace(each, hint=each.hint | known)
+    for each in every:
+        known = found.get(each.name, each).hint
+        found[each.name] = each if known == each.hint else replace(each, hint=each.hint | known)
+    for name, each in found.items():
+        same = [other.default for other in reversed(every) if other.name == name and other.default is not None]
+        if len({*map(str, same)}) > 1 and not each.shown_default:
+            found[name] = replace(each, shown_default=" or ".join(dict.fromkeys(map(str, same))))
     return found
 
 
@@ -232,7 +237,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     """Return help text, bounds, and how value and default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and plain(parameter.hint) in (int, float):
+    if bounds is not None and plain(parameter.hint) in (int, float) and not several(parameter.hint):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name

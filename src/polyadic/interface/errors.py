@@ -117,6 +117,8 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     'rank 3 of the table is missing'
     >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
     'it is there (--force); give --errors replace'
+    >>> as_written("not in UTF-8; give errors='replace'", {"set": "--set"})
+    'not in UTF-8; give --set errors=replace'
     """
     fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
     valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
@@ -146,7 +148,9 @@ def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:
     """Write a setting with its value as an option, if there is one of its name."""
     name, text, number = setting.groups()
     value = "" if number == "True" else f" {text or number}"
-    return f"{flags[name]}{value}" if name in flags else setting[0]
+    if name in flags:
+        return f"{flags[name]}{value}"
+    return f"{flags['set']} {name}={value.strip() or 'true'}" if "set" in flags else setting[0]
 
 
 @contextlib.contextmanager

@@ -88,7 +88,8 @@ class Verb:
         Command that runs on the files of ``polyadic example``.
     settings : dict of str to str or tuple of str
         By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
-        them, or for several classes a dict of the settings that were given.
+        them, or for several classes a dict of the settings that were given. A setting that has the name of a parameter
+        is that parameter instead.
     fixed : tuple of str
         Settings that are no options, since the function sets them.
     options : tuple of str
@@ -297,7 +298,8 @@ def _sentence(text: str) -> tuple[str, str]:
 
 
 def _without_markup(text: str) -> str:
-    """Write reST roles and literals as plain text."""
+    """Write reST roles and literals as plain text, without formulas."""
+    text = re.sub(r"\s*:math:`[^`]*`", "", text)
     text = re.sub(r":\w+:`[~\\]?(?:[\w.]*\.)?([\w]+)`", r"\1", text)
     return re.sub(r"``([^`]*)``", r"\1", text).replace("`", "")
 
@@ -369,7 +371,7 @@ def plain(hint: Any) -> Any:
         return plain(arguments[0])
     if origin in UNIONS:
         return plain(next(each for each in arguments if each is not type(None)))
-    return hint if origin is Literal else origin or hint
+    return hint if origin is Literal or _fixed(hint) else origin or hint
 
 
 def item(hint: Any) -> Any:
@@ -378,7 +380,7 @@ def item(hint: Any) -> Any:
     if origin is Annotated:
         return item(arguments[0])
     if origin in UNIONS:
-        return item(next(each for each in arguments if each is not type(None)))
+        return item(next(each for each in arguments if several(each)))
     return plain(arguments[0]) if arguments else str
 
 
@@ -389,4 +391,9 @@ def several(hint: Any) -> bool:
         return several(arguments[0])
     if origin in UNIONS:
         return any(map(several, arguments))
-    return (origin or hint) in (list, tuple, Sequence, Collection)
+    return (origin or hint) in (list, tuple, Sequence, Collection) and not _fixed(hint)
+
+
+def _fixed(hint: Any) -> bool:
+    """Whether an annotation is a tuple of a fixed number of items, which are separate words as an option."""
+    return get_origin(hint) is tuple and get_args(hint)[1:] != (...,)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from polyadic.core.query_groups import QueryGroups
 
 
-Mapping = Literal["guided", "sequential", "random", "hashed"]
+FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
 
 
 def places(
-    mapping: Mapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
+    mapping: FeatureMapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
 ) -> NDArray[np.int64]:
     """Return the cell of each feature; cells without a feature are padding.
 
@@ -90,7 +90,7 @@ def places(
     seed : int, optional
         For "random".
     """
-    check_choice("mapping", mapping, get_args(Mapping))
+    check_choice("mapping", mapping, get_args(FeatureMapping))
     for size in sizes:
         check_int("sizes", size, low=1)
     room = math.prod(sizes)
@@ -269,7 +269,7 @@ class TensorMIRA(Reranker):
     _: KW_ONLY
     order: Count = 2
     C: Positive = 0.1
-    mapping: Mapping = "guided"
+    mapping: FeatureMapping = "guided"
     surrogate: Count = 5
     sizes: Sequence[Count] | None = None
     init: Literal["signs", "components"] = "components"

@@ -170,8 +170,8 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     order : int
         Maximum number of features in a product. 1 gives a linear model.
     loss : {"squared", "huber", "poisson"}
-        Loss of a target: half the squared error; Huber loss, linear beyond an error of 1; or Poisson loss for counts
-        with mean :math:`e^m`.
+        Loss of a target: half the squared error; Huber loss, linear beyond an error of 1; or Poisson loss for counts.
+        The mean of a count is :math:`e^m`.
     solver : {"als", "adagrad", "sgd"}
         Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
         Adagrad. Only the stochastic solvers support ``partial_fit``.

@@ -146,12 +146,12 @@ def cross_table(
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
         idle = next(iter(reading if counts is None else ["counts"]), None)
         if idle is not None:
-            raise InputError(f"{idle} is for files, but {corpus.path} is a corpus; leave {idle} out")
+            raise InputError(f"{idle} is for files, but {corpus.path} is a corpus; leave it out", idle)
         if words is not None and columns is not None:
-            raise InputError("words and columns are mutually exclusive; leave one of them out")
+            raise InputError("words and columns are mutually exclusive; leave one of them out", "words", "columns")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words needs a corpus, but {source} is not one; leave words out")
+        raise InputError(f"words needs a corpus, but {source} is not one; leave it out", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
         raise InputError("to cross-tabulate two columns of the file, name both rows and columns")
     path = str(source)

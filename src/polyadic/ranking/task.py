@@ -1,0 +1,220 @@
+"""``polyadic rerank``: select the best candidate of each list with a model trained on other lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Help, Metavar, Out
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from polyadic.core.methods import Method
+    from polyadic.core.query_groups import QueryGroups
+    from polyadic.ranking.nbest import NBestLists
+    from polyadic.ranking.reranking import Reranker
+
+TASK = Task(
+    "rerank",
+    "Rerank n-best lists by features, with linear weights or a low-rank tensor of weights.",
+    model="polyadic.ranking.reranking:Reranker",
+)
+SETTINGS = (
+    "polyadic.ranking.linear_rerankers:RankingPerceptron",
+    "polyadic.ranking.linear_rerankers:MIRA",
+    "polyadic.ranking.tensor_mira:TensorMIRA",
+)
+"""Classes whose settings training takes; of a setting that several have, the last describes it."""
+Lists = Annotated[
+    Path,
+    Help("File with a list of candidates per line (JSON lines), or a candidate per line with qid: (SVMrank)."),
+    Metavar("LISTS"),
+]
+Format = Annotated[Literal["auto", "jsonl", "svmrank"], Help("Format of the lists; auto detects it.")]
+Unknown = Annotated[
+    Literal["ignore", "error"], Help("Features that training has not seen: ignore and count them, or fail.")
+]
+
+
+def _methods() -> dict[str, Method]:
+    """Estimator of each method."""
+    from polyadic.core.methods import Method
+    from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
+    from polyadic.ranking.tensor_mira import TensorMIRA
+
+    return {"perceptron": Method(RankingPerceptron), "mira": Method(MIRA), "tensor-mira": Method(TensorMIRA)}
+
+
+@TASK.verb(
+    example="polyadic rerank train spellings.jsonl --out reranker",
+    settings={"given": SETTINGS},
+    options=("method", "rank", "order", "C", "max_iter", "validation", "format"),
+)
+def train(
+    lists: Lists,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    method: Literal["perceptron", "mira", "tensor-mira"] = "tensor-mira",
+    validation: File | None = None,
+    min_count: Count = 1,
+    format: Format = "auto",  # noqa: A002 # the option of other commands that read files
+    force: bool = False,
+) -> Saved:
+    """Fit a reranker to lists of candidates with costs; one block of the file is in memory at a time.
+
+    Parameters
+    ----------
+    method
+        One weight per feature (perceptron, mira), or weights in a low-rank tensor.
+    validation
+        File with lists to evaluate on; the epoch of the lowest cost is kept.
+    min_count
+        Minimum number of lists in which a feature occurs (JSON lines).
+    """
+    from polyadic.core.methods import refuse_unused
+
+    methods = _methods()
+    refuse_unused(methods, method, given)
+    model = methods[method].make(given)
+
+    def read() -> tuple[Any, Any]:
+        data = _opened(lists, format, {"min_count": min_count})
+        names = getattr(data, "names", None)
+        return data, None if validation is None else _opened_for(names, validation, format, unknown="ignore")
+
+    def summary(fitted: Any) -> Mapping[str, Any]:
+        tensor = method == "tensor-mira"
+        facts: dict[str, Any] = {"model": method, "features": len(fitted.weights_)}
+        facts["parameters"] = sum(w.size for w in fitted.factors_) if tensor else len(fitted.weights_)
+        facts |= {"epochs": fitted.n_iter_, "seconds": round(fitted.result_.seconds[-1], 2)}
+        facts["cost"] = fitted.history_[-1]
+        if validation is not None:
+            facts |= {"validation_cost": min(fitted.result_.measured), "best_epoch": fitted.result_.best}
+        return facts
+
+    def fit(data: tuple[Any, Any]) -> Any:
+        return model.fit(data[0], validation=data[1])
+
+    saved = run(model, read, out, force=force, summary=summary, fit=fit)
+    saved.next = "rerank", "evaluate", out, "LISTS"
+    return saved
+
+
+@TASK.verb(example="polyadic rerank apply reranker test.jsonl --out chosen.jsonl", json=False)
+def apply(
+    model: Reranker,
+    lists: Lists,
+    *,
+    out: File | None = None,
+    scores: bool = False,
+    unknown: Unknown = "ignore",
+    format: Format = "auto",  # noqa: A002 # as above
+    force: bool = False,
+) -> None:
+    """Select a candidate of each list: a line per list for JSON lines, a score per candidate for SVMrank lines.
+
+    Costs are optional, and ignored.
+
+    Parameters
+    ----------
+    out
+        File to write (default: standard output).
+    scores
+        Add the scores of all candidates (JSON lines).
+    """
+    from polyadic.interface import output
+    from polyadic.interface.errors import say
+
+    output.check_file(out, force=force)
+    blocks = _opened_for(model.names_, lists, format, unknown=unknown, costs=False)
+    lines = _selected(model, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(model, blocks, unknown)
+    output.write_lines(lines, out)
+    if getattr(blocks, "ignored", 0):
+        say(f"features that training has not seen occurred {blocks.ignored:,} times; ignored", "warning")
+
+
+@TASK.verb(example="polyadic rerank evaluate reranker test.jsonl")
+def evaluate(
+    model: Reranker,
+    lists: Lists,
+    *,
+    unknown: Unknown = "ignore",
+    format: Format = "auto",  # noqa: A002 # as above
+) -> dict[str, Any]:
+    """Report mean costs: of the first candidates, of the selected ones, and of the cheapest (oracle).
+
+    "worst" is the mean cost if ties between highest scores are broken in favour of the most expensive candidate.
+    """
+    from polyadic.metrics.reranking import reranking
+
+    blocks = _opened_for(model.names_, lists, format, unknown=unknown)
+    costs = reranking((groups, model.decision_function(groups, unknown=unknown)) for groups in blocks)
+    reported = ("lists", "candidates", "first", "reranked", "oracle", "random", "gained", "moved", "tied", "worst")
+    facts = {name: getattr(costs, name) for name in reported}
+    return facts | ({"unknown_features": blocks.ignored} if hasattr(blocks, "ignored") else {})
+
+
+def _selected(model: Reranker, blocks: NBestLists, *, scores: bool) -> Iterator[str]:
+    """Yield a JSON line with the selected candidate of each list."""
+    import json
+
+    for groups, lists in blocks.blocks():
+        s = model.decision_function(groups)
+        choice = groups.choice(s)
+        for k, (first, candidates) in enumerate(zip(groups.starts, lists, strict=False)):
+            at = int(choice[k] - first)
+            facts = {"id": candidates.id, "chosen": at, "text": candidates.texts[at], "score": float(s[choice[k]])}
+            if scores:
+                facts["scores"] = s[first : groups.starts[k + 1]].tolist()
+            yield json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _scored(model: Reranker, blocks: Iterable[QueryGroups], unknown: Any) -> Iterator[str]:
+    """Yield the score of each candidate."""
+    for groups in blocks:
+        yield from (f"{score!r}\n" for score in model.decision_function(groups, unknown=unknown).tolist())
+
+
+def _detected(path: Path, form: str) -> str:
+    """Detect the format of lists; JSON lines begin with a brace."""
+    import codecs
+
+    from polyadic.text.streams import open_bytes
+
+    if form != "auto":
+        return form
+    with open_bytes(str(path)) as file:
+        begin = file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()
+    if not begin:
+        raise InputError(f"{path} has no lists")
+    return "jsonl" if begin.startswith(b"{") else "svmrank"
+
+
+def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
+    """Open lists; the options are those of JSON lines."""
+    from polyadic.ranking.nbest import NBestLists
+    from polyadic.text.feature_lines import RankLines
+
+    if str(path) == "-" or path.is_fifo():  # bytes read to detect the format cannot be read again
+        if "names" not in options:
+            raise InputError("training reads its lists more than once; write them to a file")
+        if form != "jsonl":
+            raise InputError(f"a pipe can only be read as JSON lines, with format jsonl; got {form}", "format")
+    return NBestLists(path, **options) if _detected(path, form) == "jsonl" else RankLines(path)
+
+
+def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: str, costs: bool = True) -> Any:
+    """Open lists for a model with feature names, or with feature indices if it has no names."""
+    blocks = _opened(path, form, {"names": names or (), "unknown": unknown, "costs": costs})
+    if (names is None) == hasattr(blocks, "names"):
+        needed, found = (
+            ("number, as in SVMrank lines", "name") if names is None else ("name, as in JSON lines", "number")
+        )
+        raise InputError(f"the model knows features by {needed}; {path} has them by {found}")
+    return blocks

@@ -1,0 +1,316 @@
+"""``polyadic machine``: factorization machines of feature vectors in libFM and libsvm format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import File, Help, Natural, Out
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.core.methods import Method
+    from polyadic.supervised.base import FactorizationMachineBase
+
+TASK = Task(
+    "machine",
+    "Predict from features and their products, by factorization machines.",
+    model="polyadic.supervised.base:FactorizationMachineBase",
+)
+SETTINGS = (
+    "polyadic.supervised.fm_ranking:FactorizationMachineRanker",
+    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachineClassifier",
+    "polyadic.supervised.fm_gibbs:BayesianFactorizationMachine",
+    "polyadic.supervised.factorization_machines:FactorizationMachineClassifier",
+    "polyadic.supervised.factorization_machines:FactorizationMachine",
+)
+"""Classes whose settings training takes; of a setting that several have, the last describes it."""
+Lines = Annotated[File, Help("File with lines such as 4 1:1 7:0.5: a label, then indices and values of features.")]
+Unknown = Annotated[
+    Literal["skip", "error"], Help("Features with indices beyond those trained: skip and count them, or fail.")
+]
+
+
+def _methods(task: str) -> dict[str, Method]:
+    """Estimator of each solver for a task."""
+    from polyadic.core.methods import Method
+    from polyadic.supervised.factorization_machines import FactorizationMachine, FactorizationMachineClassifier
+    from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine, BayesianFactorizationMachineClassifier
+    from polyadic.supervised.fm_ranking import FactorizationMachineRanker
+
+    if task == "ranking":
+        return {"adagrad": Method(FactorizationMachineRanker)}
+    classes = task == "classification"
+    point = FactorizationMachineClassifier if classes else FactorizationMachine
+    unused = dict.fromkeys(("learning_rate", "batch")) | {"decay": 0.0}
+    return {
+        "mcmc": Method(BayesianFactorizationMachineClassifier if classes else BayesianFactorizationMachine),
+        "als": Method(point, {"solver": "als", **unused}),
+        "adagrad": Method(point, {"solver": "adagrad"}),
+        "sgd": Method(point, {"solver": "sgd"}),
+    }
+
+
+@TASK.verb(
+    example="polyadic machine train ratings.libfm --out machine --validation valid.libfm",
+    settings={"given": SETTINGS},
+    options=("task", "solver", "rank", "ridge", "max_iter", "draws", "validation"),
+)
+def train(
+    file: Lines,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    task: Literal["regression", "classification", "ranking"] = "regression",
+    solver: Literal["mcmc", "als", "adagrad", "sgd"] | None = None,
+    groups: File | None = None,
+    validation: File | None = None,
+    unknown: Unknown = "skip",
+    force: bool = False,
+) -> Saved:
+    """Fit a factorization machine to lines of features.
+
+    With --solver mcmc only the rank needs tuning, and predictions are means over posterior samples.
+
+    Parameters
+    ----------
+    task
+        Predict numbers, one of two classes, or the order of the lines of each query (qid:).
+    solver
+        Gibbs sampling that learns its penalties, coordinate descent, Adagrad or SGD (default: mcmc; ranking: adagrad).
+    groups
+        File with the group of each feature, a number from 0 on each line; features of a group share penalties (mcmc).
+    validation
+        File with lines to evaluate on; solvers other than mcmc keep the best epoch.
+    """
+    from polyadic.core.progress import sweeps
+    from polyadic.text.feature_lines import read_feature_lines
+
+    solver = solver or ("adagrad" if task == "ranking" else "mcmc")
+    model = _made(task, solver, given, groups, validation)
+    held_out: list[Any] = []
+    facts: dict[str, Any] = {"task": task, "solver": solver}
+
+    def read() -> tuple[Any, Any, dict[str, Any]]:
+        X, y, qid = read_feature_lines(file)
+        if task == "classification" and len(set(y.tolist())) != 2:
+            raise InputError(f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different ones")
+        if task == "ranking" and qid.min() < 0:
+            raise InputError(f"{file} has no qid:; task ranking needs the query of each line", "task")
+        facts.update(rows=len(y), features=X.shape[1])
+        if validation is not None:
+            held_out[:] = _read(validation, X.shape[1], unknown)
+        if task == "ranking":
+            return X, y, {"groups": qid}
+        if solver == "mcmc":
+            return X, y, {"groups": _groups(groups, X.shape[1])}
+        return X, y, {"validation": held_out[:2]} if held_out else {}
+
+    def fit(data: tuple[Any, Any, dict[str, Any]]) -> FactorizationMachineBase:
+        import time
+
+        X, y, more = data
+        began = time.perf_counter()
+        with sweeps(model, "fitting"):
+            model.fit(X, y, **more)
+        facts.update({"draws": model.n_draws_} if solver == "mcmc" else {"epochs": model.n_iter_})
+        facts["seconds"] = round(time.perf_counter() - began, 2)
+        return model
+
+    def summary(fitted: Any) -> Mapping[str, Any]:
+        if not held_out:
+            return facts
+        X, y, _, skipped = held_out
+        measures = {f"validation_{name}": value for name, value in _measured(fitted, X, y, None).items()}
+        best = {} if solver == "mcmc" else {"best_epoch": fitted.result_.best}
+        return facts | measures | {"validation_skipped": skipped} | best
+
+    saved = run(model, read, out, force=force, summary=summary, fit=fit)
+    saved.next = "machine", "predict", out, "FILE"
+    return saved
+
+
+def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
+    """Make the estimator of a task and a solver; refuse what these do not use."""
+    from polyadic.core.methods import refuse_unused
+
+    methods = _methods(task)
+    if solver not in methods:
+        raise InputError(f"task {task} needs solver {' or '.join(methods)}; got {solver}", "task", "solver")
+    if task == "ranking" and validation is not None:
+        raise InputError(
+            "validation is for task regression and classification; leave it out, and evaluate the model later",
+            "validation",
+            "task",
+        )
+    for name in given:
+        if not any(name in each.settings for each in methods.values()):
+            raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
+    refuse_unused(methods, solver, given, by="solver")
+    if groups is not None and solver != "mcmc":
+        raise InputError("groups is used by solver mcmc only; leave it out", "groups", "solver")
+    return methods[solver].make(given)
+
+
+def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
+    """Read feature vectors, labels and queries; return also the number of values beyond the features."""
+    from polyadic.text.feature_lines import read_feature_lines
+
+    X, y, groups = read_feature_lines(file, features=features)
+    beyond = int((X.indices >= features).sum())
+    if beyond and unknown == "error":
+        first = (X.indices >= features).argmax()
+        row = int(X.indptr.searchsorted(first, side="right"))
+        raise InputError(
+            f"{file}, row {row}: a feature is {X.indices[first]}, and those trained are 0 to {features - 1};"
+            " unknown='skip' skips such features"
+        )
+    return X[:, :features], y, groups, beyond
+
+
+def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
+    """Read the group of each feature."""
+    import numpy as np
+
+    if file is None:
+        return None
+    try:
+        groups = [int(line) for line in file.read_text(encoding="utf-8").split()]
+    except ValueError as error:
+        raise InputError(f"{file} must hold a whole number on each line: {error}") from None
+    if len(groups) != features or min(groups, default=0) < 0:
+        raise InputError(
+            f"{file} must hold a number from 0 for each of {features:,} features, from feature 0 on;"
+            f" it has {len(groups):,}"
+        )
+    return np.array(groups, np.int64)
+
+
+def _print_predictions(result: dict[str, Any]) -> None:
+    """Print a row for each prediction, or the file that has them."""
+    import typer
+
+    from polyadic.interface import output
+    from polyadic.interface.errors import say
+
+    if "out" in result:
+        typer.echo(f"wrote {result['out']}")
+    else:
+        output.table([*result["predictions"][0]], [_cells(row) for row in result["predictions"]])
+    if result["skipped"]:
+        say(f"skipped {result['skipped']:,} values of features that were not trained", "note")
+
+
+@TASK.verb(
+    example="polyadic machine predict machine valid.libfm --out predictions.txt",
+    show=_print_predictions,
+)
+def predict(
+    model: FactorizationMachineBase,
+    file: Lines,
+    *,
+    out: File | None = None,
+    why: Natural = 0,
+    names: File | None = None,
+    unknown: Unknown = "skip",
+) -> dict[str, Any]:
+    """Predict the label of each line, with the probability of the second of two classes.
+
+    With --why, each value is split into a base and the contributions of features and products of features. The value is
+    the prediction, the log-odds of the second class, or the logarithm of a count (--set loss=poisson).
+
+    Parameters
+    ----------
+    out
+        File for the predictions, one per line, without headings.
+    why
+        Number of contributions to show for each line, the largest first.
+    names
+        File with the names of the features for --why, one per line, from feature 0 on.
+    """
+    from polyadic.core.files import read_names
+    from polyadic.interface import output
+
+    if names is not None and not why:
+        raise InputError("names is used by why only; give both or neither", "names", "why")
+    machine: Any = model
+    X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
+    predicted = machine.predict(X).tolist()
+    rows: list[dict[str, Any]] = [{"prediction": value} for value in predicted]
+    if hasattr(machine, "classes_"):
+        heading = f"P({_cell(machine.classes_[1])})"
+        probabilities = machine.predict_proba(X)[:, 1].tolist()
+        rows = [{"class": value, heading: p} for value, p in zip(predicted, probabilities, strict=True)]
+    if why:
+        called = None if names is None else read_names(names)
+        for i, row in enumerate(rows):
+            row.update(output.reasons(machine.explain(X[[i]], called), why, "features"))
+    if out is None:
+        return {"predictions": rows, "rows": len(rows), "skipped": skipped}
+    output.write_lines(("\t".join(_cells(row)) + "\n" for row in rows), out)
+    return {"out": str(out), "rows": len(rows), "skipped": skipped}
+
+
+@TASK.verb(example="polyadic machine evaluate machine valid.libfm")
+def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown = "skip") -> dict[str, Any]:
+    """Compare predictions with the labels of a file."""
+    X, y, groups, skipped = _read(file, model.n_features_in_, unknown)
+    return {"rows": len(y), **_measured(model, X, y, groups), "skipped": skipped}
+
+
+def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
+    """Accuracy and log loss of two classes, share of ordered pairs of a ranking, or RMSE."""
+    import numpy as np
+
+    from polyadic.supervised.fm_ranking import FactorizationMachineRanker
+
+    if hasattr(model, "classes_"):
+        if strange := sorted(set(y.tolist()) - set(model.classes_.tolist())):
+            raise InputError(f"label {strange[0]:g} is not one of the classes that the model was trained on")
+        p = model.predict_proba(X)[:, 1].clip(1e-12, 1 - 1e-12)
+        true = y == model.classes_[1]
+        loss = float(-np.log(np.where(true, p, 1 - p)).mean())
+        return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
+    if isinstance(model, FactorizationMachineRanker):
+        if groups.min() < 0:
+            raise InputError("a ranking model is evaluated on lines with qid:; these have none")
+        return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}
+    return {"rmse": round(float(np.sqrt(np.mean((model.predict(X) - y) ** 2))), 6)}
+
+
+def _in_order(scores: Any, grades: Any, groups: Any) -> float:
+    """Share of the pairs of different grades in a group whose scores are in order; equal scores count half."""
+    import numpy as np
+
+    right = total = 0.0
+    order = np.argsort(groups, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        s, g = scores[part], grades[part]
+        for grade in np.unique(g)[1:]:
+            better, worse = s[g == grade], np.sort(s[g < grade])
+            right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
+            total += len(better) * len(worse)
+    if not total:
+        raise InputError("no query has lines of two grades; there is nothing to compare")
+    return right / total
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """Write the values of a row."""
+    from polyadic.interface import output
+
+    return [output.in_words(value) if isinstance(value, list) else _cell(value) for value in row.values()]
+
+
+def _cell(value: Any) -> str:
+    """Write a number as precisely in a pipe as in a file; classes of other programs may be words."""
+    return value if isinstance(value, str) else f"{value:.8g}"

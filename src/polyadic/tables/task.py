@@ -1,0 +1,215 @@
+"""``polyadic table``: correspondence analysis of a table of counts, or of counts of a file or a corpus."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Folder, Metavar, Picture, Within
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from polyadic.tables.correspondence import CorrespondenceAnalysis
+    from polyadic.tables.cross_table import CrossTable
+
+TASK = Task("table", "Show which rows and columns of a table go together, by correspondence analysis.")
+CROWDED, LABELLED = 50, 40
+"""From more rows or columns on, a picture has labels of so many of either only."""
+Name = Annotated[str, Metavar("NAME")]
+
+
+class Analysed(dict[str, Any]):
+    """Result of an analysis; ``top`` is the number of rows and of columns to print."""
+
+    top = 10
+
+
+def _print_analysis(result: Analysed) -> None:
+    """Print the test of independence, the axes, the points and the cell, and name the files written."""
+    import typer
+
+    from polyadic.interface import output
+
+    sizes = {"rows": result["rows"], "columns": result["columns"], "observations": f"{result['observations']:.10g}"}
+    p = "below 0.001" if result["p"] < 0.001 else f"{result['p']:.3f}"
+    test = {"chi-square": f"{result['chi2']:.1f}", "degrees of freedom": result["degrees"], "p": p}
+    output.facts(sizes | test, as_json=False)
+    _print_points(result)
+    if "why" in result:
+        _print_cell(result["why"])
+    if result["written"]:
+        typer.echo(f"\nwrote {', '.join(result['written'])}")
+
+
+@TASK.verb(
+    example="polyadic table eyes.csv --picture eyes.png",
+    options=("rows", "columns", "top", "why", "picture", "csv", "page", "out"),
+    show=_print_analysis,
+)
+def table(
+    source: Annotated[Path, Metavar("SOURCE")],
+    *,
+    rows: Name | None = None,
+    columns: Name | None = None,
+    counts: Name | None = None,
+    words: Annotated[int, Within(2)] | None = None,
+    format: str | None = None,  # noqa: A002 # the option of other commands that read files
+    encoding: str | None = None,
+    errors: Literal["strict", "replace", "ignore"] | None = None,
+    n_components: Count | None = None,
+    top: Count = 10,
+    why: Annotated[tuple[str, str], Metavar("ROW COLUMN")] | None = None,
+    picture: Picture = None,
+    csv: File | None = None,
+    page: File | None = None,
+    out: Folder | None = None,
+    force: bool = False,
+) -> Analysed:
+    """Show which rows and columns of a table go together, and along which axes, by correspondence analysis.
+
+    With --why, the ratio of the observed to the expected count of a cell is split into 1 and the contribution of each
+    axis.
+
+    Parameters
+    ----------
+    source
+        CSV, Excel or Parquet file, or corpus folder.
+    rows
+        Column of the file, or field of the documents, to count against --columns (default: the file is a table of
+        counts with row labels in its first column).
+    columns
+        The other column or field (default: the words of a corpus).
+    counts
+        Column of the file with the count of each record (default: 1 for each).
+    words
+        Number of most frequent words of a corpus to count (default: 500).
+    format
+        Format of the file: csv, xlsx or parquet (default: detected).
+    encoding
+        Encoding of the file (default: utf-8).
+    errors
+        Bytes in another encoding: fail, replace or ignore them (default: strict).
+    n_components
+        Number of principal axes (default: 5, or all if there are fewer).
+    top
+        Number of rows and of columns to print, those that contribute most to the first two axes.
+    why
+        Row and column of a cell to explain, with the rows and columns most similar to them.
+    csv
+        CSV file to write, with all figures of all rows and columns.
+    page
+        HTML file to write, an interactive page of the whole analysis.
+    out
+        Folder to save the analysis to.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.frames import records
+    from polyadic.core.serialization import KIND
+    from polyadic.interface import output
+    from polyadic.tables.cross_table import cross_table
+
+    output.check_picture(picture)
+    output.check_file(csv, force=force)
+    output.check_file(page, force=force)
+    if out is not None:
+        check_replaceable(out, KIND, overwrite=force)
+    read = cross_table(
+        source,
+        rows=rows,
+        columns=columns,
+        counts=counts,
+        words=words,
+        format=format,
+        encoding=encoding,
+        errors=errors,
+    )
+    model = read.analyse(n_components=n_components)
+    points = list(records(model))
+    cell = {} if why is None else {"why": _cell(read, model, *why, top=top)}
+    if csv is not None:
+        output.write_csv(points, csv)
+    if page is not None:
+        from polyadic.explore.export import table_page
+
+        sides = (rows or "rows", columns or ("words" if rows else "columns"))
+        output.write_lines([table_page(read, source.name, *sides)], page)
+    if out is not None:
+        model.save(out, overwrite=force)
+    if picture is not None:  # last, so that the other files are there if drawing fails
+        from polyadic.plots import biplot
+        from polyadic.plots.files import save_figure
+
+        save_figure(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
+    axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
+    shape = {"rows": len(read.rows), "columns": len(read.columns)}
+    written = [str(path) for path in (picture, csv, page, out) if path is not None]
+    found = Analysed({**shape, **read.association(), "axes": axes, "points": points, **cell, "written": written})
+    found.top = top
+    return found
+
+
+def _print_points(result: Analysed) -> None:
+    """Print the axes, and the rows and columns that contribute most to the first two."""
+    import typer
+
+    from polyadic.interface import output
+
+    typer.echo()
+    inertia, shares = result["axes"]["inertia"], result["axes"]["share"]
+    axes = zip(range(1, len(shares) + 1), inertia, shares, accumulate(shares), strict=True)
+    output.table(["axis", "inertia", "share", "with those before"], [*axes])
+    for side in ("rows", "columns"):
+        typer.echo()
+        mine = sorted((p for p in result["points"] if p["side"] == side), key=_contribution, reverse=True)
+        two = [axis for axis in (1, 2) if f"coordinate_{axis}" in mine[0]]
+        axis = [f"{figure}_{number}" for figure in ("coordinate", "contribution") for number in two]
+        shown = [
+            (p["label"], p["mass"], sum(p[f"squared_cosine_{number}"] for number in two), *(p[name] for name in axis))
+            for p in mine[: result.top]
+        ]
+        output.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
+
+
+def _print_cell(cell: dict[str, Any]) -> None:
+    """Print the result of :func:`_cell`."""
+    import typer
+
+    from polyadic.interface import output
+
+    axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
+    counted = {name: cell[name] for name in ("row", "column", "count", "expected", "times", "base")}
+    typer.echo()
+    output.facts({**counted, **axes, "other axes": cell["other_axes"]}, as_json=False)
+    for side, nearest in cell["alike"].items():
+        typer.echo()
+        output.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])
+
+
+def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str, *, top: int) -> dict[str, Any]:
+    """Observed and expected count of a cell, contributions of the axes to their ratio, and similar rows and columns."""
+    from polyadic.interface import output
+
+    reason = model.explain(row, column)
+    i, j = read.rows.index(row), read.columns.index(column)
+    count, n = float(read.counts[i, j]), float(read.counts.sum())
+    expected = n * float(model.row_masses_[i] * model.column_masses_[j])
+    if not expected:
+        raise InputError(f"there is nothing to compare: {row!r} or {column!r} has no observations")
+    times = count / expected
+    rest = round(times - reason.value, 6) + 0.0  # which is never -0
+    facts = {"row": row, "column": column, "count": count, "expected": round(expected, 6), "times": round(times, 6)}
+    facts |= {**output.reasons(reason, len(reason.parts), "axis"), "other_axes": rest}
+    sides: tuple[tuple[Literal["rows", "columns"], str], ...] = (("rows", row), ("columns", column))
+    alike = {
+        side: [{"name": near, "distance": round(far, 6)} for near, far in model.nearest(name, side=side, n=top)]
+        for side, name in sides
+    }
+    return {**facts, "alike": alike}
+
+
+def _contribution(point: dict[str, Any]) -> float:
+    """Contribution of a point to the first two axes."""
+    made: float = point["contribution_1"] + point.get("contribution_2", 0.0)
+    return made
