@@ -3,28 +3,21 @@
 import platform
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version as distribution
 from typing import Annotated
 
 import typer
 
-from polyadic.cli.check import check
 from polyadic.cli.classify import app as classify
-from polyadic.cli.components import components
-from polyadic.cli.convert import convert
-from polyadic.cli.corpus import corpus
-from polyadic.cli.count import count
 from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
-from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
-from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
-from polyadic.cli.plan import plan
 from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
@@ -36,10 +29,13 @@ from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
-from polyadic.interface.command_line import add_verbs
+from polyadic.interface.command_line import add_command, add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.text.task import TASK as TEXT
+from polyadic.words.task import COUNTING
+from polyadic.words.task import TASK as WORDS
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -61,26 +57,22 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
     },
     "Words": {
         train: "polyadic train holmes --out vectors --keep work --keep-text",
-        neighbours: "polyadic neighbours vectors window",
         senses: "polyadic senses vectors case",
         phrase: "polyadic phrase vectors light lamp 'light*door'",
-        components: "polyadic components vectors window",
         evaluate: "polyadic evaluate vectors --groups groups",
         compare: "polyadic compare vectors vectors.txt --groups groups",
-        convert: "polyadic convert vectors vectors.txt --to word2vec",
-    },
-    "Text": {
-        lines: "polyadic lines work/corpus case --sort right",
-        corpus: "polyadic corpus holmes --out corpus --min-count 5",
-        count: "polyadic count corpus --out counts --order 3 --width 10",
-        plan: "polyadic plan corpus --workers 16",
-        check: "polyadic check vectors work",
     },
     "Tables and relations": {
         table: "polyadic table eyes.csv --picture eyes.png",
     },
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
+TASKS = {"Words": (WORDS,), "Text": (TEXT, COUNTING)}
+"""Tasks whose commands have no group."""
+EXAMPLES = {verb.__name__: example for panel in VERBS.values() for verb, example in panel.items()} | {
+    verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()
+}
+"""Examples of the commands that have no group, by name."""
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
@@ -99,6 +91,8 @@ GROUPS = {
     },
 }
 """Verbs with verbs of their own."""
+PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")
+"""Headings of the list of commands."""
 
 app = typer.Typer(
     name="polyadic",
@@ -107,11 +101,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
-for panel in dict.fromkeys([*VERBS, *GROUPS]):
-    add_verbs(app, VERBS.get(panel, {}), on_clusters=(corpus, count, train), panel=panel)
+for panel in PANELS:
+    add_verbs(app, VERBS.get(panel, {}), on_clusters=(train,), panel=panel)
+    for task in TASKS.get(panel, ()):
+        for verb in task.verbs.values():
+            add_command(app, verb, task.model, panel=panel)
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
-app.command("neighbors", hidden=True)(neighbours)
+add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=True)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it

@@ -12,6 +12,7 @@ import typer
 from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS
 from polyadic.interface.command_line import in_bytes
+from polyadic.text.task import source as source  # noqa: PLC0414 # an explicit re-export
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -103,13 +104,6 @@ def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
     if by_line and how["format"] == "auto" and how["field"] is None:
         how["format"] = "lines"
     return how
-
-
-def source(sources: list[str]) -> Any:
-    """Give one source as it is, and several as paths."""
-    from polyadic.core.urls import URL, is_url
-
-    return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
 
 
 def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":

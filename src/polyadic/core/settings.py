@@ -72,6 +72,11 @@ class Help:
     text: str
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Marks, in an annotation, a collection whose option is repeated for each item, which may contain commas."""
+
+
 File = Annotated[Path, Metavar("FILE")]
 Folder = Annotated[Path, Metavar("DIR")]
 Out = Annotated[Folder, Help("Folder to write to.")]

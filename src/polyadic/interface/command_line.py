@@ -11,7 +11,7 @@ import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS, MIN_MEMORY, memory_limit
-from polyadic.core.settings import Metavar, Within, spelled
+from polyadic.core.settings import Metavar, Repeated, Within, spelled
 from polyadic.interface import output
 from polyadic.interface.errors import Verb as Command
 from polyadic.interface.errors import say
@@ -84,7 +84,9 @@ def group(task: Task) -> typer.Typer:
     return app
 
 
-def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None) -> None:
+def add_command(
+    app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None, hidden: bool = False
+) -> None:
     """Add the command of a verb to a group."""
     command = _command(verb, model)
     if verb.distributed:
@@ -92,7 +94,7 @@ def add_command(app: typer.Typer, verb: Verb, model: str = "", *, panel: str | N
     about = inspect.cleandoc(verb.function.__doc__ or "").partition("\nParameters\n")[0]
     paragraphs = "\n\n".join(" ".join(paragraph.split()) for paragraph in about.split("\n\n"))
     how: dict[str, Any] = {"help": paragraphs, "epilog": f"Example:\n\n{verb.example}", "rich_help_panel": panel}
-    app.command(verb.name, cls=Command, **how)(bounded(command))
+    app.command(verb.name, cls=Command, hidden=hidden, **how)(bounded(command))
 
 
 def _command(verb: Verb, model: str) -> Callable[..., None]:
@@ -197,8 +199,10 @@ def _short(name: str, taken: set[str]) -> str:
 def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
     """Make the parameter that typer reads."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
+    if parameter.name == "memory":
+        return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
     if several(parameter.hint):
-        annotation = list[str] if parameter.positional else str
+        annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
     if default is None:
         annotation = annotation | None
     elif isinstance(default, tuple | list):
@@ -207,7 +211,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
     if parameter.positional:
         made = typer.Argument(**how)
     else:
-        long = flag or f"--{parameter.name.replace('_', '-')}"
+        long = flag or f"--{parameter.name.rstrip('_').replace('_', '-')}"
         switch = f"{long}/--no-{long[2:]}" if default is True else long
         made = typer.Option(*filter(None, (switch, short)), **how)
     kind = inspect.Parameter.KEYWORD_ONLY

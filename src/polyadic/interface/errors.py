@@ -117,6 +117,8 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     'rank 3 of the table is missing'
     >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
     'it is there (--force); give --errors replace'
+    >>> as_written("give errors='replace'", {"set": "--set"})
+    'give --set errors=replace'
     """
     fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
     valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
@@ -145,8 +147,15 @@ def _flagged(words: str, flags: Mapping[str, str]) -> str:
 def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:
     """Write a setting with its value as an option, if there is one of its name."""
     name, text, number = setting.groups()
+    if name not in flags and "set" in flags:
+        return f"{flags['set']} {name}={text or number}"
     value = "" if number == "True" else f" {text or number}"
     return f"{flags[name]}{value}" if name in flags else setting[0]
+
+
+def in_json() -> bool:
+    """Whether the command prints its result as JSON."""
+    return _JSON.get()
 
 
 @contextlib.contextmanager

@@ -26,6 +26,10 @@ class Saved(dict[str, Any]):
     notes: Sequence[str] = ()
 
 
+class Incomplete(dict[str, Any]):
+    """What a command returns if part of its input was bad: it is printed, and the exit code is that of bad input."""
+
+
 def train(
     model: Model,
     read: Callable[[], Any],
