@@ -12,16 +12,13 @@ import typer
 from polyadic.cli.classify import app as classify
 from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
-from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
 from polyadic.cli.machine import app as machine
 from polyadic.cli.parse import app as parse
-from polyadic.cli.phrase import phrase
 from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
-from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
@@ -57,10 +54,6 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
     },
     "Words": {
         train: "polyadic train holmes --out vectors --keep work --keep-text",
-        senses: "polyadic senses vectors case",
-        phrase: "polyadic phrase vectors light lamp 'light*door'",
-        evaluate: "polyadic evaluate vectors --groups groups",
-        compare: "polyadic compare vectors vectors.txt --groups groups",
     },
     "Tables and relations": {
         table: "polyadic table eyes.csv --picture eyes.png",

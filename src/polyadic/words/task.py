@@ -1,4 +1,4 @@
-"""Commands of word vectors: look at them, convert them, and count the tuples that they are trained on."""
+"""Commands of word vectors: look at them, evaluate and convert them, and count the tuples they are trained on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Picture, Threads, Within
+from polyadic.core.settings import (
+    Count,
+    File,
+    Folder,
+    Help,
+    Metavar,
+    Natural,
+    Out,
+    Picture,
+    Repeated,
+    Threads,
+    Within,
+)
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task, load_class
 from polyadic.text.task import CorpusFolder, nothing_more
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import Counts
+    from polyadic.words.evaluation import Row, Test
+    from polyadic.words.occurrences import SensesOfWord, WordSenses
+
+    Nearest = Callable[[str], list[tuple[str, float]]]
 
 TASK = Task("words", "Train word vectors, and look at them.")
 COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
@@ -198,6 +217,444 @@ def convert(
     else:
         write_vectors(embedding, out, format=to)
     return {"out": str(out), "words": len(embedding), "rank": embedding.rank, "format": to}
+
+
+# ---- senses and phrases
+
+
+def _print_senses(result: dict[str, Any]) -> None:
+    """Print a line for each sense of each word, or for each line that was assigned to a sense."""
+    import typer
+
+    from polyadic.interface import output
+
+    if "lines" in result:
+        named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
+        cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
+        output.table(["sense", "words in its place", "line"], cells)
+        return
+    words = result["senses"]
+    if any(isinstance(each, list) for each in words.values()):
+        clusters = [(word, k, each) for word, some in words.items() for k, each in enumerate(some, 1)]
+        rows = [[word, k, each["size"], " ".join(each["words"])] for word, k, each in clusters]
+        output.table(["word", "sense", "size", "words that select it"], rows)
+        return
+    numbered = [(word, k, each, one) for word, each in words.items() for k, one in enumerate(each["senses"], 1)]
+    rows = [[word, k, one["share"], each["agreement"], " ".join(one["words"])] for word, k, each, one in numbered]
+    output.table(["word", "sense", "share", "agreement", "words in its place"], rows)
+    lines = [(word, k, line["text"]) for word, k, _, one in numbered for line in one["lines"]]
+    if lines:
+        typer.echo()
+        output.table(["word", "sense", "line"], lines)
+
+
+@TASK.verb(example="polyadic senses vectors case", show=_print_senses)
+def senses(
+    vectors: Vectors,
+    words: Words,
+    *,
+    corpus: TextOfVectors | None = None,
+    number: Count | None = None,
+    top: Top = 10,
+    lines: Natural = 2,
+    assign: File | None = None,
+    picture: Picture = None,
+) -> dict[str, Any]:
+    """List the senses of words with their shares of the occurrences, substitutes, and lines.
+
+    What is learned from the corpus is stored in its folder for the next time.
+
+    Parameters
+    ----------
+    number
+        Cluster the neighbours of the word into this number of senses, from the vectors alone (default: from a corpus).
+    lines
+        Number of lines to show for each sense.
+    assign
+        Text file, or - for standard input: predict for each line in which sense it has the word.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.interface import errors, output
+
+    output.check_picture(picture)
+    embedding = read_vectors(vectors)
+    if assign is not None and (len(words) != 1 or number is not None):
+        raise InputError(
+            "assign takes one word and its senses in a corpus; leave out number and other words", "assign", "number"
+        )
+    if number is not None:
+        return _clusters(embedding, given(words), number, top, picture)
+    from polyadic.words.occurrences import WordSenses
+
+    space = WordSenses.learn(embedding, text_of(embedding, corpus), keep=True)
+    if assign is not None:
+        return _assign(space, words[0], assign, top)
+    answers = output.Answers(given(words), lambda word: space.senses(word, top=top))
+    for answer in answers.values():
+        if not answer.sure:
+            times = f"{answer.occurrences} {'time' if answer.occurrences == 1 else 'times'}"
+            errors.say(f"{answer.word!r} occurs only {times}, so that a sense of it may be missed", "warning")
+    shares = {
+        f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
+        for each in answers.values()
+        for k, sense in enumerate(each.senses, 1)
+    }
+    draw(embedding, shares, picture)
+    return {"senses": {word: _senses_of(space, each, lines) for word, each in answers.items()}, **answers.in_json}
+
+
+def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
+    from polyadic.interface import output
+
+    senses = [
+        {
+            "share": sense.share,
+            "words": list(sense.substitutes),
+            "lines": [*map(output.line, space.lines(sense, lines))],
+        }
+        for sense in found.senses
+    ]
+    return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
+
+
+def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
+    """Predict in which sense each line of a file has the word."""
+    from itertools import chain
+
+    from polyadic.interface import errors
+    from polyadic.text.streams import blocks, lines, open_bytes
+
+    found = space.senses(word, top=top)
+    with open_bytes(str(file)) as stream:
+        texts = [line for line in lines(blocks(stream, str(file))) if line.strip()]
+    tokens = [[*chain.from_iterable(space.corpus.tokenize(text))] for text in texts]
+    places = [some.index(word) if word in some else None for some in tokens]
+    held = [(some[:at], some[at + 1 :]) for some, at in zip(tokens, places, strict=True) if at is not None]
+    numbers = iter(space.assign(found, held).tolist())
+    assigned = [next(numbers) if at is not None else -1 for at in places]
+    absent = places.count(None)
+    if absent:
+        errors.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
+    senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
+    rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
+    return {"word": word, "senses": senses, "lines": rows}
+
+
+def _clusters(embedding: Embedding, words: list[str], number: int, top: int, picture: Path | None) -> dict[str, Any]:
+    """Cluster the neighbours of words."""
+    from polyadic.interface import output
+    from polyadic.words.senses import senses as clusters
+
+    lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
+    named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
+    draw(embedding, named, picture)
+    shown = {
+        word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
+        for word, some in lists.items()
+    }
+    return {"senses": shown, **lists.in_json}
+
+
+@TASK.verb(example="polyadic phrase vectors light lamp 'light*door'", show=print_neighbours)
+def phrase(
+    vectors: Vectors,
+    words: Annotated[list[str], Metavar("WORD WORD...")],
+    *,
+    counts: Annotated[str, Metavar("COUNTS")] = "auto",
+    top: Top = 10,
+) -> dict[str, Any]:
+    """List the words nearest to a phrase: the sense that its words select together.
+
+    The vector of a phrase is computed from the triples that contain its words if these are available, else from the
+    vectors of its words.
+
+    Parameters
+    ----------
+    words
+        Words of one phrase; 'a*b' is another phrase; - reads one from each line of standard input.
+    counts
+        Counts of triples for phrases of two words: a folder, auto (those of the training, if kept), or none.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.interface import errors, output
+
+    embedding = read_vectors(vectors)
+    asked = {" ".join(each): each for each in phrases(words)}
+    by_vectors = _by_vectors(embedding, asked, top)
+    kept = _triples_of(embedding) if counts == "auto" else None
+    if counts not in {"auto", "none"}:
+        nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
+    elif kept is not None:
+        said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
+        errors.say(said, "note")
+        nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
+    else:
+        if not embedding.has_nonnegative_components:
+            errors.say(
+                "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
+                " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
+                "warning",
+            )
+        nearest = output.Answers(asked, by_vectors)
+    return {"phrases": output.pairs(nearest), **nearest.in_json}
+
+
+def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
+    """Make a function that returns the neighbours of phrases by the vectors of their words."""
+    from polyadic.interface import errors
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        words = asked[phrase]
+        answers = embedding.neighbours(*words, top=top)
+        if embedding.has_nonnegative_components and not embedding.product(*words).any():
+            errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+        return answers
+
+    return nearest
+
+
+def _by_triples(
+    embedding: Embedding,
+    asked: dict[str, list[str]],
+    counted: Counts,
+    top: int,
+    *,
+    otherwise: Nearest | None = None,
+) -> Nearest:
+    """Make a function that returns the neighbours of phrases of two words by the triples that contain them."""
+    from polyadic.text.weighting import ppmi
+    from polyadic.words.phrases import phrase_vectors
+
+    words, index = counted.vocabulary.words, counted.vocabulary.index
+    sound = [each for each in asked if len({*asked[each]}) == len(asked[each]) == 2]
+    sound = [each for each in sound if all(w in index and w in embedding for w in asked[each])]
+    triples = ppmi(counted, holding=[[index[word] for word in asked[each]] for each in sound])
+    made = phrase_vectors(embedding, triples, [asked[each] for each in sound], words=words)  # in one pass
+    vectors = dict(zip(sound, made, strict=True))
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        if phrase not in vectors and otherwise is not None:
+            return otherwise(phrase)
+        if phrase not in vectors:  # which is refused
+            vectors[phrase] = phrase_vectors(embedding, triples, [asked[phrase]], words=words)[0]
+        return embedding.neighbours(vectors[phrase], top=top, exclude=asked[phrase])
+
+    return nearest
+
+
+def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
+    """Open the triples from which vectors were trained, or that were counted and kept with them, if available."""
+    from polyadic.text.counts import Counts
+
+    for place in made_of(embedding, "counts-3"):
+        if (place / "marginals.npy").is_file():
+            counts = Counts.open(place)
+            if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
+                return place, counts
+    return None
+
+
+def _opened(folder: Path) -> Counts:
+    from polyadic.text.counts import Counts
+
+    counted = Counts.open(folder)
+    if counted.entries.order != 3:
+        raise InputError(f"--counts must be of order 3; {folder} holds tuples of {counted.entries.order}")
+    return counted
+
+
+def phrases(words: list[str]) -> list[list[str]]:
+    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin.
+
+    Examples
+    --------
+    >>> phrases(["bank", "river", "bank*money"])
+    [['bank', 'river'], ['bank', 'money']]
+    """
+    lines = sys.stdin.read().split("\n") if "-" in words else []
+    words = [word for word in words if word != "-"]
+    plain = [word for word in words if "*" not in word.strip("*")]
+    products = [word.split("*") for word in words if word not in plain]
+    return [each for each in [plain, *products, *(line.replace("*", " ").split() for line in lines)] if each]
+
+
+# ---- evaluation
+
+Kind = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("KIND"),
+        Help(
+            "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
+            " repeated (default: the first three, which take seconds)."
+        ),
+    ]
+    | None
+)
+Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
+Made = Annotated[Folder, Help("Folder of tests made from held-out text: gaps.tsv, phrases.tsv, names.tsv.")] | None
+Pairs = (
+    Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
+    | None
+)
+Groups = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("DIR"),
+        Help("Folder of your own outlier groups, one .txt file each; can be repeated."),
+    ]
+    | None
+)
+Questions = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("FILE"),
+        Help("File of your own analogy questions, four words per line; can be repeated."),
+    ]
+    | None
+)
+
+
+def _print_figures(result: dict[str, Any]) -> None:
+    """Print a line for each test, and on standard error what could not be tested."""
+    from polyadic.interface import output
+
+    rows = result["figures"]
+    output.table(
+        ["test", "value", "95 %", "chance", "cases", "of"],
+        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
+    )
+    _print_left_out(result)
+
+
+@TASK.verb(example="polyadic evaluate vectors --groups groups", show=_print_figures)
+def evaluate(
+    vectors: Vectors,
+    *,
+    kind: Kind = None,
+    data: Data = None,
+    made: Made = None,
+    pairs: Pairs = None,
+    groups: Groups = None,
+    questions: Questions = None,
+) -> dict[str, Any]:
+    """Evaluate word vectors on similarity, outliers, analogies and more, with 95 % intervals and coverage."""
+    from polyadic.embedding import read_vectors
+    from polyadic.words import evaluation
+
+    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    figures, left_out = evaluation.evaluate(read_vectors(vectors), tests)
+    return {"figures": [figure.as_dict() for figure in figures], "left_out": left_out}
+
+
+def _print_comparison(result: dict[str, Any]) -> None:
+    """Print a line for each test with the values of all models and the differences from the first."""
+    from polyadic.interface import output
+
+    first, *others = result["models"]
+    rows = [
+        [
+            *(row["name"], row["used"], *row["values"].values()),
+            *(_difference(row[f"minus {first}"][name]) for name in others),
+        ]
+        for row in result["figures"]
+    ]
+    output.table(["test", "cases", first, *others, *(f"{name} - {first}" for name in others)], rows)
+    _print_left_out(result)
+
+
+def _difference(found: dict[str, Any]) -> str:
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    return f"{value:+.3f} ({low:+.3f} to {high:+.3f}){' *' if low > 0 or high < 0 else ''}"
+
+
+@TASK.verb(example="polyadic compare vectors vectors.txt --groups groups", show=_print_comparison)
+def compare(
+    vectors: Annotated[list[str], Metavar("VECTORS VECTORS...")],
+    *,
+    kind: Kind = None,
+    data: Data = None,
+    made: Made = None,
+    pairs: Pairs = None,
+    groups: Groups = None,
+    questions: Questions = None,
+) -> dict[str, Any]:
+    """Evaluate several word vectors on the words that all of them have, with paired 95 % intervals of the differences.
+
+    Parameters
+    ----------
+    vectors
+        Folders or files of vectors; the others are compared with the first.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.words import evaluation
+
+    if len(vectors) < 2:
+        raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
+    paths = [Path(each) for each in vectors]
+    names = _names(paths)
+    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
+    rows, left_out = evaluation.compare(models, tests)
+    return {"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out}
+
+
+def _tests(
+    *,
+    data: Path | None,
+    kinds: list[str] | None,
+    made: Path | None,
+    pairs: list[str] | None,
+    groups: list[str] | None,
+    questions: list[str] | None,
+) -> dict[str, Test]:
+    """Read the tests that are asked for (default: the quick published ones)."""
+    from polyadic.words import evaluation
+
+    files = {"pairs": pairs, "groups": groups, "questions": questions}
+    own = evaluation.own_tests(**{name: [*map(Path, some or ())] for name, some in files.items()})
+    tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
+    if made is not None:
+        tests |= evaluation.made_tests(made)
+    if kinds or not tests:
+        wanted = evaluation.PUBLISHED if kinds == ["all"] else kinds or evaluation.QUICK
+        tests = evaluation.published_tests(wanted, root=data) | tests
+    elif data is not None:
+        raise InputError("data has no effect: no published test set is asked for; add --kind", "data")
+    return tests
+
+
+def _print_left_out(result: dict[str, Any]) -> None:
+    """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
+    import typer
+
+    for name, why in result["left_out"].items():
+        typer.echo(f"left out: {name}: {why}", err=True)
+    if not result["figures"]:
+        raise InputError("no test covers any case")
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Name vectors by the last part of their path, or by the whole path where that is not unique."""
+    short = [path.name for path in paths]
+    named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    if len(set(named)) < len(named):
+        raise InputError("the same vectors are named twice")
+    return named
+
+
+def _as_dict(row: Row, names: list[str]) -> dict[str, Any]:
+    differences = [d._asdict() | {"certain": d.certain} for d in row.differences]
+    return {
+        "name": row.name,
+        "used": row.used,
+        "total": row.total,
+        "values": dict(zip(names, row.values, strict=True)),
+        f"minus {names[0]}": dict(zip(names[1:], differences, strict=True)),
+    }
 
 
 # ---- counting
