@@ -23,7 +23,6 @@ from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
-from polyadic.cli.train import train
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_command, add_verbs
@@ -51,9 +50,6 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
         example: "polyadic example",
         demo: "polyadic demo --out demo",
         explore: "polyadic explore holmes",
-    },
-    "Words": {
-        train: "polyadic train holmes --out vectors --keep work --keep-text",
     },
     "Tables and relations": {
         table: "polyadic table eyes.csv --picture eyes.png",
@@ -95,7 +91,7 @@ app = typer.Typer(
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
 for panel in PANELS:
-    add_verbs(app, VERBS.get(panel, {}), on_clusters=(train,), panel=panel)
+    add_verbs(app, VERBS.get(panel, {}), panel=panel)
     for task in TASKS.get(panel, ()):
         for verb in task.verbs.values():
             add_command(app, verb, task.model, panel=panel)

@@ -88,17 +88,18 @@ def add_command(
     app: typer.Typer, verb: Verb, model: str = "", *, panel: str | None = None, hidden: bool = False
 ) -> None:
     """Add the command of a verb to a group."""
-    command = _command(verb, model)
+    command, settings = _command(verb, model)
     if verb.distributed:
         command = distributed(command)
     about = inspect.cleandoc(verb.function.__doc__ or "").partition("\nParameters\n")[0]
     paragraphs = "\n\n".join(" ".join(paragraph.split()) for paragraph in about.split("\n\n"))
     how: dict[str, Any] = {"help": paragraphs, "epilog": f"Example:\n\n{verb.example}", "rich_help_panel": panel}
-    app.command(verb.name, cls=Command, hidden=hidden, **how)(bounded(command))
+    kind = type(Command.__name__, (Command,), {"settings": settings})
+    app.command(verb.name, cls=kind, hidden=hidden, **how)(bounded(command))
 
 
-def _command(verb: Verb, model: str) -> Callable[..., None]:
-    """Make the function that typer calls: read the options, call the verb, print what it returns."""
+def _command(verb: Verb, model: str) -> tuple[Callable[..., None], Collection[str]]:
+    """Make the function that typer calls (read the options, call the verb, print the result), and what --set takes."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -146,7 +147,7 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
     run.__signature__ = inspect.Signature([context, *signature])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in (context, *signature)}
     run.__name__ = verb.name
-    return run
+    return run, settable
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
@@ -222,7 +223,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     """Return help text, bounds, and how value and default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and plain(parameter.hint) in (int, float):
+    if bounds is not None and not several(parameter.hint) and plain(parameter.hint) in (int, float):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name

@@ -16,7 +16,7 @@ import typer
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import plain
-from polyadic.interface.errors import BAD_INPUT, say
+from polyadic.interface.errors import BAD_INPUT, interrupted, say
 from polyadic.interface.errors import in_json as json_wanted
 from polyadic.interface.run import Incomplete
 
@@ -51,7 +51,9 @@ def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = 
 
 
 def refuse(values: Mapping[str, Any]) -> None:
-    """Print why queries were refused, if any were, and exit as after bad input."""
+    """Print why queries were refused, or that Ctrl-C ended the run, and exit with the code for it."""
+    if kept := getattr(values, "kept", ()):
+        raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():
         say(fault)
     if values.get("refused") or isinstance(values, Incomplete):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,10 +23,10 @@ from polyadic.core.settings import (
 )
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task, load_class
-from polyadic.text.task import CorpusFolder, nothing_more
+from polyadic.text.task import CorpusFolder, nothing_more, source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
@@ -36,6 +37,21 @@ if TYPE_CHECKING:
     Nearest = Callable[[str], list[tuple[str, float]]]
 
 TASK = Task("words", "Train word vectors, and look at them.")
+MODELS = (
+    "polyadic.tables.vectors:CorrespondenceVectors",
+    "polyadic.words.random_baseline:RandomVectors",
+    "polyadic.words.neural:Word2Vec",
+    "polyadic.words.glove:GloVe",
+    "polyadic.words.sparse_coding:NNSE",
+    "polyadic.words.pairwise:PPMISVD",
+    "polyadic.words.poisson:PoissonCP",
+    "polyadic.words.tucker:Tucker",
+    "polyadic.words.asymmetric:AsymmetricCP",
+    "polyadic.words.symmetric:SymmetricCP",
+    "polyadic.words.joint:JointCP",
+)
+SETTINGS = (*MODELS, "polyadic.words.methods:MethodOptions", "polyadic.words.methods:Training")
+"""Classes of the settings of training; of two settings of one name, the later is used."""
 COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
 Vectors = Annotated[
     Path, Metavar("VECTORS"), Help("Folder made by polyadic train, or a word2vec, GloVe or fastText file.")
@@ -91,6 +107,147 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
     lists = next(value for name, value in result.items() if name != "refused")
     output.neighbours({query: [(each["word"], each["cosine"]) for each in near] for query, near in lists.items()})
+
+
+# ---- training
+
+
+class Trained(Saved):
+    """What ``polyadic train`` returns; ``looks`` are commands to try, each with what it shows."""
+
+    looks: Sequence[tuple[str, str]] = ()
+
+
+def _print_trained(result: Trained) -> None:
+    """Print where the vectors are, and commands to try on them."""
+    import typer
+
+    from polyadic.interface import output
+
+    output.wrote(result["out"], {}, as_json=False)
+    if result.looks:
+        typer.echo()
+        output.table(["look at", "what you see"], result.looks)
+
+
+@TASK.verb(
+    example="polyadic train holmes --out vectors --keep work --keep-text",
+    settings={"given": SETTINGS},
+    options=("method", "rank", "min_count", "width", "field", "keep", "keep_text", "memory"),
+    show=_print_trained,
+    distributed=True,
+)
+def train(
+    sources: Annotated[list[str], Metavar("SOURCE...")],
+    given: dict[str, Any],
+    *,
+    out: Out,
+    keep: Folder | None = None,
+    force: bool = False,
+) -> Trained:
+    """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
+
+    The default, jcp, explains pairs of words by all dimensions and larger tuples by the non-negative ones. --help-all
+    lists the settings of all methods; one that a method does not have is refused.
+
+    Parameters
+    ----------
+    sources
+        Text (files, folders, globs, URLs, or - for standard input), a corpus folder or a counts folder.
+    keep
+        Folder for the corpus, the counts and, every minute, a checkpoint; a repeated command resumes from it.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.interface import output
+    from polyadic.interface.errors import keeping
+    from polyadic.words import training
+
+    check_replaceable(out, "embedding", overwrite=force)
+    if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
+        raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
+    settings = dict(given)
+    if "weights" in settings:
+        settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
+    steps = output.Steps()
+    with keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
+        vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings)
+        vectors.save(out, overwrite=force)
+    interrupted = vectors.meta["trained"]["interrupted"]
+    places = [Path(sources[0]), *([] if keep is None else [keep / "corpus"])]  # of counts, none is kept
+    looks = _looks(vectors, out, next((place for place in places if (place / "ids.npy").is_file()), None))
+    sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
+    trained = Trained(out=str(out), **sizes, steps=steps.done, look_at=[command for command, _ in looks])
+    trained.looks = looks
+    if interrupted:
+        trained.kept = [f"the vectors of the last sweep in {out}"]
+    return trained
+
+
+def entry_weights(text: str) -> str | tuple[float, float]:
+    """Read the name of entry weights, or the two numbers of GloVe's.
+
+    >>> entry_weights("log"), entry_weights("100,0.75")
+    ('log', (100.0, 0.75))
+    """
+    if text in {"log", "count", "uniform"}:
+        return text
+    try:
+        largest, power = map(float, text.split(","))
+    except ValueError:
+        raise InputError(
+            f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
+        ) from None
+    if not (0 < largest < math.inf and 0 <= power < math.inf):
+        raise InputError(f"weights X,A must have X above 0 and A of at least 0; got {text!r}", "weights")
+    return largest, power
+
+
+FREQUENT = 200
+"""Number of frequent words from which the examples are selected."""
+
+
+def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:
+    """Return commands to try on vectors, with words whose neighbours are near but unlike one another."""
+    import numpy as np
+
+    from polyadic.embedding import components
+    from polyadic.interface import output
+    from polyadic.text.lines import FILE
+    from polyadic.words.occurrences import MIN_OCCURRENCES
+
+    counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
+    rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]
+    if len(rows) < 4:
+        return []
+    cosines = vectors.unit[rows] @ vectors.unit.T
+    cosines[np.arange(len(rows)), rows] = -np.inf
+    nearest = np.argsort(-cosines, axis=1)[:, : min(10, len(vectors) - 1)]
+    near = np.take_along_axis(cosines, nearest, axis=1).mean(axis=1)
+    alike = np.array([(vectors.unit[some] @ vectors.unit[some].T).mean() for some in nearest])
+    mixed = np.argsort(np.where(near < np.median(near), np.inf, alike - near), kind="stable")
+    word = vectors.words[rows[mixed[0]]]
+    several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= MIN_OCCURRENCES), None)
+    others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
+    looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
+    if vectors.has_nonnegative_components or vectors.sparsity:
+        strongest = np.argsort(-np.linalg.norm(vectors.components.vectors, axis=0))[:3].tolist()
+        themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
+        looks += [
+            (("components", out), "; ".join(themes)),
+            (("phrase", out, word, others[0]), "what the two share"),
+        ]
+    known = corpus or "CORPUS"
+    if several is not None:
+        missing = "" if corpus else "; keep the corpus for it: --keep DIR"
+        looks.append((("senses", out, several, "--corpus", known), f"how often it is meant in which sense{missing}"))
+    missing = "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
+    if corpus and not (corpus / FILE).is_file():
+        missing = "; keep the text for it: --keep-text"
+    looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
+    return [(output.command(command), shown) for command, shown in looks]
+
+
+# ---- neighbours, components, formats
 
 
 @TASK.verb(example="polyadic neighbours vectors window", show=print_neighbours)
