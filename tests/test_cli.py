@@ -821,7 +821,7 @@ def test_train_goes_on_from_given_vectors(text, tmp_path):
     assert json.loads(wider)["rank"] == 5
     (tmp_path / "few.txt").write_text("apollo 1 2\n", encoding="utf-8")
     few = polyadic("train", text, "--out", tmp_path / "none", *work, "--set", f"start={tmp_path / 'few.txt'}")
-    assert "--set start must have a vector for every word; 15 of 16 have none" in sentence(few)
+    assert "--set start must have a vector for every word; 15 of 16 words have none" in sentence(few)
 
 
 def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path):
