@@ -17,7 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyadic.cli import GROUPS, TASKS, VERBS, app
+from polyadic.cli import EXAMPLES, GROUPS, app
 from polyadic.datasets.examples import FILES, write_examples
 from polyadic.syntax.propositions import read_propositions
 from polyadic.syntax.trees import read_trees
@@ -58,9 +58,7 @@ def succeed(*words):
 def examples(group=None):
     """Give the commands of each example, one after another."""
     if group is None:
-        yield from (command.split("\n\n") for panel in VERBS.values() for command in panel.values())
-        for tasks in TASKS.values():
-            yield from ([verb.example] for task in tasks for verb in task.verbs.values())
+        yield from (command.split("\n\n") for command in EXAMPLES.values())
         for apps in GROUPS.values():
             for each in apps.values():
                 yield from examples(each)

@@ -22,7 +22,7 @@ def test_verb_and_function_agree(method, tmp_path):
     settings |= {"max_iter": 3, "tol": 0.0} if method in {"jcp", "cp-sn"} else {}
     text = tmp_path / "text.txt"
     text.write_text("\n".join(TEXTS), encoding="utf-8")
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    options = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
     done = helpers.invoke("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert done.exit_code == 0, done.output
     written = Embedding.load(tmp_path / "out")

@@ -118,11 +118,22 @@ def experiments(*arguments):
     "options",
     [
         ["--method", "ca"],
-        ["--method", "root-ca", "--contexts", "left", "--side", "columns"],
-        ["--method", "g-test", "--window", "centred"],
-        ["--method", "kca", "--residual", "sgns", "--power", "1", "--shift", "2", "--smoothing", "0.75"],
-        ["--method", "kca", "--stop-weight", "-0.5"],
-        ["--method", "ca", "--positional", "--count-exponent", "0.5"],
+        ["--method", "root-ca", "--set", "contexts=left", "--set", "side=columns"],
+        ["--method", "g-test", "--set", "window=centred"],
+        [
+            "--method",
+            "kca",
+            "--set",
+            "residual=sgns",
+            "--set",
+            "power=1",
+            "--set",
+            "shift=2",
+            "--set",
+            "smoothing=0.75",
+        ],
+        ["--method", "kca", "--set", "stop_weight=-0.5"],
+        ["--method", "ca", "--set", "positional=true", "--set", "count_exponent=0.5"],
     ],
 )
 def test_train(options, corpus, tmp_path):
@@ -138,7 +149,7 @@ def test_train(options, corpus, tmp_path):
 def test_train_with_scores(corpus, tmp_path):
     """Scores come from a file of pairs."""
     (tmp_path / "pairs.txt").write_text("moon god 5\nmoon rocket 1\n")
-    how = ("--method", "kca", "--scores", tmp_path / "pairs.txt", "--score-weight", "3", "--rank", "4")
+    how = ("--method", "kca", "--set", f"scores={tmp_path / 'pairs.txt'}", "--set", "score_weight=3", "--rank", "4")
     done = invoke("train", corpus.path, "--out", tmp_path / "v", *how)
     assert done.exit_code == 0, done.output + repr(done.exception)
     assert Embedding.load(tmp_path / "v").meta["trained"]["scores"] == str(tmp_path / "pairs.txt")
@@ -157,28 +168,34 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        (["--method", "jcp", "--contexts", "left"], "--contexts is an option of ca, root-ca, g-test, kca"),
+        (["--method", "jcp", "--set", "contexts=left"], "--set contexts is an option of ca, root-ca, g-test, kca"),
         (
-            ["--method", "ca", "--contexts", "left", "--window", "chunk"],
-            "--window has no effect on one-sided",
+            ["--method", "ca", "--set", "contexts=left", "--set", "window=chunk"],
+            "--set window has no effect on one-sided",
         ),
         (
-            ["--method", "ca", "--shift", "5"],
-            "--shift and --smoothing need --residual sgns; got --residual ca",
+            ["--method", "ca", "--set", "shift=5"],
+            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
         ),
-        (["--method", "g-test", "--stop-weight", "1"], "--stop-weight and --scores need --residual ca"),
-        (["--method", "kca", "--stop-weight", "-1"], "--stop-weight must be a finite number greater than -1; got -1.0"),
+        (["--method", "g-test", "--set", "stop_weight=1"], "--set stop_weight and --set scores need --set residual=ca"),
         (
-            ["--method", "kca", "--shift", "5"],
-            "--shift and --smoothing need --residual sgns; got --residual ca",
+            ["--method", "kca", "--set", "stop_weight=-1"],
+            "--set stop_weight must be a finite number greater than -1; got '-1'",
         ),
-        (["--method", "kca", "--residual", "sgns", "--weights", "log"], "--weights has no effect"),
-        (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),
-        (["--method", "ca", "--order", "3"], "the order of ca must be 2; got 3"),
-        (["--method", "kca", "--score-weight", "7"], "--score-weight has no effect without scores"),
-        (["--method", "kca", "--residual", "sgns", "--shift", "0.5"], "--shift must be"),
-        (["--method", "ca", "--positional", "--side", "columns"], "gives vectors of words at a position"),
-        (["--method", "ca", "--contexts", "left", "--keep", "kept"], "--keep has no effect"),
+        (
+            ["--method", "kca", "--set", "shift=5"],
+            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
+        ),
+        (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
+        (["--method", "kca", "--set", "scores=nowhere.txt"], "nowhere.txt cannot be read"),
+        (["--method", "ca", "--set", "order=3"], "the order of ca must be 2; got 3"),
+        (["--method", "kca", "--set", "score_weight=7"], "--set score_weight has no effect without scores"),
+        (["--method", "kca", "--set", "residual=sgns", "--set", "shift=0.5"], "--set shift must be"),
+        (
+            ["--method", "ca", "--set", "positional=true", "--set", "side=columns"],
+            "gives vectors of words at a position",
+        ),
+        (["--method", "ca", "--set", "contexts=left", "--keep", "kept"], "--keep has no effect"),
     ],
 )
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
@@ -228,7 +245,7 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     again = json.loads(experiments("niitsuma2018", corpus.path, *how).stdout)
     assert again == report
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    for changed in (("--rank", "5"), ("--width", "3"), ("--seed", "1")):
+    for changed in (("--rank", "5"), ("--width", "3"), ("--set", "seed=1")):
         other = experiments("niitsuma2018", corpus.path, *how, *changed)
         assert "was made with" in other.stderr, changed
     wider = experiments("niitsuma2018", corpus.path, *how, "--width", "3", "--force")

@@ -56,9 +56,9 @@ FILES = {
     "spare/x": "x",
 }
 TRAINED = {
-    "corpus": "corpus t.txt --out c --min-count 1 --keep-text --jobs 1 --language en",
+    "corpus": "corpus t.txt --out c --min-count 1 --keep-text --set jobs=1 --language en",
     "count": "count c --out n --order 3 --width 4 --threads 1 --tns n.tns",
-    "train": "train n --out v --rank 3 --max-iter 2 --tol 0 --threads 1",
+    "train": "train n --out v --rank 3 --set max_iter=2 --set tol=0 --set threads=1",
     "convert": "convert v v.txt --to word2vec",
     "explore make": "explore t.txt --out sh --only-make --min-count 1 --max-size 20 --language en --threads 1",
     "sentences train": "sentences train t.txt --out m-sentences --method mean --words v",

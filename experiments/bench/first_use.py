@@ -14,7 +14,7 @@ from experiments.bench.memory import POLYADIC, prepare
 CALLS = {
     "corpus": "corpus {text} --out made --min-count 5",
     "count": "count corpus --out made --order 3",
-    "train": "train {text} --out made --rank 50 --max-iter 5",
+    "train": "train {text} --out made --rank 50 --set max_iter=5",
     "train --method ppmi-svd": "train {text} --out made --method ppmi-svd --rank 50",
     "neighbours": "neighbours vectors city",
     "senses": "senses vectors bank --corpus corpus",

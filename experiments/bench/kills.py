@@ -71,8 +71,9 @@ def leader_killed(text, *, ends, workers, rank):
     """Kill the whole process group at random moments and start again, until the run ends."""
     folder = Path(tempfile.mkdtemp())
     command = [sys.executable, "-m", "polyadic", "train", text, "--keep", folder / "kept", "--method", "cp-sn"]
-    command += ["--min-count", "20", "--language", "en", "--rank", str(rank), "--max-iter", "60", "--tol", "0"]
-    command += ["--threads", "1", "--workers", str(workers), "--force", "--json", "--out"]
+    command += ["--min-count", "20", "--rank", str(rank)]
+    command += [part for each in ("language=en", "max_iter=60", "tol=0", "threads=1") for part in ("--set", each)]
+    command += ["--workers", str(workers), "--force", "--json", "--out"]
     command[1:3] = ["-c", EAGER]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     start = time.perf_counter()

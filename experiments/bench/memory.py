@@ -13,7 +13,7 @@ from random import Random
 CALLS = {
     "corpus": "corpus {text} --out {bound}-corpus --min-count 5",
     "count": "count corpus --out {bound}-counts --order 3",
-    "train": "train {text} --out {bound}-vectors --rank 300 --max-iter 5",
+    "train": "train {text} --out {bound}-vectors --rank 300 --set max_iter=5",
     "topics train": "topics train {text} --out {bound}-topics --n-components 100",
     "sentences train": "sentences train {text} --out {bound}-sentences --method mean --words vectors",
     "complete train": "complete train ratings.csv --out {bound}-complete --method als --rank 400",

@@ -191,19 +191,19 @@ def joint(corpus: Path, *, rank: int = 300, threads: int | None = None) -> None:
         SymmetricCP(rank, callback=look, **how, **setting).fit(lists)
 
 
-PAIRS = ("--smoothing", "0.75", "--width", "5")
-ALIKE = ("--zero-weight", "0.1", "--zero-power", "0")  # the default when the table was made
+PAIRS = ("--set", "smoothing=0.75", "--width", "5")
+ALIKE = ("--set", "zero_weight=0.1", "--set", "zero_power=0")  # the default when the table was made
 METHODS: dict[str, tuple[str, ...]] = {
     "random": (),
     "ppmi-svd": PAIRS,
     "nnse": PAIRS,
     "glove": (),
-    "cbow": ("--threads", "2"),
-    "sgns": ("--threads", "2"),
+    "cbow": ("--set", "threads=2"),
+    "sgns": ("--set", "threads=2"),
     "jcp": (),
     "cp-sn": ALIKE,
     "cp-s": ALIKE,
-    **dict.fromkeys(("jcp-sn", "jcp-s"), ("--tuple-min-count", "2/5", *ALIKE)),
+    **dict.fromkeys(("jcp-sn", "jcp-s"), ("--set", "tuple_min_count=2/5", *ALIKE)),
     "cp": ("--rank", "100"),
     "tucker": (),
     "cp-apr": (),

@@ -3,29 +3,18 @@
 import platform
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version as distribution
 from typing import Annotated
 
 import typer
 
-from polyadic.cli.check import check
 from polyadic.cli.classify import app as classify
-from polyadic.cli.components import components
-from polyadic.cli.convert import convert
-from polyadic.cli.corpus import corpus
-from polyadic.cli.count import count
 from polyadic.cli.demo import demo
-from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
-from polyadic.cli.lines import lines
-from polyadic.cli.neighbours import neighbours
-from polyadic.cli.phrase import phrase
-from polyadic.cli.plan import plan
-from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.topics import app as topics
-from polyadic.cli.train import train
 from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
@@ -40,6 +29,9 @@ from polyadic.syntax.tasks.parse import TASK as PARSE
 from polyadic.syntax.tasks.roles import TASK as ROLES
 from polyadic.syntax.tasks.tag import TASK as TAG
 from polyadic.tables.task import TASK as TABLE
+from polyadic.text.task import TASK as TEXT
+from polyadic.words.task import COUNTING
+from polyadic.words.task import TASK as WORDS
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -59,27 +51,14 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
         demo: "polyadic demo --out demo",
         explore: "polyadic explore holmes",
     },
-    "Words": {
-        train: "polyadic train holmes --out vectors --keep work --keep-text",
-        neighbours: "polyadic neighbours vectors window",
-        senses: "polyadic senses vectors case",
-        phrase: "polyadic phrase vectors light lamp 'light*door'",
-        components: "polyadic components vectors window",
-        evaluate: "polyadic evaluate vectors --groups groups",
-        compare: "polyadic compare vectors vectors.txt --groups groups",
-        convert: "polyadic convert vectors vectors.txt --to word2vec",
-    },
-    "Text": {
-        lines: "polyadic lines work/corpus case --sort right",
-        corpus: "polyadic corpus holmes --out corpus --min-count 5",
-        count: "polyadic count corpus --out counts --order 3 --width 10",
-        plan: "polyadic plan corpus --workers 16",
-        check: "polyadic check vectors work",
-    },
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
-TASKS = {"Tables and relations": (TABLE,)}
-"""Tasks of a single verb."""
+TASKS = {"Words": (WORDS,), "Text": (TEXT, COUNTING), "Tables and relations": (TABLE,)}
+"""Tasks whose commands have no group."""
+EXAMPLES = {verb.__name__: example for panel in VERBS.values() for verb, example in panel.items()} | {
+    verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()
+}
+"""Examples of the commands that have no group, by name."""
 GROUPS = {
     "Text": {"topics": topics, "sentences": sentences, "classify": classify},
     "Tables and relations": {
@@ -98,6 +77,8 @@ GROUPS = {
     },
 }
 """Verbs with verbs of their own."""
+PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")
+"""Headings of the list of commands."""
 
 app = typer.Typer(
     name="polyadic",
@@ -106,14 +87,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
-for panel in dict.fromkeys([*VERBS, *GROUPS]):
-    add_verbs(app, VERBS.get(panel, {}), on_clusters=(corpus, count, train), panel=panel)
+for panel in PANELS:
+    add_verbs(app, VERBS.get(panel, {}), panel=panel)
     for task in TASKS.get(panel, ()):
         for verb in task.verbs.values():
             add_command(app, verb, task.model, panel=panel)
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
-app.command("neighbors", hidden=True)(neighbours)
+add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=True)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it

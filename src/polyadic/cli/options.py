@@ -2,21 +2,16 @@
 
 import dataclasses
 import inspect
-import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from polyadic.core.errors import InputError
 from polyadic.core.resources import MAX_THREADS
 from polyadic.interface.command_line import in_bytes
-
-if TYPE_CHECKING:
-    from polyadic.embedding import Embedding
-    from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts
+from polyadic.text.task import source as source  # noqa: PLC0414 # an explicit re-export
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL, TESTS = "Corpus", "Counts", "Weights", "Model", "Tests"
@@ -82,11 +77,6 @@ def chosen(ctx: typer.Context, *, but: Collection[str] = ()) -> dict[str, Any]:
     return {name.rstrip("_"): ctx.params[name] for name, at in sources.items() if at and at.name == "COMMANDLINE"}
 
 
-def given(words: list[str]) -> list[str]:
-    """Replace ``-`` by the words of standard input."""
-    return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
-
-
 def reading(ctx: typer.Context) -> dict[str, Any]:
     """Give the options of how files are read, by the names of settings."""
     return {name.rstrip("_"): ctx.params[name] for name in ("format_", "field", "wrapped", "encoding", "errors")}
@@ -105,68 +95,7 @@ def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
     return how
 
 
-def source(sources: list[str]) -> Any:
-    """Give one source as it is, and several as paths."""
-    from polyadic.core.urls import URL, is_url
-
-    return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
-
-
-def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":
-    """Open the corpus that is named, or that of which the vectors say that it was kept."""
-    from polyadic.text.corpus import Corpus
-
-    known = [place for place in _made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
-    if named is None and not known:
-        raise InputError(
-            "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
-            " `polyadic corpus TEXT --out CORPUS --keep-text`"
-        )
-    return Corpus.open(named or known[0])
-
-
-def triples_of(embedding: "Embedding") -> "tuple[Path, Counts] | None":
-    """Open the triples that vectors were made of, or that were counted and kept with them, if they are there."""
-    from polyadic.text.counts import Counts
-
-    for place in _made_of(embedding, "counts-3"):
-        if (place / "marginals.npy").is_file():
-            counts = Counts.open(place)
-            if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
-                return place, counts
-    return None
-
-
-def _made_of(embedding: "Embedding", kept: str) -> list[Path]:
-    """Give the places where what vectors were made of may lie, by what they say of themselves."""
-    trained = embedding.meta.get("trained", {})
-    return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
-
-
 # Arguments
-Vectors = Annotated[
-    Path,
-    typer.Argument(metavar="VECTORS", help="A folder made by `polyadic train`, or a word2vec, GloVe or fastText file."),
-]
-Texts = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE...",
-        help="Files, folders, globs or URLs of text, tables, pages, books, mail (also .gz .bz2 .xz .zst), or - for"
-        " standard input.",
-    ),
-]
-Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - reads them from standard input.")]
-
-TextOfVectors = Annotated[
-    Path | None,
-    typer.Option(
-        "--corpus",
-        metavar="CORPUS",
-        help="Text in which the words stand, best kept with --keep-text.",
-        show_default="that of the vectors, if it was kept",
-    ),
-]
 
 # Everywhere
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]

@@ -74,7 +74,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Marks an option that is repeated for several values, instead of values separated by commas."""
+    """Marks, in an annotation, a collection whose option is repeated for each item, which may contain commas."""
 
 
 File = Annotated[Path, Metavar("FILE")]

@@ -87,19 +87,22 @@ def group(task: Task) -> typer.Typer:
     return app
 
 
-def add_command(app: typer.Typer, verb: Verb, model: str | tuple[str, ...] = "", *, panel: str | None = None) -> None:
+def add_command(
+    app: typer.Typer, verb: Verb, model: str | tuple[str, ...] = "", *, panel: str | None = None, hidden: bool = False
+) -> None:
     """Add the command of a verb to a group."""
-    command = _command(verb, model)
+    command, settings = _command(verb, model)
     if verb.distributed:
         command = distributed(command)
     about = inspect.cleandoc(verb.function.__doc__ or "").partition("\nParameters\n")[0]
     paragraphs = "\n\n".join(" ".join(paragraph.split()) for paragraph in about.split("\n\n"))
     how: dict[str, Any] = {"help": paragraphs, "epilog": f"Example:\n\n{verb.example}", "rich_help_panel": panel}
-    app.command(verb.name, cls=Command, **how)(bounded(command))
+    kind = type(Command.__name__, (Command,), {"settings": settings})
+    app.command(verb.name, cls=kind, hidden=hidden, **how)(bounded(command))
 
 
-def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
-    """Make the function that typer calls: read the options, call the verb, print what it returns."""
+def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
+    """Make the function that typer calls (read the options, call the verb, print the result), and what --set takes."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -151,7 +154,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature([context, *signature])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in (context, *signature)}
     run.__name__ = verb.name
-    return run
+    return run, settable
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
@@ -216,6 +219,8 @@ def _short(name: str, taken: set[str]) -> str:
 def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
     """Make the parameter that typer reads."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
+    if parameter.name == "memory":
+        return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
     if several(parameter.hint):
         annotation = list[str] if parameter.positional or first(parameter.hint, Repeated) else str
     if default is None:
@@ -226,7 +231,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
     if parameter.positional:
         made = typer.Argument(**how)
     else:
-        long = flag or f"--{parameter.name.replace('_', '-')}"
+        long = flag or f"--{parameter.name.rstrip('_').replace('_', '-')}"
         switch = f"{long}/--no-{long[2:]}" if default is True else long
         made = typer.Option(*filter(None, (switch, short)), **how)
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -237,7 +242,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     """Return help text, bounds, and how value and default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
-    if bounds is not None and plain(parameter.hint) in (int, float) and not several(parameter.hint):
+    if bounds is not None and not several(parameter.hint) and plain(parameter.hint) in (int, float):
         how |= {"min": bounds.low, "max": bounds.high}
     if metavar is not None:
         how["metavar"] = metavar.name

@@ -14,7 +14,7 @@ import threading
 import warnings
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -23,7 +23,7 @@ from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from types import FrameType
 
 BAD_INPUT = 1
@@ -83,11 +83,18 @@ class Verbs(TyperGroup):
 class Verb(TyperCommand):
     """A verb; settings that faults of input and warnings speak of are named by the options that set them."""
 
+    settings: ClassVar[Collection[str]] = ()
+    """Names that ``--set`` takes."""
+
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         options = {str(each.name).rstrip("_"): each for each in self.params if each.param_type_name == "option"}
-        given = re.split(r"[^\w./-]+", str([*ctx.params.values()]))  # a file or a column may be called as a setting
-        flags = {name: max(option.opts, key=len) for name, option in options.items() if name not in given}
+        values = [value for name, value in ctx.params.items() if name != "set_"]
+        values += [text.partition("=")[2] for text in ctx.params.get("set_") or ()]
+        given = re.split(r"[^\w./-]+", str(values))  # a file or a column may be called as a setting
+        written = {name: f"--set {name}" for name in self.settings}
+        written |= {name: max(option.opts, key=len) for name, option in options.items()}
+        flags = {name: flag for name, flag in written.items() if name not in given}
         show = warnings.showwarning
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
@@ -117,8 +124,8 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     'rank 3 of the table is missing'
     >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
     'it is there (--force); give --errors replace'
-    >>> as_written("not in UTF-8; give errors='replace'", {"set": "--set"})
-    'not in UTF-8; give --set errors=replace'
+    >>> as_written("give errors='replace'", {"errors": "--set errors"})
+    'give --set errors=replace'
     """
     fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
     valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
@@ -147,10 +154,16 @@ def _flagged(words: str, flags: Mapping[str, str]) -> str:
 def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:
     """Write a setting with its value as an option, if there is one of its name."""
     name, text, number = setting.groups()
-    value = "" if number == "True" else f" {text or number}"
-    if name in flags:
-        return f"{flags[name]}{value}"
-    return f"{flags['set']} {name}={value.strip() or 'true'}" if "set" in flags else setting[0]
+    if name not in flags:
+        return setting[0]
+    if flags[name].startswith("--set "):
+        return f"{flags[name]}={text or number.lower()}"
+    return flags[name] + ("" if number == "True" else f" {text or number}")
+
+
+def in_json() -> bool:
+    """Whether the command prints its result as JSON."""
+    return _JSON.get()
 
 
 @contextlib.contextmanager

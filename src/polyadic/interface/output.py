@@ -16,7 +16,9 @@ import typer
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.files import plain
-from polyadic.interface.errors import BAD_INPUT, say
+from polyadic.interface.errors import BAD_INPUT, interrupted, say
+from polyadic.interface.errors import in_json as json_wanted
+from polyadic.interface.run import Incomplete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,10 +51,12 @@ def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = 
 
 
 def refuse(values: Mapping[str, Any]) -> None:
-    """Print why queries were refused, if any were, and exit as after bad input."""
+    """Print why queries were refused, or that Ctrl-C ended the run, and exit with the code for it."""
+    if kept := getattr(values, "kept", ()):
+        raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():
         say(fault)
-    if values.get("refused"):
+    if values.get("refused") or isinstance(values, Incomplete):
         raise typer.Exit(BAD_INPUT)
 
 
@@ -104,10 +108,10 @@ def drawn(draw: Callable[[int, Any], Iterable[Sequence[object]]], number: int, s
 
 
 class Steps:
-    """Seconds and sizes of the steps of a run: shown as each ends unless ``silent``, and kept in ``done``."""
+    """Seconds and sizes of the steps of a run: printed as each ends, unless JSON is wanted, and kept in ``done``."""
 
-    def __init__(self, *, silent: bool) -> None:
-        self.silent = silent
+    def __init__(self, *, silent: bool | None = None) -> None:
+        self.silent = json_wanted() if silent is None else silent
         self.done: dict[str, dict[str, Any]] = {}
 
     @contextlib.contextmanager

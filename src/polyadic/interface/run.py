@@ -20,10 +20,18 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """What a command that writes a model returns; ``next`` is the command to try on it."""
+    """What a command that writes a model returns; ``next`` is the command to try on it.
+
+    ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
+    """
 
     next: Sequence[object] = ()
+    kept: Sequence[str] = ()
     notes: Sequence[str] = ()
+
+
+class Incomplete(dict[str, Any]):
+    """What a command returns if part of its input was bad: it is printed, and the exit code is that of bad input."""
 
 
 def train(

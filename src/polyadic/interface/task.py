@@ -316,6 +316,8 @@ def read_text(parameter: Parameter, text: str) -> Any:
     8
     >>> read_text(Parameter("sizes", tuple[int, ...], (), ""), "1,2")
     (1, 2)
+    >>> read_text(Parameter("width", int | list[int], 5, ""), "5/10")
+    [5, 10]
     """
     for value in _readings(parameter.hint, text):
         if kinds.admits(parameter.hint, value):
@@ -334,7 +336,7 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
     elif origin is Literal:
         yield from (choice for choice in arguments if str(choice) == text)
     elif origin in (tuple, list, Sequence, Collection):
-        parts = [] if text in ("", "none") else text.split(",")
+        parts = [] if text in ("", "none") else text.split("/" if item(hint) in (int, float) and "/" in text else ",")
         values = [next(_readings(arguments[0], part.strip()), None) for part in parts]
         yield tuple(values) if origin is tuple else values
     elif hint in READERS:
@@ -380,7 +382,8 @@ def item(hint: Any) -> Any:
     if origin is Annotated:
         return item(arguments[0])
     if origin in UNIONS:
-        return item(next(each for each in arguments if several(each)))
+        some = [each for each in arguments if each is not type(None)]
+        return item(next(filter(several, some), some[0]))
     return plain(arguments[0]) if arguments else str
 
 

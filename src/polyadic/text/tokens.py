@@ -127,7 +127,9 @@ def tokenizer_of(
 ) -> Callable[[str], list[list[str]]]:
     """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError("lemmas are not available for text that is tokenised already; leave out tokenised")
+        raise InputError(
+            "lemmas cannot be combined with tokenised: words are then taken as they are", "lemmas", "tokenised"
+        )
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic import tables, words
 from polyadic.core.errors import InputError
-from polyadic.core.settings import Count, Seed  # noqa: TC001 # read when settings are checked
+from polyadic.core.settings import Amount, Count, Seed  # noqa: TC001 # read when settings are checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,22 +172,31 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 class Training:
     """Settings of :func:`~polyadic.words.training.train` besides those of the model.
 
-    A tuple of values has one value per order.
+    A tuple of values has one value per order; the command line writes it as ``5/10``.
 
-    Attributes
+    Parameters
     ----------
     method : str, optional
-        Method of training, from :data:`METHODS`; by default "jcp", and "cp-sn" for counts.
+        Method: jcp, cp-sn, cp-s, jcp-sn, jcp-s, cp, tucker, cp-apr, ppmi-svd, nnse, glove, ca, root-ca, g-test, kca,
+        cbow, sgns or random (default: jcp; cp-sn for a folder of counts). See :data:`METHODS`.
     min_count : int
-        Minimum frequency of a word; see :meth:`~polyadic.text.corpus.Corpus.build`.
+        Minimum frequency of a word. See :meth:`~polyadic.text.corpus.Corpus.build`.
     max_size : int, optional
         Maximum size of the vocabulary.
     language : str
-        Language code of the text; "auto" detects it.
+        Language code of the text, such as de; auto detects it.
     stop_words : str, path, list or None
-        Words to ignore: "language" for those of the language, "auto" for words spread over the whole text.
-    format, field, wrapped, encoding, errors
-        How files are read; see :class:`~polyadic.text.pieces.Reading`.
+        Words to leave out: language or auto (words all over the text), none, a language such as german, or a file.
+    format : str
+        Format of the files; auto detects it. See :class:`~polyadic.text.pieces.Reading`.
+    field : str, optional
+        Column of a table, or field of JSON lines, that holds the text; for CoNLL-U, form or lemma.
+    wrapped : bool, optional
+        Whether lines were broken to fit a page (default: detected from the lengths of lines).
+    encoding : str
+        Encoding of text files.
+    errors : str
+        Treatment of unreadable files: skip, strict, replace or ignore.
     tokenised : bool
         Whether the text is tokenized already: a sentence per line, words between spaces.
     lemmas : bool
@@ -195,27 +204,32 @@ class Training:
     multiwords : bool
         Whether to join two-word collocations, such as ``new_york``.
     keep_text : bool
-        Whether to save the sentences with the corpus.
+        Also keep the sentences with the corpus, for polyadic lines.
     order : int, optional
-        Number of words in a tuple; by default 3, or 2 for pairwise methods.
+        Number of words in a tuple (default: 3; 2 for pairwise methods).
     window : {"span", "centred", "chunk"}
-        Kind of window in which tuples are counted; see :func:`~polyadic.text.counts.count`.
+        Kind of window in which tuples are counted. See :func:`~polyadic.text.counts.count`.
     width : int or sequence of int, optional
-        Width of the window; by default 10, and for pairs that of the method.
+        Width of the window, or one per order as in 5/10 (default: 10; 5/10 for jcp, 5 for ca, 2 for root-ca).
     tuple_min_count : int or sequence of int, optional
-        Minimum count of a tuple; by default 2, and 1 for pairs.
+        Minimum count of a tuple, or one per order (default: 2; 1 for pairs).
     contexts : {"both", "left", "right"}
-        Side of the context words; see :func:`~polyadic.text.contexts.contexts`.
+        Side of the context words, for ca and related methods. See :func:`~polyadic.text.contexts.contexts`.
     positional : bool
         Whether each position of a context word has a column of its own.
     memory : int, optional
-        Memory limit of counting in MiB.
-    shift, smoothing, weights
-        Settings of the association measure; see :func:`~polyadic.text.weighting.ppmi`.
+        Memory limit of counting in bytes.
+    shift : float or sequence of float
+        Shift k of the entries max(PMI - log k, 0), or one per order. See :func:`~polyadic.text.weighting.ppmi`.
+    smoothing : float or sequence of float, optional
+        Exponent of the word frequencies in the PMI, or one per order (default: 1; 0.75/1 for jcp).
+    weights : str or tuple, or a sequence of these
+        Weight of an entry of count n: log (log(1 + n)), count (n), uniform (1), or X,A (min(n / X, 1)^A); or one per
+        order, as in log/count.
     seed : int, optional
         Random seed.
     threads : int, optional
-        Number of threads; all cores by default, one for word2vec.
+        Number of threads (default: all cores; 1 for word2vec).
     """
 
     method: str | None = None
@@ -244,3 +258,64 @@ class Training:
     weights: Any = "log"
     seed: Seed = 0
     threads: Count | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """Settings of methods that are no fields of their models, or have other defaults here.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Number of dimensions of the vectors (default: as many as the text supports, at most 300; tucker 50, cp-apr 100).
+    themes : int, optional
+        Number of non-negative dimensions, which explain larger tuples (default: half of the rank; a quarter at 300).
+    l1 : float, optional
+        Strength of the L1 penalty of cp-sn, jcp-sn, jcp and nnse.
+    l2 : float, optional
+        Strength of the L2 penalty of cp-s and jcp-s.
+    zero_weight : float, optional
+        Mean weight of tuples that do not occur.
+    order_weights : sequence of float, optional
+        Weight of each order, from 2 on, as in 1/0.5.
+    residual : {"ca", "gini", "g-test", "sgns", "glove"}
+        Residual of the table against independence, by the name of a known method.
+    scores : path, optional
+        File of word pairs with similarities to learn from.
+    max_iter : int, optional
+        Maximum number of iterations (default: 100; 50 for cp, tucker and nnse).
+    tol : float, optional
+        Relative change of the objective at which the fit stops (default: 0.001).
+    solver : {"quasi-newton", "online"}
+        Full gradients, or batches with Adam.
+    learning_rate : float, optional
+        Learning rate of the online solver, of glove and of word2vec.
+    batch : int, optional
+        Number of entries in a step of the online solver (default: a 256th of all).
+    sampled_zeros : float, optional
+        Number of zeros drawn per entry by the online solver.
+    epochs : int, optional
+        Number of passes over the data.
+    context : int
+        Number of words on each side, for word2vec.
+    start : str, optional
+        Vectors of the same words to start from, at most as long (default: random).
+    """
+
+    rank: Count | None = None
+    themes: Count | None = None
+    l1: Amount | None = None
+    l2: Amount | None = None
+    zero_weight: Amount | None = None
+    order_weights: Sequence[Amount] | None = None
+    residual: Literal["ca", "gini", "g-test", "sgns", "glove"] = "ca"
+    scores: Path | None = None
+    max_iter: Count | None = None
+    tol: Amount | None = None
+    solver: Literal["quasi-newton", "online"] = "quasi-newton"
+    learning_rate: Amount | None = None
+    batch: Count | None = None
+    sampled_zeros: Amount | None = None
+    epochs: Count | None = None
+    context: Count = 5
+    start: str | None = None

@@ -1,0 +1,268 @@
+"""``polyadic corpus``, ``lines`` and ``check``: encode text, search it, and verify what was written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Help, Metavar, Natural, Out, Repeated, Threads
+from polyadic.interface.run import Incomplete, Saved
+from polyadic.interface.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from polyadic.text.lines import ConcordanceLine
+    from polyadic.text.pieces import Reading
+
+TASK = Task("text", "Encode text, search it, and verify what was written.")
+READING = "polyadic.text.pieces:Reading"
+Sources = Annotated[
+    list[str],
+    Metavar("SOURCE..."),
+    Help(
+        "Files, folders, globs or URLs of text, tables, web pages, books or mail (also .gz .bz2 .xz .zst), or - for"
+        " standard input."
+    ),
+]
+CorpusFolder = Annotated[Path, Metavar("CORPUS"), Help("Folder made by polyadic corpus.")]
+OWN = ("document", "left", "word", "right")
+"""Columns of a table of lines besides the fields of documents."""
+AROUND = 60
+"""Characters shown on either side of a word on a terminal."""
+
+
+def source(sources: Sequence[str]) -> Any:
+    """Return one source as it is, and several as a list of paths."""
+    from polyadic.core.urls import URL, is_url
+
+    return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
+
+
+def nothing_more(_: dict[str, Any]) -> None:
+    """Print nothing: the steps were printed as they ended."""
+
+
+@TASK.verb(example="polyadic lines work/corpus case --sort right")
+def lines(
+    corpus: CorpusFolder,
+    words: Annotated[list[str], Metavar("WORD...")],
+    *,
+    width: Natural | None = None,
+    either: bool = False,
+    sort: Literal["document", "left", "right", "relevance"] = "document",
+    where: Annotated[list[str], Metavar("FIELD=VALUE"), Repeated()] | None = None,
+    start: Natural = 0,
+    top: Count | None = None,
+    csv: File | None = None,
+    force: bool = False,
+) -> dict[str, Any] | None:
+    """Print the sentences that contain words, each with its document: a concordance.
+
+    The corpus must be made with --keep-text.
+
+    Parameters
+    ----------
+    words
+        Words that occur in one sentence; 'two words' is a phrase, 'wo*' matches a prefix.
+    width
+        Maximum number of other words between them (default: the sentence).
+    either
+        Find sentences with any of the words instead of all.
+    sort
+        Order: as in the text, by the context left or right of the first word, or by relevance (BM25).
+    where
+        Search only documents whose field has this value; can be repeated.
+    start
+        Number of lines to skip.
+    top
+        Maximum number of lines (default: all).
+    csv
+        CSV file to write, with all fields of the documents; - prints it.
+    """
+    from itertools import chain
+
+    from polyadic.interface import errors, output
+    from polyadic.text.lines import Lines
+
+    text = Lines(corpus)
+    fields = dict(_pair(each) for each in where or ())
+    out = None if csv is None or str(csv) == "-" else csv
+    output.check_file(out, force=force)
+    found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
+    first = next(found, None)
+    if first is None:
+        errors.say(
+            f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
+            + (f" in documents with {' and '.join(where)}" if where else "")
+            + (" from there on" if start else ""),
+            "note",
+        )
+    found = chain([] if first is None else [first], found)
+    if errors.in_json():
+        rows: list[dict[str, Any]] = [{**output.line(line), "places": line.places} for line in found]
+        return {"count": text.count(*words, width=width, either=either, where=fields), "lines": rows}
+    if csv is not None:
+        _write_csv(found, text.fields, out)
+    else:
+        _print_lines(found)
+    return None
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InputError(f"--where takes FIELD=VALUE, such as year=1813; got {text!r}")
+    return name, value
+
+
+def _write_csv(found: Iterator[ConcordanceLine], fields: Any, out: Path | None) -> None:
+    """Write lines with the fields of their documents as CSV."""
+    from itertools import chain
+
+    from polyadic.core.frames import field_name, records
+    from polyadic.interface import output
+
+    names = [*OWN, *(field_name(name, OWN) for name in fields)]
+    rows = ([record.get(name, "") for name in names] for record in records(found))
+    output.write_lines((output.csv_line(*row) for row in chain([names], rows)), out)
+
+
+def _print_lines(found: Iterator[ConcordanceLine]) -> None:
+    """Print lines as they are found: aligned at the word on a terminal, else separated by tabs."""
+    import typer
+
+    from polyadic.text.readers import name_of_document
+
+    for line in found:
+        name = name_of_document(line.fields) or str(line.document + 1)
+        if sys.stdout.isatty():
+            left, right = line.left[-AROUND:].rjust(AROUND), line.right[:AROUND].ljust(AROUND)
+            typer.echo(left + typer.style(line.word, bold=True) + right + "  " + typer.style(name, dim=True))
+        else:
+            typer.echo(f"{name}\t{line.left}\t{line.word}\t{line.right}")
+
+
+@TASK.verb(
+    example="polyadic corpus holmes --out corpus --min-count 5",
+    settings={"reading": READING},
+    options=("min_count", "max_size", "language", "stop_words", "format", "field", "keep_text"),
+    show=nothing_more,
+    distributed=True,
+)
+def corpus(
+    sources: Sources,
+    reading: Reading,
+    *,
+    out: Out,
+    min_count: Count = 10,
+    max_size: Count | None = None,
+    language: str = "auto",
+    stop_words: str = "language",
+    digits: Literal["keep", "drop", "zero"] = "keep",
+    punctuation: Literal["keep", "drop"] = "drop",
+    tokenised: bool = False,
+    lemmas: bool = False,
+    multiwords: bool = False,
+    keep_text: bool = False,
+    jobs: Threads = None,
+    force: bool = False,
+) -> Saved:
+    """Encode text with a vocabulary, as a folder that other commands read fast.
+
+    Parameters
+    ----------
+    min_count
+        Minimum frequency of a word.
+    max_size
+        Maximum size of the vocabulary (default: unlimited).
+    language
+        Language code of the text, such as de; auto detects it.
+    stop_words
+        Words to leave out: language or auto (words all over the text), none, a language such as german, or a file.
+    digits
+        Keep numbers, drop them, or write each digit as 0.
+    punctuation
+        Keep punctuation marks as words, or drop them.
+    tokenised
+        The text has a sentence per line and spaces between words.
+    lemmas
+        Replace words by their lemmas: banks by bank.
+    multiwords
+        Join two-word collocations, such as new_york.
+    keep_text
+        Also keep the sentences, for polyadic lines.
+    jobs
+        Number of processes (default: all cores).
+    """
+    import dataclasses
+
+    from polyadic.core.files import check_replaceable
+    from polyadic.interface import output
+    from polyadic.text.corpus import KIND, Corpus
+    from polyadic.text.readers import survey
+    from polyadic.text.tokens import tokenizer_of
+
+    texts = source(sources)
+    check_replaceable(out, KIND, overwrite=force)
+    tokenizer = tokenizer_of(tokenised=tokenised, lemmas=lemmas, digits=digits, punctuation=punctuation)
+    if tokenised:
+        reading = dataclasses.replace(reading, wrapped=False)
+    steps = output.Steps()
+    with steps("text") as facts:
+        facts.update(survey(texts, reading))
+    with steps("corpus") as facts:
+        built = Corpus.build(
+            texts,
+            out,
+            min_count=min_count,
+            max_size=max_size,
+            language=language,
+            stop_words=stop_words,
+            tokenizer=tokenizer,
+            multiwords=multiwords,
+            keep_text=keep_text,
+            jobs=jobs,
+            overwrite=force,
+            **dataclasses.asdict(reading),
+        )
+        facts.update(built.sizes)
+    saved = Saved(out=str(out), steps=steps.done)
+    saved.next = "count", out, "--out", "counts"
+    return saved
+
+
+def _print_checked(result: dict[str, Any]) -> None:
+    """Print the undamaged folders with their numbers of files."""
+    from polyadic.interface import output
+
+    output.table(["whole", "files"], list(result["whole"].items()))
+
+
+@TASK.verb(example="polyadic check vectors work", show=_print_checked)
+def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]:
+    """Verify that every file in folders that polyadic wrote is undamaged, byte for byte.
+
+    Parameters
+    ----------
+    folders
+        Vectors, models, a corpus, counts, or folders of them.
+    """
+    from polyadic.core.files import check_whole
+    from polyadic.interface import errors
+
+    checked, damaged = {}, []
+    for folder in folders:
+        ours = sorted(path.parent for path in Path(folder).rglob("meta.json"))
+        if not ours:
+            raise InputError(f"{Path(folder)} holds nothing that polyadic wrote")
+        for each in ours:
+            try:
+                checked[str(each)] = check_whole(each)
+            except InputError as error:
+                damaged.append(str(each))
+                errors.say(str(error))
+    result = {"whole": checked, "damaged": damaged}
+    return Incomplete(result) if damaged else result

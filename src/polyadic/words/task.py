@@ -1,0 +1,913 @@
+"""Commands of word vectors: look at them, evaluate and convert them, and count the tuples they are trained on."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import (
+    Count,
+    File,
+    Folder,
+    Help,
+    Metavar,
+    Natural,
+    Out,
+    Picture,
+    Repeated,
+    Threads,
+    Within,
+)
+from polyadic.interface.run import Saved
+from polyadic.interface.task import Task, load_class
+from polyadic.text.task import CorpusFolder, nothing_more, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from polyadic.embedding import Embedding
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import Counts
+    from polyadic.words.evaluation import Row, Test
+    from polyadic.words.occurrences import SensesOfWord, WordSenses
+
+    Nearest = Callable[[str], list[tuple[str, float]]]
+
+TASK = Task("words", "Train word vectors, and look at them.")
+MODELS = (
+    "polyadic.tables.vectors:CorrespondenceVectors",
+    "polyadic.words.random_baseline:RandomVectors",
+    "polyadic.words.neural:Word2Vec",
+    "polyadic.words.glove:GloVe",
+    "polyadic.words.sparse_coding:NNSE",
+    "polyadic.words.pairwise:PPMISVD",
+    "polyadic.words.poisson:PoissonCP",
+    "polyadic.words.tucker:Tucker",
+    "polyadic.words.asymmetric:AsymmetricCP",
+    "polyadic.words.symmetric:SymmetricCP",
+    "polyadic.words.joint:JointCP",
+)
+SETTINGS = (*MODELS, "polyadic.words.methods:MethodOptions", "polyadic.words.methods:Training")
+"""Classes of the settings of training; of two settings of one name, the later is used."""
+COUNTING = Task("counting", "Count tuples of words, and plan large runs.")
+Vectors = Annotated[
+    Path, Metavar("VECTORS"), Help("Folder made by polyadic train, or a word2vec, GloVe or fastText file.")
+]
+Words = Annotated[list[str], Metavar("WORD..."), Help("Words; - reads them from standard input.")]
+Top = Annotated[Count, Help("Number of words to list.")]
+TextOfVectors = Annotated[
+    Path,
+    Metavar("CORPUS"),
+    Help("Corpus in which the words occur, best made with --keep-text (default: that of the vectors, if it was kept)."),
+]
+Order = Annotated[int, Within(2, 5), Help("Number of words in a tuple.")]
+Window = Annotated[
+    Literal["span", "centred", "chunk"],
+    Help("Words within a span of WIDTH + 1; within WIDTH of one of them; or in the same chunk of 2 WIDTH + 1."),
+]
+Width = Annotated[int, Within(1, 1000), Help("Width of the window.")]
+
+
+def given(words: list[str]) -> list[str]:
+    """Replace ``-`` by the words of standard input."""
+    return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
+
+
+def text_of(embedding: Embedding, named: Path | None) -> Corpus:
+    """Open the corpus that is named, or the one from which the vectors were trained, if it was kept."""
+    from polyadic.text.corpus import Corpus
+
+    known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
+    if named is None and not known:
+        raise InputError(
+            "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
+            " `polyadic corpus TEXT --out CORPUS --keep-text`"
+        )
+    return Corpus.open(named or known[0])
+
+
+def made_of(embedding: Embedding, kept: str) -> list[Path]:
+    """List the places where the input of the training of vectors may be, from their metadata."""
+    trained = embedding.meta.get("trained", {})
+    return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
+
+
+def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
+    """Draw a map of groups of words, if a picture is wanted."""
+    if picture is not None:
+        load_class("polyadic.plots.files:save_word_map")(embedding, groups, picture)
+
+
+def print_neighbours(result: dict[str, Any]) -> None:
+    """Print the nearest words of each query."""
+    from polyadic.interface import output
+
+    lists = next(value for name, value in result.items() if name != "refused")
+    output.neighbours({query: [(each["word"], each["cosine"]) for each in near] for query, near in lists.items()})
+
+
+# ---- training
+
+
+class Trained(Saved):
+    """What ``polyadic train`` returns; ``looks`` are commands to try, each with what it shows."""
+
+    looks: Sequence[tuple[str, str]] = ()
+
+
+def _print_trained(result: Trained) -> None:
+    """Print where the vectors are, and commands to try on them."""
+    import typer
+
+    from polyadic.interface import output
+
+    output.wrote(result["out"], {}, as_json=False)
+    if result.looks:
+        typer.echo()
+        output.table(["look at", "what you see"], result.looks)
+
+
+@TASK.verb(
+    example="polyadic train holmes --out vectors --keep work --keep-text",
+    settings={"given": SETTINGS},
+    options=("method", "rank", "min_count", "width", "field", "keep", "keep_text", "memory"),
+    show=_print_trained,
+    distributed=True,
+)
+def train(
+    sources: Annotated[list[str], Metavar("SOURCE...")],
+    given: dict[str, Any],
+    *,
+    out: Out,
+    keep: Folder | None = None,
+    force: bool = False,
+) -> Trained:
+    """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
+
+    The default, jcp, explains pairs of words by all dimensions and larger tuples by the non-negative ones. --help-all
+    lists the settings of all methods; one that a method does not have is refused.
+
+    Parameters
+    ----------
+    sources
+        Text (files, folders, globs, URLs, or - for standard input), a corpus folder or a counts folder.
+    keep
+        Folder for the corpus, the counts and, every minute, a checkpoint; a repeated command resumes from it.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.interface import output
+    from polyadic.interface.errors import keeping
+    from polyadic.words import training
+
+    check_replaceable(out, "embedding", overwrite=force)
+    if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
+        raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
+    settings = dict(given)
+    if "weights" in settings:
+        settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
+    steps = output.Steps()
+    with keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
+        vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings)
+        vectors.save(out, overwrite=force)
+    interrupted = vectors.meta["trained"]["interrupted"]
+    places = [Path(sources[0]), *([] if keep is None else [keep / "corpus"])]  # of counts, none is kept
+    looks = _looks(vectors, out, next((place for place in places if (place / "ids.npy").is_file()), None))
+    sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
+    trained = Trained(out=str(out), **sizes, steps=steps.done, look_at=[command for command, _ in looks])
+    trained.looks = looks
+    if interrupted:
+        trained.kept = [f"the vectors of the last sweep in {out}"]
+    return trained
+
+
+def entry_weights(text: str) -> str | tuple[float, float]:
+    """Read the name of entry weights, or the two numbers of GloVe's.
+
+    >>> entry_weights("log"), entry_weights("100,0.75")
+    ('log', (100.0, 0.75))
+    """
+    if text in {"log", "count", "uniform"}:
+        return text
+    try:
+        largest, power = map(float, text.split(","))
+    except ValueError:
+        raise InputError(
+            f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
+        ) from None
+    if not (0 < largest < math.inf and 0 <= power < math.inf):
+        raise InputError(f"weights X,A must have X above 0 and A of at least 0; got {text!r}", "weights")
+    return largest, power
+
+
+FREQUENT = 200
+"""Number of frequent words from which the examples are selected."""
+
+
+def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:
+    """Return commands to try on vectors, with words whose neighbours are near but unlike one another."""
+    import numpy as np
+
+    from polyadic.embedding import components
+    from polyadic.interface import output
+    from polyadic.text.lines import FILE
+    from polyadic.words.occurrences import MIN_OCCURRENCES
+
+    counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
+    rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]
+    if len(rows) < 4:
+        return []
+    cosines = vectors.unit[rows] @ vectors.unit.T
+    cosines[np.arange(len(rows)), rows] = -np.inf
+    nearest = np.argsort(-cosines, axis=1)[:, : min(10, len(vectors) - 1)]
+    near = np.take_along_axis(cosines, nearest, axis=1).mean(axis=1)
+    alike = np.array([(vectors.unit[some] @ vectors.unit[some].T).mean() for some in nearest])
+    mixed = np.argsort(np.where(near < np.median(near), np.inf, alike - near), kind="stable")
+    word = vectors.words[rows[mixed[0]]]
+    several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= MIN_OCCURRENCES), None)
+    others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
+    looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
+    if vectors.has_nonnegative_components or vectors.sparsity:
+        strongest = np.argsort(-np.linalg.norm(vectors.components.vectors, axis=0))[:3].tolist()
+        themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
+        looks += [
+            (("components", out), "; ".join(themes)),
+            (("phrase", out, word, others[0]), "what the two share"),
+        ]
+    known = corpus or "CORPUS"
+    if several is not None:
+        missing = "" if corpus else "; keep the corpus for it: --keep DIR"
+        looks.append((("senses", out, several, "--corpus", known), f"how often it is meant in which sense{missing}"))
+    missing = "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
+    if corpus and not (corpus / FILE).is_file():
+        missing = "; keep the text for it: --keep-text"
+    looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
+    return [(output.command(command), shown) for command, shown in looks]
+
+
+# ---- neighbours, components, formats
+
+
+@TASK.verb(example="polyadic neighbours vectors window", show=print_neighbours)
+def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
+    """List the words whose vectors have the largest cosine with that of each word."""
+    from polyadic.embedding import read_vectors
+    from polyadic.interface import output
+
+    output.check_picture(picture)
+    embedding = read_vectors(vectors)
+    nearest = output.Answers(given(words), lambda word: embedding.neighbours(word, top=top))
+    draw(embedding, {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}, picture)
+    return {"neighbours": output.pairs(nearest), **nearest.in_json}
+
+
+def _print_components(result: dict[str, Any]) -> None:
+    """Print the words of each component in a line, and below them their lines."""
+    import typer
+
+    from polyadic.interface import output
+
+    found = result["components"]
+    rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
+    output.table(["column", "share", "words"], rows)
+    if any("lines" in each for each in found):
+        typer.echo()
+        output.table(["column", "line"], [(each["column"], line["text"]) for each in found for line in each["lines"]])
+
+
+@TASK.verb(example="polyadic components vectors window", show=_print_components)
+def components(
+    vectors: Vectors,
+    words: Annotated[list[str], Metavar("WORD...")] | None = None,
+    *,
+    number: Count = 10,
+    top: Top = 10,
+    corpus: TextOfVectors | None = None,
+    lines: Natural = 0,
+) -> dict[str, Any]:
+    """List the strongest words of components: readable themes where vectors are non-negative and sparse.
+
+    Parameters
+    ----------
+    words
+        List the components that are strongest in a word, or in the product of several (default: the first ones).
+    number
+        Maximum number of components.
+    lines
+        Number of lines of the corpus to show for each component, those with most of its words.
+    """
+    from polyadic.embedding import components as all_components
+    from polyadic.embedding import components_of, read_vectors
+    from polyadic.interface import output
+
+    if corpus is not None and not lines:
+        raise InputError("corpus is used by lines only; give both or neither", "corpus", "lines")
+    embedding = read_vectors(vectors)
+    text = text_of(embedding, corpus).lines if lines else None
+    if words:
+        shown = components_of(embedding, *given(words), n_components=number, top=top)
+    else:
+        shown = all_components(embedding, top=top)[:number]
+    rows: list[dict[str, Any]] = []
+    for each in shown:
+        rows.append({"column": each.column, "share": each.share, "words": [list(pair) for pair in each.words]})
+        if text is not None:
+            found = text.find(*(word for word, _ in each.words), either=True, sort="relevance", top=lines)
+            rows[-1]["lines"] = [output.line(line) for line in found]
+    return {"components": rows}
+
+
+def _print_written(result: dict[str, Any]) -> None:
+    """Print what was written."""
+    from polyadic.interface import output
+
+    output.wrote(result["out"], {}, as_json=False)
+
+
+@TASK.verb(example="polyadic convert vectors vectors.txt --to word2vec", show=_print_written)
+def convert(
+    vectors: Vectors,
+    out: Annotated[Path, Metavar("OUT")],
+    *,
+    to: Literal["native", "word2vec", "word2vec-binary", "glove", "fasttext", "static", "projector"],
+    from_: Annotated[str, Metavar("FORMAT")] = "auto",
+    limit: Count | None = None,
+    licence: Annotated[str, Metavar("NAME")] | None = None,
+    encoding: str = "utf-8",
+    errors: Literal["strict", "replace", "ignore"] = "strict",
+    force: bool = False,
+) -> dict[str, Any]:
+    """Convert word vectors to or from the format of another tool.
+
+    Parameters
+    ----------
+    out
+        File to write, or folder for native, static and projector.
+    to
+        Format to write; native is that of polyadic, static is for sentence-transformers, projector for TensorBoard.
+    from_
+        Format of the vectors; auto detects it.
+    limit
+        Number of words to read (default: all).
+    licence
+        Licence named in the model card of static (default: none).
+    encoding
+        Encoding of the vectors file.
+    errors
+        Treatment of bytes in another encoding.
+    """
+    from polyadic.embedding import read_vectors, write_projector, write_vectors
+
+    if to not in ("native", "static", "projector") and out.exists() and not force:
+        raise InputError(f"{out} exists already; choose another name or --force")
+    if licence is not None and to != "static":
+        raise InputError(f"licence is for the format static only; leave it out for {to}", "licence")
+    embedding = read_vectors(vectors, format=from_, limit=limit, encoding=encoding, errors=errors)
+    if to == "native":
+        embedding.save(out, overwrite=force)
+    elif to == "static":
+        embedding.save_pretrained(out, licence=licence, overwrite=force)
+    elif to == "projector":
+        write_projector(embedding, out, overwrite=force)
+    else:
+        write_vectors(embedding, out, format=to)
+    return {"out": str(out), "words": len(embedding), "rank": embedding.rank, "format": to}
+
+
+# ---- senses and phrases
+
+
+def _print_senses(result: dict[str, Any]) -> None:
+    """Print a line for each sense of each word, or for each line that was assigned to a sense."""
+    import typer
+
+    from polyadic.interface import output
+
+    if "lines" in result:
+        named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
+        cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
+        output.table(["sense", "words in its place", "line"], cells)
+        return
+    words = result["senses"]
+    if any(isinstance(each, list) for each in words.values()):
+        clusters = [(word, k, each) for word, some in words.items() for k, each in enumerate(some, 1)]
+        rows = [[word, k, each["size"], " ".join(each["words"])] for word, k, each in clusters]
+        output.table(["word", "sense", "size", "words that select it"], rows)
+        return
+    numbered = [(word, k, each, one) for word, each in words.items() for k, one in enumerate(each["senses"], 1)]
+    rows = [[word, k, one["share"], each["agreement"], " ".join(one["words"])] for word, k, each, one in numbered]
+    output.table(["word", "sense", "share", "agreement", "words in its place"], rows)
+    lines = [(word, k, line["text"]) for word, k, _, one in numbered for line in one["lines"]]
+    if lines:
+        typer.echo()
+        output.table(["word", "sense", "line"], lines)
+
+
+@TASK.verb(example="polyadic senses vectors case", show=_print_senses)
+def senses(
+    vectors: Vectors,
+    words: Words,
+    *,
+    corpus: TextOfVectors | None = None,
+    number: Count | None = None,
+    top: Top = 10,
+    lines: Natural = 2,
+    assign: File | None = None,
+    picture: Picture = None,
+) -> dict[str, Any]:
+    """List the senses of words with their shares of the occurrences, substitutes, and lines.
+
+    What is learned from the corpus is stored in its folder for the next time.
+
+    Parameters
+    ----------
+    number
+        Cluster the neighbours of the word into this number of senses, from the vectors alone (default: from a corpus).
+    lines
+        Number of lines to show for each sense.
+    assign
+        Text file, or - for standard input: predict for each line in which sense it has the word.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.interface import errors, output
+
+    output.check_picture(picture)
+    embedding = read_vectors(vectors)
+    if assign is not None and (len(words) != 1 or number is not None):
+        raise InputError(
+            "assign takes one word and its senses in a corpus; leave out number and other words", "assign", "number"
+        )
+    if number is not None:
+        return _clusters(embedding, given(words), number, top, picture)
+    from polyadic.words.occurrences import WordSenses
+
+    space = WordSenses.learn(embedding, text_of(embedding, corpus), keep=True)
+    if assign is not None:
+        return _assign(space, words[0], assign, top)
+    answers = output.Answers(given(words), lambda word: space.senses(word, top=top))
+    for answer in answers.values():
+        if not answer.sure:
+            times = f"{answer.occurrences} {'time' if answer.occurrences == 1 else 'times'}"
+            errors.say(f"{answer.word!r} occurs only {times}, so that a sense of it may be missed", "warning")
+    shares = {
+        f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
+        for each in answers.values()
+        for k, sense in enumerate(each.senses, 1)
+    }
+    draw(embedding, shares, picture)
+    return {"senses": {word: _senses_of(space, each, lines) for word, each in answers.items()}, **answers.in_json}
+
+
+def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
+    from polyadic.interface import output
+
+    senses = [
+        {
+            "share": sense.share,
+            "words": list(sense.substitutes),
+            "lines": [*map(output.line, space.lines(sense, lines))],
+        }
+        for sense in found.senses
+    ]
+    return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
+
+
+def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
+    """Predict in which sense each line of a file has the word."""
+    from itertools import chain
+
+    from polyadic.interface import errors
+    from polyadic.text.streams import blocks, lines, open_bytes
+
+    found = space.senses(word, top=top)
+    with open_bytes(str(file)) as stream:
+        texts = [line for line in lines(blocks(stream, str(file))) if line.strip()]
+    tokens = [[*chain.from_iterable(space.corpus.tokenize(text))] for text in texts]
+    places = [some.index(word) if word in some else None for some in tokens]
+    held = [(some[:at], some[at + 1 :]) for some, at in zip(tokens, places, strict=True) if at is not None]
+    numbers = iter(space.assign(found, held).tolist())
+    assigned = [next(numbers) if at is not None else -1 for at in places]
+    absent = places.count(None)
+    if absent:
+        errors.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
+    senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
+    rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
+    return {"word": word, "senses": senses, "lines": rows}
+
+
+def _clusters(embedding: Embedding, words: list[str], number: int, top: int, picture: Path | None) -> dict[str, Any]:
+    """Cluster the neighbours of words."""
+    from polyadic.interface import output
+    from polyadic.words.senses import senses as clusters
+
+    lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
+    named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
+    draw(embedding, named, picture)
+    shown = {
+        word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
+        for word, some in lists.items()
+    }
+    return {"senses": shown, **lists.in_json}
+
+
+@TASK.verb(example="polyadic phrase vectors light lamp 'light*door'", show=print_neighbours)
+def phrase(
+    vectors: Vectors,
+    words: Annotated[list[str], Metavar("WORD WORD...")],
+    *,
+    counts: Annotated[str, Metavar("COUNTS")] = "auto",
+    top: Top = 10,
+) -> dict[str, Any]:
+    """List the words nearest to a phrase: the sense that its words select together.
+
+    The vector of a phrase is computed from the triples that contain its words if these are available, else from the
+    vectors of its words.
+
+    Parameters
+    ----------
+    words
+        Words of one phrase; 'a*b' is another phrase; - reads one from each line of standard input.
+    counts
+        Counts of triples for phrases of two words: a folder, auto (those of the training, if kept), or none.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.interface import errors, output
+
+    embedding = read_vectors(vectors)
+    asked = {" ".join(each): each for each in phrases(words)}
+    by_vectors = _by_vectors(embedding, asked, top)
+    kept = _triples_of(embedding) if counts == "auto" else None
+    if counts not in {"auto", "none"}:
+        nearest = output.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
+    elif kept is not None:
+        said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
+        errors.say(said, "note")
+        nearest = output.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
+    else:
+        if not embedding.has_nonnegative_components:
+            errors.say(
+                "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
+                " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
+                "warning",
+            )
+        nearest = output.Answers(asked, by_vectors)
+    return {"phrases": output.pairs(nearest), **nearest.in_json}
+
+
+def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
+    """Make a function that returns the neighbours of phrases by the vectors of their words."""
+    from polyadic.interface import errors
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        words = asked[phrase]
+        answers = embedding.neighbours(*words, top=top)
+        if embedding.has_nonnegative_components and not embedding.product(*words).any():
+            errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+        return answers
+
+    return nearest
+
+
+def _by_triples(
+    embedding: Embedding,
+    asked: dict[str, list[str]],
+    counted: Counts,
+    top: int,
+    *,
+    otherwise: Nearest | None = None,
+) -> Nearest:
+    """Make a function that returns the neighbours of phrases of two words by the triples that contain them."""
+    from polyadic.text.weighting import ppmi
+    from polyadic.words.phrases import phrase_vectors
+
+    words, index = counted.vocabulary.words, counted.vocabulary.index
+    sound = [each for each in asked if len({*asked[each]}) == len(asked[each]) == 2]
+    sound = [each for each in sound if all(w in index and w in embedding for w in asked[each])]
+    triples = ppmi(counted, holding=[[index[word] for word in asked[each]] for each in sound])
+    made = phrase_vectors(embedding, triples, [asked[each] for each in sound], words=words)  # in one pass
+    vectors = dict(zip(sound, made, strict=True))
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        if phrase not in vectors and otherwise is not None:
+            return otherwise(phrase)
+        if phrase not in vectors:  # which is refused
+            vectors[phrase] = phrase_vectors(embedding, triples, [asked[phrase]], words=words)[0]
+        return embedding.neighbours(vectors[phrase], top=top, exclude=asked[phrase])
+
+    return nearest
+
+
+def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
+    """Open the triples from which vectors were trained, or that were counted and kept with them, if available."""
+    from polyadic.text.counts import Counts
+
+    for place in made_of(embedding, "counts-3"):
+        if (place / "marginals.npy").is_file():
+            counts = Counts.open(place)
+            if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
+                return place, counts
+    return None
+
+
+def _opened(folder: Path) -> Counts:
+    from polyadic.text.counts import Counts
+
+    counted = Counts.open(folder)
+    if counted.entries.order != 3:
+        raise InputError(f"--counts must be of order 3; {folder} holds tuples of {counted.entries.order}")
+    return counted
+
+
+def phrases(words: list[str]) -> list[list[str]]:
+    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin.
+
+    Examples
+    --------
+    >>> phrases(["bank", "river", "bank*money"])
+    [['bank', 'river'], ['bank', 'money']]
+    """
+    lines = sys.stdin.read().split("\n") if "-" in words else []
+    words = [word for word in words if word != "-"]
+    plain = [word for word in words if "*" not in word.strip("*")]
+    products = [word.split("*") for word in words if word not in plain]
+    return [each for each in [plain, *products, *(line.replace("*", " ").split() for line in lines)] if each]
+
+
+# ---- evaluation
+
+Kind = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("KIND"),
+        Help(
+            "Kind of published test sets: similarity, outliers, analogies, recovery, sentiment, senses, or all; can be"
+            " repeated (default: the first three, which take seconds)."
+        ),
+    ]
+    | None
+)
+Data = Annotated[Folder, Help("Folder of published test sets (default: $POLYADIC_DATA).")] | None
+Made = Annotated[Folder, Help("Folder of tests made from held-out text: gaps.tsv, phrases.tsv, names.tsv.")] | None
+Pairs = (
+    Annotated[list[str], Repeated(), Metavar("FILE"), Help("File of your own word pairs with scores; can be repeated.")]
+    | None
+)
+Groups = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("DIR"),
+        Help("Folder of your own outlier groups, one .txt file each; can be repeated."),
+    ]
+    | None
+)
+Questions = (
+    Annotated[
+        list[str],
+        Repeated(),
+        Metavar("FILE"),
+        Help("File of your own analogy questions, four words per line; can be repeated."),
+    ]
+    | None
+)
+
+
+def _print_figures(result: dict[str, Any]) -> None:
+    """Print a line for each test, and on standard error what could not be tested."""
+    from polyadic.interface import output
+
+    rows = result["figures"]
+    output.table(
+        ["test", "value", "95 %", "chance", "cases", "of"],
+        [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
+    )
+    _print_left_out(result)
+
+
+@TASK.verb(example="polyadic evaluate vectors --groups groups", show=_print_figures)
+def evaluate(
+    vectors: Vectors,
+    *,
+    kind: Kind = None,
+    data: Data = None,
+    made: Made = None,
+    pairs: Pairs = None,
+    groups: Groups = None,
+    questions: Questions = None,
+) -> dict[str, Any]:
+    """Evaluate word vectors on similarity, outliers, analogies and more, with 95 % intervals and coverage."""
+    from polyadic.embedding import read_vectors
+    from polyadic.words import evaluation
+
+    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    figures, left_out = evaluation.evaluate(read_vectors(vectors), tests)
+    return {"figures": [figure.as_dict() for figure in figures], "left_out": left_out}
+
+
+def _print_comparison(result: dict[str, Any]) -> None:
+    """Print a line for each test with the values of all models and the differences from the first."""
+    from polyadic.interface import output
+
+    first, *others = result["models"]
+    rows = [
+        [
+            *(row["name"], row["used"], *row["values"].values()),
+            *(_difference(row[f"minus {first}"][name]) for name in others),
+        ]
+        for row in result["figures"]
+    ]
+    output.table(["test", "cases", first, *others, *(f"{name} - {first}" for name in others)], rows)
+    _print_left_out(result)
+
+
+def _difference(found: dict[str, Any]) -> str:
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    return f"{value:+.3f} ({low:+.3f} to {high:+.3f}){' *' if low > 0 or high < 0 else ''}"
+
+
+@TASK.verb(example="polyadic compare vectors vectors.txt --groups groups", show=_print_comparison)
+def compare(
+    vectors: Annotated[list[str], Metavar("VECTORS VECTORS...")],
+    *,
+    kind: Kind = None,
+    data: Data = None,
+    made: Made = None,
+    pairs: Pairs = None,
+    groups: Groups = None,
+    questions: Questions = None,
+) -> dict[str, Any]:
+    """Evaluate several word vectors on the words that all of them have, with paired 95 % intervals of the differences.
+
+    Parameters
+    ----------
+    vectors
+        Folders or files of vectors; the others are compared with the first.
+    """
+    from polyadic.embedding import read_vectors
+    from polyadic.words import evaluation
+
+    if len(vectors) < 2:
+        raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
+    paths = [Path(each) for each in vectors]
+    names = _names(paths)
+    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
+    rows, left_out = evaluation.compare(models, tests)
+    return {"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out}
+
+
+def _tests(
+    *,
+    data: Path | None,
+    kinds: list[str] | None,
+    made: Path | None,
+    pairs: list[str] | None,
+    groups: list[str] | None,
+    questions: list[str] | None,
+) -> dict[str, Test]:
+    """Read the tests that are asked for (default: the quick published ones)."""
+    from polyadic.words import evaluation
+
+    files = {"pairs": pairs, "groups": groups, "questions": questions}
+    own = evaluation.own_tests(**{name: [*map(Path, some or ())] for name, some in files.items()})
+    tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
+    if made is not None:
+        tests |= evaluation.made_tests(made)
+    if kinds or not tests:
+        wanted = evaluation.PUBLISHED if kinds == ["all"] else kinds or evaluation.QUICK
+        tests = evaluation.published_tests(wanted, root=data) | tests
+    elif data is not None:
+        raise InputError("data has no effect: no published test set is asked for; add --kind", "data")
+    return tests
+
+
+def _print_left_out(result: dict[str, Any]) -> None:
+    """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
+    import typer
+
+    for name, why in result["left_out"].items():
+        typer.echo(f"left out: {name}: {why}", err=True)
+    if not result["figures"]:
+        raise InputError("no test covers any case")
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Name vectors by the last part of their path, or by the whole path where that is not unique."""
+    short = [path.name for path in paths]
+    named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    if len(set(named)) < len(named):
+        raise InputError("the same vectors are named twice")
+    return named
+
+
+def _as_dict(row: Row, names: list[str]) -> dict[str, Any]:
+    differences = [d._asdict() | {"certain": d.certain} for d in row.differences]
+    return {
+        "name": row.name,
+        "used": row.used,
+        "total": row.total,
+        "values": dict(zip(names, row.values, strict=True)),
+        f"minus {names[0]}": dict(zip(names[1:], differences, strict=True)),
+    }
+
+
+# ---- counting
+
+
+@COUNTING.verb(example="polyadic count corpus --out counts --order 3 --width 10", show=nothing_more, distributed=True)
+def count(
+    corpus: CorpusFolder,
+    *,
+    out: Out,
+    order: Order = 3,
+    window: Window = "span",
+    width: Width = 10,
+    min_count: Annotated[int, Within(1, 2**31 - 1)] = 2,
+    repeats: bool = False,
+    memory: int | None = None,
+    threads: Threads = None,
+    tns: File | None = None,
+    force: bool = False,
+) -> Saved:
+    """Count how often pairs, triples or larger tuples of words occur within a window.
+
+    Parameters
+    ----------
+    min_count
+        Minimum count of a tuple.
+    repeats
+        Keep tuples that repeat a word.
+    threads
+        Number of threads (default: all cores).
+    tns
+        Also write the counts to this file, as FROSTT text.
+    """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.tns import write_tns
+    from polyadic.interface import output
+    from polyadic.text.corpus import Corpus
+    from polyadic.words.training import counted
+
+    check_replaceable(out, "counts", overwrite=force)
+    if tns and not tns.parent.is_dir():
+        raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
+    steps = output.Steps()
+    how: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    how |= {"memory": memory, "threads": threads}
+    with steps("count") as facts:
+        counts = counted(Corpus.open(corpus), path=out, steps=steps, **how, min_count=min_count, overwrite=force)
+        facts.update(counts.sizes)
+    if tns:
+        write_tns(counts.entries, tns)
+    saved = Saved(out=str(out), steps=steps.done)
+    saved.next = "train", out, "--out", "vectors"
+    return saved
+
+
+def _print_plan(result: dict[str, Any]) -> None:
+    """Print a line for each step."""
+    from polyadic.interface import output
+
+    headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
+    output.table(headings, [tuple(step.values()) for step in result["steps"]])
+
+
+@COUNTING.verb(example="polyadic plan corpus --workers 16", show=_print_plan)
+def plan(
+    source: Annotated[str, Metavar("SOURCE")],
+    *,
+    workers: Annotated[int, Within(1, 1024)] = 1,
+    mbit: Annotated[float, Within(0.001)] = 1000.0,
+    order: Order = 3,
+    window: Window = "span",
+    width: Width = 10,
+    rank: Count = 300,
+    max_iter: Count = 75,
+) -> dict[str, Any]:
+    """Estimate the time, memory and network traffic of the next step from a source.
+
+    The step is encoding for text, counting for a corpus, and training with the method cp for counts. Times are based on
+    rates measured on one kind of processor, and on workers that have a core each.
+
+    Parameters
+    ----------
+    source
+        Text (also a URL), or a folder made by polyadic corpus or polyadic count.
+    workers
+        Number of workers, with one core each.
+    mbit
+        Network speed of a machine in megabits per second.
+    rank
+        Number of dimensions of the vectors.
+    max_iter
+        Number of iterations of training.
+    """
+    from polyadic.words.planning import planned
+
+    steps = planned(
+        source, workers=workers, mbit=mbit, order=order, window=window, width=width, rank=rank, max_iter=max_iter
+    )
+    return {"workers": workers, "steps": [step._asdict() for step in steps]}
