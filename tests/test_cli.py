@@ -392,9 +392,7 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
     assert len(found["steps"]["factors"]["explained"]) == 2
     wrong = invoke("train", text, "--out", tmp_path / "b", *options, "--set", "shift=1/2/3")
     assert "--set shift must be one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
-    three = invoke(
-        "train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--set", "order=3"
-    )
+    three = invoke("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--set", "order=3")
     assert "the order of glove must be 2; got 3" in sentence(three)
 
 
@@ -1074,9 +1072,7 @@ def test_wrong_encodings_are_one_sentence(encoding, tmp_path):
     """An encoding that is not that of the text, or of no text at all, is named; no traceback."""
     (tmp_path / "source.txt").write_bytes(b"caf\xe9 noir and more words\n")
     out = tmp_path / "out"
-    assert encoding in sentence(
-        invoke("train", tmp_path / "source.txt", "--out", out, "--set", f"encoding={encoding}")
-    )
+    assert encoding in sentence(invoke("train", tmp_path / "source.txt", "--out", out, "--set", f"encoding={encoding}"))
     assert not out.exists()
 
 

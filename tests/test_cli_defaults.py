@@ -20,8 +20,7 @@ RENAMED = {"epochs": "max_iter"}
 """Options that have another name than the setting."""
 OPPOSITE: dict[str, str] = {}
 """Switches that turn a setting off."""
-DIFFERENT: dict[tuple[str, str, str], str] = {
-}
+DIFFERENT: dict[tuple[str, str, str], str] = {}
 """What a verb says otherwise, and why."""
 
 

@@ -488,7 +488,9 @@ def test_the_command_line(tmp_path):
     assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
     assert told["validation_error"] < 0.1
     (tmp_path / "none.conllu").write_text("")
-    refused = invoke("parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu"))
+    refused = invoke(
+        "parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu")
+    )
     assert "none.conllu has no sentences to validate on" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
