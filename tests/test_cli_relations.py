@@ -47,7 +47,7 @@ def test_triples(triples, method):
     options += ["--set", f"known={triples / 'test.tsv'}"]
     told = json.loads(run("train", triples / "train.tsv", "--out", out, "--method", method, *options, "--json"))
     assert (told["entities"], told["relations"], told["facts"], told["validation_skipped"]) == (48, 3, 76, 0)
-    known = ["--known", triples / "valid.tsv"]
+    known = ["--known", triples / "valid.tsv", "--known", triples / "train.tsv"]
     found = json.loads(run("evaluate", out, triples / "test.tsv", *known, "--rank-relations", "--json"))
     assert (found["facts"], found["skipped"]) == (4, 0)
     assert found["mrr"] > 0.2
@@ -195,7 +195,8 @@ def test_rules(schema):
     assert "employs(y, x)" in run("rules", "check", rules)
     assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
     assert "--add needs --facts" in refused("rules", "check", rules, "--add", "employs")
-    tried = json.loads(run("rules", "check", rules, "--facts", facts, "--add", "employs", "--json"))["rules"]
+    added = ["--add", "owns, also", "--add", "employs"]
+    tried = json.loads(run("rules", "check", rules, "--facts", facts, *added, "--json"))["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
     mined = run("rules", "mine", facts, "--confidence", 0.9)
     assert '", head of"(x, y) => "works for"(x, y)' in mined
