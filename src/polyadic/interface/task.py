@@ -38,6 +38,7 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
@@ -222,7 +223,11 @@ class _Source:
     """The source of a module: its classes, and its constants as far as they are made of literals and types."""
 
     def __init__(self, module: str) -> None:
-        spec = find_spec(module)
+        package, *parts = module.split(".")
+        spec = find_spec(package)
+        for part in parts:  # find_spec would import the packages on the way, and arrays with them
+            assert spec is not None, f"no module {module}"
+            spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
         assert spec is not None, f"no module {module}"
         assert spec.origin is not None, f"no source of {module}"
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
