@@ -945,7 +945,7 @@ def test_sentences_are_short(vectors):
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
 def test_every_verb_has_a_bound_on_memory(vectors):
     """It is an option of each; what does not fit is told."""
-    assert "--memory" in succeed("topics", "show", "--help")
+    assert "--memory" in succeed("neighbours", "--help-all")
     assert "at least" in sentence(invoke("neighbours", vectors, "apollo", "--memory", "1M"))
     assert "moon" in succeed("neighbours", vectors, "apollo", "--memory", "4G")
 

@@ -511,7 +511,7 @@ def test_plans_before_work(tmp_path):
     assert many["sent_mib"] >= one["sent_mib"]
     large, small = (planned("n", "--rank", r, "--max-iter", "1000000") for r in ("1000", "10"))
     assert large["minutes"] > 50 * small["minutes"] > 0
-    assert "holds 'embedding'" in invoke("plan", saved_vectors(tmp_path / "w")).output
+    assert "contains 'embedding'" in invoke("plan", saved_vectors(tmp_path / "w")).output
 
 
 def saved_vectors(path):

@@ -194,23 +194,10 @@ Lemmas = Annotated[
 Multiwords = Annotated[
     bool, typer.Option("--multiwords", help="Make one word of two that go together: new_york.", rich_help_panel=CORPUS)
 ]
-KeepText = Annotated[
-    bool, typer.Option("--keep-text", help="Keep the sentences too, for `polyadic lines`.", rich_help_panel=CORPUS)
-]
-
 PlainText = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
 ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
 
 # Counts
-ORDER_HELP = "Words in a tuple."
-LARGEST = 2**31 - 1
-Window = Annotated[
-    Literal["span", "centred", "chunk"],
-    typer.Option(
-        help="Words that fit into WIDTH + 1; that lie within WIDTH of one of them; sets of 2 WIDTH + 1.",
-        rich_help_panel=COUNTS,
-    ),
-]
 Memory = Annotated[
     Any,
     typer.Option(parser=in_bytes, metavar="SIZE", help="Memory to stay below, such as 4G.", rich_help_panel=COUNTS),
