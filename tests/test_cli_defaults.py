@@ -10,7 +10,6 @@ import pytest
 
 import polyadic
 from polyadic.syntax.text_tagger import TextTagger
-from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
     "database train": [
@@ -30,8 +29,6 @@ MODELS = {
     "roles train": [polyadic.SemanticRoles],
     "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
     "tag train": [polyadic.SequenceTagger, TextTagger],
-    "topics choose": [TextTopics],
-    "topics train": [TextTopics],
 }
 RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}
 """Options that have another name than the setting."""

@@ -32,7 +32,6 @@ from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
-from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
@@ -40,6 +39,7 @@ from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.sequences.task import AUTOMATON, HMM
+from polyadic.topics.task import TASK as TOPICS
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -82,7 +82,7 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
 GROUPS = {
-    "Text": {"topics": topics, "sentences": sentences, "classify": classify},
+    "Text": {"topics": commands_of(TOPICS), "sentences": sentences, "classify": classify},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": database,

@@ -104,7 +104,11 @@ def _command(verb: Verb, model: str) -> Callable[..., None]:
         own[0] = Parameter(
             "model", Annotated[Path, Metavar("MODEL")], NONE, "Folder of a saved model.", positional=True
         )
-    groups = {name: _fields(targets) for name, targets in verb.settings.items()}
+    named = {each.name for each in own}  # a parameter of the function stands for a setting of its name
+    groups = {
+        name: {setting: each for setting, each in _fields(targets).items() if setting not in named}
+        for name, targets in verb.settings.items()
+    }
     by_name = {each.name: each for each in own} | {
         name: each for group in groups.values() for name, each in group.items()
     }
