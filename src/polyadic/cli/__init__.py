@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from polyadic.cli.check import check
-from polyadic.cli.classify import app as classify
 from polyadic.cli.components import components
 from polyadic.cli.convert import convert
 from polyadic.cli.corpus import corpus
@@ -38,6 +37,7 @@ from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.sentences.task import CLASSIFY
 from polyadic.sequences.task import AUTOMATON, HMM
 from polyadic.topics.task import TASK as TOPICS
 
@@ -82,7 +82,7 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
 GROUPS = {
-    "Text": {"topics": commands_of(TOPICS), "sentences": sentences, "classify": classify},
+    "Text": {"topics": commands_of(TOPICS), "sentences": sentences, "classify": commands_of(CLASSIFY)},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": database,

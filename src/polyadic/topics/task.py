@@ -10,6 +10,7 @@ from polyadic.core.settings import Count, File, Help, Metavar, Out, Picture, Wit
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
+from polyadic.text.arguments import READING, Docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,15 +21,9 @@ if TYPE_CHECKING:
     from polyadic.topics.text_topics import TextTopics
 
 MODEL = "polyadic.topics.text_topics:TextTopics"
-READING = "polyadic.text.pieces:Reading"
 TASK = Task("topics", "Topics of documents: find them, show their words, assign them to documents.", model=MODEL)
 MAX_DRAWN = 12
 """Maximum number of words of a topic in a picture."""
-Docs = Annotated[
-    str,
-    Help("Folder or glob pattern with a document in each file, a file with a document on each line, or a table."),
-    Metavar("DOCS"),
-]
 StopWords = Annotated[
     str,
     Help(
@@ -123,12 +118,12 @@ def assign(
 
     from polyadic.core.arrays import save_array
     from polyadic.core.files import whole_file
+    from polyadic.interface import output
     from polyadic.text.readers import documents, name_of_document, with_documents_by_line
 
     if out is not None and out.suffix != ".npy":
         raise InputError(f"{out} must end in .npy")
-    if out is not None and out.exists() and not force:
-        raise InputError(f"{out} exists already; choose another name or force", "force")
+    output.check_file(out, force=force)
     names: list[str | int] = []
 
     def texts() -> Iterator[str]:
