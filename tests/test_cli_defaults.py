@@ -27,7 +27,6 @@ MODELS = {
     "parse train": [polyadic.LowRankParser, polyadic.HigherOrderParser],
     "rerank train": [polyadic.RankingPerceptron, polyadic.MIRA, polyadic.TensorMIRA],
     "roles train": [polyadic.SemanticRoles],
-    "sentences train": [polyadic.MeanSentences, polyadic.ConvolutionalSentences],
     "tag train": [polyadic.SequenceTagger, TextTagger],
 }
 RENAMED = {"epochs": "max_iter", "cap": "C", "c": "C"}

@@ -28,7 +28,6 @@ from polyadic.cli.relations import app as relations
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
-from polyadic.cli.sentences import app as sentences
 from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.train import train
@@ -37,7 +36,7 @@ from polyadic.core.version import __version__
 from polyadic.interface.command_line import add_verbs
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
-from polyadic.sentences.task import CLASSIFY
+from polyadic.sentences.task import CLASSIFY, SENTENCES
 from polyadic.sequences.task import AUTOMATON, HMM
 from polyadic.topics.task import TASK as TOPICS
 
@@ -82,7 +81,7 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
 GROUPS = {
-    "Text": {"topics": commands_of(TOPICS), "sentences": sentences, "classify": commands_of(CLASSIFY)},
+    "Text": {"topics": commands_of(TOPICS), "sentences": commands_of(SENTENCES), "classify": commands_of(CLASSIFY)},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": database,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.core.errors import InputError
-from polyadic.core.settings import BUDGET, Amount, Count, Help, Metavar, Natural, Out, Seed, Within
+from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed, Within
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
@@ -15,16 +15,26 @@ from polyadic.text.arguments import READING, Docs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from polyadic.core.methods import Method
+    from polyadic.sentences.base import SentenceVectors
     from polyadic.sentences.classifier import TextClassifier
     from polyadic.text.pieces import Reading
 
 CLASSIFIER = "polyadic.sentences.classifier:TextClassifier"
 CLASSIFY = Task("classify", "Classify documents by models of labelled ones, and explain by words.", model=CLASSIFIER)
+MEAN = "polyadic.sentences.mean:MeanSentences"
+CONVOLUTIONAL = "polyadic.sentences.convolutional:ConvolutionalSentences"
+SENTENCES = Task(
+    "sentences",
+    "Vectors of sentences, learned from the sentences alone: train, encode, search.",
+    model="polyadic.sentences.base:SentenceVectors",
+)
 MIN_DOCUMENTS = 50
 """Number of documents from which settings are selected by cross-validation."""
 Label = Annotated[
     str, Help("Column of the table that holds the class (default: the folder of each file)."), Metavar("NAME")
 ]
+Lines = Annotated[str, Help("File with a sentence on each line; - reads standard input."), Metavar("SENTENCES")]
 
 
 # ---- classes of documents
@@ -246,3 +256,178 @@ def _with_classes(docs: str, label: str | None, reading: Reading) -> Iterator[tu
             raise InputError(message[:300])
         else:
             yield document.text, document.fields[label].strip()
+
+
+# ---- vectors of sentences
+
+
+@SENTENCES.verb(
+    word="train",
+    example="polyadic sentences train paragraphs.txt --out meanings",
+    settings={"given": (MEAN, CONVOLUTIONAL)},
+    options=("method", "words", "rank", "min_count", "pooling", "filters", "length"),
+)
+def train_sentences(
+    lines: Lines,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    method: Literal["sif", "mean", "convolutional"] = "sif",
+    words: Annotated[str, Metavar("KIND")] = "ppmi-svd",
+    pooling: Literal["mean", "moments", "largest", "extremes", "all"] | None = None,
+    force: bool = False,
+) -> Saved:
+    """Fit a model of sentence vectors.
+
+    The word vectors are learned from the same sentences, unless --words names others.
+
+    Parameters
+    ----------
+    method
+        Mean of word vectors weighted by smooth inverse frequency without its common component (sif), their mean, or
+        filters of word sequences (convolutional).
+    words
+        Word vectors: ppmi-svd, ca, one-hot, or a folder or file of vectors.
+    pooling
+        Pooling of each coordinate over the words (default: mean; convolutional: moments).
+    """
+    from polyadic.core.methods import refuse_unused
+    from polyadic.embedding import read_vectors
+    from polyadic.sentences.words import corpus_of
+
+    methods = _methods()
+    refuse_unused(methods, method, given)
+    given["words"] = read_vectors(words) if Path(words).exists() else words
+    if pooling is not None:
+        given["pooling"] = pooling
+    model = methods[method].make(given)
+    size = [0]
+
+    def read() -> Any:
+        corpus = corpus_of(_read(lines), min_count=model.min_count)
+        size[0] = len(corpus.sentences) - 1
+        return corpus
+
+    def summary(model: SentenceVectors) -> dict[str, Any]:
+        features = len(model.get_feature_names_out())
+        return {"sentences": size[0], "words": len(model.embedding_), "features": features}
+
+    saved = run(model, read, out, force=force, summary=summary)
+    saved.next = "sentences", "encode", out, lines, "--out", "vectors.npy"
+    return saved
+
+
+def _print_written(result: dict[str, Any]) -> None:
+    """Print the path that was written."""
+    from polyadic.interface import output
+
+    output.wrote(result["out"], {}, as_json=False)
+
+
+@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
+def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
+    """Write the vectors of sentences, with a row for each line; lines without a known word are zero, and counted.
+
+    Parameters
+    ----------
+    out
+        File to write: .npy, with a row for each sentence.
+    """
+    from polyadic.core.arrays import save_array
+    from polyadic.core.files import whole_file
+    from polyadic.interface import output
+
+    if out.suffix != ".npy":
+        raise InputError(f"vectors are written as .npy; got {out}")
+    output.check_file(out, force=force)
+    vectors = model.encode(_read(lines), show_progress_bar=True)
+    with whole_file(out) as draft:
+        save_array(draft, vectors)
+    return {"out": str(out), "sentences": len(vectors), "features": vectors.shape[1]}
+
+
+@SENTENCES.verb(example="polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'")
+def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10) -> dict[str, Any]:
+    """List the sentences whose vectors are nearest to that of a query by cosine similarity.
+
+    Parameters
+    ----------
+    query
+        Sentence to compare with.
+    top
+        Number of sentences to list.
+    """
+    import numpy as np
+
+    from polyadic.sentences.words import blocks
+
+    sentences = list(_read(lines))
+    if not len(next(blocks([query], model.embedding_)).rows):
+        raise InputError("no word of the query is known to the model")
+    wanted = model.encode(query, normalize_embeddings=True)
+    cosines = model.encode(sentences, normalize_embeddings=True) @ wanted
+    best = np.argsort(-cosines, kind="stable")[:top].tolist()
+    return {
+        "nearest": [{"cosine": round(float(cosines[at]), 4), "line": at + 1, "sentence": sentences[at]} for at in best]
+    }
+
+
+@SENTENCES.verb(
+    example="polyadic sentences train paragraphs.txt --method convolutional --out filters"
+    "\n\npolyadic sentences templates filters paragraphs.txt"
+)
+def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, top: Count = 5) -> dict[str, Any]:
+    """List the places where each filter of a convolutional model is most active.
+
+    Parameters
+    ----------
+    coordinates
+        Number of coordinates to list, from the first.
+    top
+        Number of places to list for each filter.
+    """
+    from polyadic.sentences.convolutional import ConvolutionalSentences, strongest
+
+    if not isinstance(model, ConvolutionalSentences):
+        raise InputError("the model has no filters; train one with --method convolutional")
+    return {
+        "templates": [
+            {
+                "filter": f"{k}.{at}",
+                "activation": round(activation, 3),
+                "line": sentence + 1,
+                "word": place + 1,
+                "words": " ".join(words),
+            }
+            for k, each in enumerate(strongest(model, _read(lines), top=top)[:coordinates])
+            for at, places in enumerate(each)
+            for activation, sentence, place, words in places
+        ]
+    }
+
+
+@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
+def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
+    """Write a model of means as a static encoder, the folder that sentence-transformers loads."""
+    vectors = model.static()
+    vectors.save_pretrained(out, overwrite=force)
+    return {"out": str(out), "words": len(vectors), "rank": vectors.rank}
+
+
+def _methods() -> dict[str, Method]:
+    """Return the estimator and the fixed settings of each method."""
+    from polyadic.core.methods import Method
+    from polyadic.sentences.convolutional import ConvolutionalSentences
+    from polyadic.sentences.mean import MeanSentences
+
+    return {
+        "sif": Method(MeanSentences, fixed={"a": 0.001, "removed": 1}),
+        "mean": Method(MeanSentences),
+        "convolutional": Method(ConvolutionalSentences),
+    }
+
+
+def _read(lines: str) -> Iterator[str]:
+    from polyadic.text.readers import read
+
+    return read(lines, format="lines")
