@@ -333,6 +333,8 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     out
         File to write: .npy, with a row for each sentence.
     """
+    import numpy as np
+
     from polyadic.core.arrays import save_array
     from polyadic.core.files import whole_file
     from polyadic.interface import output
@@ -340,7 +342,7 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     if out.suffix != ".npy":
         raise InputError(f"vectors are written as .npy; got {out}")
     output.check_file(out, force=force)
-    vectors = model.encode(_read(lines), show_progress_bar=True)
+    vectors = np.asarray(model.encode(_read(lines), show_progress_bar=True))
     with whole_file(out) as draft:
         save_array(draft, vectors)
     return {"out": str(out), "sentences": len(vectors), "features": vectors.shape[1]}
@@ -365,7 +367,7 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
     if not len(next(blocks([query], model.embedding_)).rows):
         raise InputError("no word of the query is known to the model")
     wanted = model.encode(query, normalize_embeddings=True)
-    cosines = model.encode(sentences, normalize_embeddings=True) @ wanted
+    cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
     return {
         "nearest": [{"cosine": round(float(cosines[at]), 4), "line": at + 1, "sentence": sentences[at]} for at in best]

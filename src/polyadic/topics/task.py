@@ -40,7 +40,7 @@ def _print_topics(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     output.table(["topic", "words"], [(k, " ".join(words)) for k, words in result["words_of_topics"].items()])
-    figures = {name: result[name] for name in ("npmi", "c_v", "diversity") if name in result}
+    figures: dict[str, Any] = {name: result[name] for name in ("npmi", "c_v", "diversity") if name in result}
     if figures:
         output.facts(figures, as_json=False)
 
@@ -190,7 +190,7 @@ def choose(
         Number of cross-validation folds.
     """
     from polyadic.text.documents import document_table
-    from polyadic.topics.cross_validation import best, cross_validate
+    from polyadic.topics.cross_validation import Measure, best, cross_validate
 
     model.stop_words = stop_words
     corpus = _corpus(model, docs, reading)
@@ -203,7 +203,7 @@ def choose(
         seed=model.seed or 0,
     )
     ranks = [{"rank": each.n_components} | dict(zip(each._fields[1:], each[1:], strict=True)) for each in scores]
-    measures = ("perplexity", "coherence", "stability")
+    measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
     return {"ranks": ranks} | {f"by_{measure}": best(scores, measure).n_components for measure in measures}
 
 
