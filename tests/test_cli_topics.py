@@ -161,7 +161,7 @@ def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     monkeypatch.setattr(NMF, "fit", stopped)
     done = run("train", docs / "lines.txt", "--out", tmp_path / "model", *SMALL)
     assert done.exit_code == 130
-    assert "interrupted; kept the model of the last iteration in" in done.output
+    assert "interrupted; kept the topics found so far" in done.output
     assert run("show", tmp_path / "model").exit_code == 0
     assert run("choose", docs / "lines.txt", "--n-components", "2", "--min-count", "1").exit_code == 130
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, File, Help, Metavar, Out, Picture, Within
-from polyadic.interface.run import Saved
+from polyadic.interface.run import Interrupted, Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 from polyadic.text.arguments import READING, Docs
@@ -74,6 +74,13 @@ def train(
         found["corpus"] = _corpus(model, docs, reading)
         return found["corpus"]
 
+    def fit(corpus: Corpus) -> TextTopics:
+        model.fit(corpus)
+        if getattr(model.model_, "interrupted_", False):
+            model.save(out, overwrite=force)
+            raise Interrupted(f"the topics found so far in {out}")
+        return model
+
     def summary(model: TextTopics) -> dict[str, Any]:
         with keeping(lambda: [f"the topics in {out}"]):
             figures = _quality(model, found["corpus"], top)
@@ -83,7 +90,7 @@ def train(
         sizes = {"documents": len(found["corpus"].documents) - 1, "words": len(model.words_), "topics": len(words)}
         return sizes | figures | {"words_of_topics": words}
 
-    saved = run(model, read, out, force=force, summary=summary)
+    saved = run(model, read, out, force=force, fit=fit, summary=summary)
     saved.next = "topics", "assign", out, docs
     return saved
 

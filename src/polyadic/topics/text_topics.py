@@ -205,11 +205,6 @@ class TextTopics(Transformer):
         return self.transform_table(self.table(texts))
 
     @property
-    def interrupted_(self) -> bool:
-        """Whether Ctrl-C ended the fit."""
-        return bool(getattr(self.model_, "interrupted_", False))
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.model_.components_.shape[0])
 
