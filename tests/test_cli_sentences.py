@@ -30,7 +30,7 @@ def models(lines, tmp_path_factory):
     """A model of means, and a convolutional one."""
     folder = tmp_path_factory.mktemp("models")
     for method in ("sif", "convolutional"):
-        how = ["--rank", "4", "--length", "3", "--filters", "1"]
+        how = ["--rank", "4", *(["--length", "3", "--filters", "1"] if method == "convolutional" else [])]
         done = run("train", lines, "--out", folder / method, "--method", method, *how)
         assert done.exit_code == 0, done.output
     return folder
@@ -108,7 +108,7 @@ def test_words_of_ones_own(lines, tmp_path):
             ["train", "LINES", "--out", "x", "--method", "convolutional", "--rank", "3", "--length", "20"],
             "lower length",
         ),
-        (["train", "LINES", "--out", "x", "--rank", "3", "--pooling", "max"], "pooling must be"),
+        (["train", "LINES", "--out", "x", "--length", "3"], "--length is not used by --method sif"),
         (["encode", "absent", "LINES", "--out", "v.npy"], "absent is not a polyadic folder"),
     ],
 )

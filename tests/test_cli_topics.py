@@ -11,7 +11,7 @@ from helpers import invoke
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
-SMALL = ["--n-components", "3", "--min-count", "1", "--threads", "1"]
+SMALL = ["--n-components", "3", "--min-count", "1", "--set", "threads=1"]
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +97,18 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
     assert json.loads(skipped.stdout)["documents"] == 91
     assert json.loads(skipped.stderr.splitlines()[0])["warning"].startswith("skipped 1 of 92 files: ")
     assert "odd.txt is not utf-8: byte 4 (0xa3)" in skipped.stderr
-    refused = run(*how, "--force", "--errors", "strict")
+    refused = run(*how, "--force", "--set", "errors=strict")
     assert refused.exit_code == 1
     assert "odd.txt is not utf-8: byte 4 (0xa3)" in refused.output
     for errors in ("replace", "ignore"):
-        facts = json.loads(run(*how, "--errors", errors, "--top", "99", "--force", "--json").stdout)
+        facts = json.loads(run(*how, "--set", f"errors={errors}", "--top", "99", "--force", "--json").stdout)
         words = {word for some in facts["words_of_topics"].values() for word in some}
         assert words == {"caf\xe9", *" ".join(SUBJECTS.values()).split()}
         assert facts["documents"] == 92
-        done = run("assign", model, tmp_path / "files", "--errors", errors, "--json")
+        done = run("assign", model, tmp_path / "files", "--set", f"errors={errors}", "--json")
         assert json.loads(done.stdout)["documents"][90]["words"]
     assert (
-        run("choose", tmp_path / "files", "--n-components", "2", "--min-count", "1", "--errors", "ignore").exit_code
+        run("choose", tmp_path / "files", "--n-components", "2", "--min-count", "1", "--set", "errors=ignore").exit_code
         == 0
     )
 
@@ -181,7 +181,7 @@ def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monk
 
 def test_choose_finds_the_number_of_subjects(docs):
     """Three topics foretell documents held out best, of one, three and eight."""
-    how = ["--n-components", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--threads", "1"]
+    how = ["--n-components", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--set", "threads=1"]
     facts = json.loads(run("choose", docs / "lines.txt", *how, "--json").stdout)
     assert [one["rank"] for one in facts["ranks"]] == [1, 3, 8]
     assert facts["by_perplexity"] == 3
@@ -200,7 +200,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "is not a polyadic folder"),
-        (["choose", "LINES", "--n-components", "5,x"], "--n-components must be whole numbers"),
+        (["choose", "LINES", "--n-components", "5,x"], "--n-components must be a sequence, each a whole number"),
     ],
 )
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):

@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-from polyadic.cli.classify import app as classify
 from polyadic.cli.demo import demo
 from polyadic.cli.example import example
 from polyadic.cli.explore import explore
-from polyadic.cli.sentences import app as sentences
-from polyadic.cli.topics import app as topics
 from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
@@ -23,6 +20,7 @@ from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.ranking.task import TASK as RERANK
 from polyadic.relations.task import TASK as RELATIONS
+from polyadic.sentences.task import CLASSIFY, SENTENCES
 from polyadic.sequences.task import AUTOMATON, HMM
 from polyadic.supervised.task import TASK as MACHINE
 from polyadic.syntax.tasks.parse import TASK as PARSE
@@ -30,6 +28,7 @@ from polyadic.syntax.tasks.roles import TASK as ROLES
 from polyadic.syntax.tasks.tag import TASK as TAG
 from polyadic.tables.task import TASK as TABLE
 from polyadic.text.task import TASK as TEXT
+from polyadic.topics.task import TASK as TOPICS
 from polyadic.words.task import COUNTING
 from polyadic.words.task import TASK as WORDS
 
@@ -60,7 +59,7 @@ EXAMPLES = {verb.__name__: example for panel in VERBS.values() for verb, example
 }
 """Examples of the commands that have no group, by name."""
 GROUPS = {
-    "Text": {"topics": topics, "sentences": sentences, "classify": classify},
+    "Text": {"topics": commands_of(TOPICS), "sentences": commands_of(SENTENCES), "classify": commands_of(CLASSIFY)},
     "Tables and relations": {
         "complete": commands_of(COMPLETE),
         "database": commands_of(DATABASE),

@@ -82,19 +82,6 @@ def reading(ctx: typer.Context) -> dict[str, Any]:
     return {name.rstrip("_"): ctx.params[name] for name in ("format_", "field", "wrapped", "encoding", "errors")}
 
 
-def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
-    """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
-    from polyadic.core.urls import without_query
-    from polyadic.text.readers import OTHERS, SUFFIXES, find_files
-
-    how = reading(ctx)
-    suffixes = {suffix.lower() for suffix in Path(without_query(docs)).suffixes}
-    by_line = find_files(docs) == [docs] and not suffixes & {*SUFFIXES, *OTHERS}
-    if by_line and how["format"] == "auto" and how["field"] is None:
-        how["format"] = "lines"
-    return how
-
-
 # Arguments
 
 # Everywhere

@@ -38,7 +38,6 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
@@ -223,14 +222,7 @@ class _Source:
     """The source of a module: its classes, and its constants as far as they are made of literals and types."""
 
     def __init__(self, module: str) -> None:
-        package, *parts = module.split(".")
-        spec = find_spec(package)
-        for part in parts:  # find_spec would import the packages on the way, and arrays with them
-            assert spec is not None, f"no module {module}"
-            spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
-        assert spec is not None, f"no module {module}"
-        assert spec.origin is not None, f"no source of {module}"
-        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+        tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
         self.classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
         self.imported = {
             each.asname or each.name: f"{node.module}:{each.name}"
@@ -261,6 +253,18 @@ class _Source:
                     module, _, name = self.imported[part.id].partition(":")
                     known[part.id] = _Source.of(module).value(ast.Name(name, ast.Load()))
         return _evaluated(node, vars(typing) | vars(kinds) | known)
+
+
+def _file_of(module: str) -> Path:
+    """Return the source file of a module; those of this package are found without importing the packages above."""
+    place = Path(__file__).parents[2].joinpath(*module.split("."))
+    for file in (place.with_suffix(".py"), place / "__init__.py"):
+        if file.is_file():
+            return file
+    spec = find_spec(module)
+    assert spec is not None, f"no module {module}"
+    assert spec.origin is not None, f"no source of {module}"
+    return Path(spec.origin)
 
 
 def _evaluated(node: ast.expr, known: Mapping[str, Any]) -> Any:

@@ -85,11 +85,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     share : float
         Weight of the log-count ratios against the logistic regression.
     characters : int
-        Maximum length of character n-grams; 0 for none.
+        Maximum length of character n-grams; 0 uses none.
     alpha : float
         Pseudo-count of the log-count ratios.
     language : str
-        Language code of the documents; ``"auto"`` detects it.
+        Language code of the documents, such as de; auto detects it.
 
     Attributes
     ----------

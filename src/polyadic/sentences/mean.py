@@ -37,7 +37,7 @@ class MeanSentences(SentenceVectors):
     segments : int
         Number of parts of a sentence that are pooled separately.
     a : float, optional
-        Constant of the SIF weights, 0.001 in the paper; by default all words have equal weights.
+        Constant of the SIF weights, 0.001 in the paper (default: equal weights).
     removed : int
         Number of common components to remove, 1 in the paper.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding

@@ -8,7 +8,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from polyadic.core.errors import InputError, check_choice
 from polyadic.text.streams import blocks, name_of
@@ -52,27 +52,27 @@ class Reading:
     Parameters
     ----------
     format : str
-        Format of the files, one of :data:`FORMATS`; ``"auto"`` detects it from the suffix and the first bytes of each
-        file.
+        Format of the files: auto (by the suffix and the first bytes of each file), text, lines (a document on each
+        line), wiki, mediawiki, jsonl, csv, xlsx, parquet, html, xml, epub, docx, pdf, mail, mbox or conllu.
     field : str, optional
         Column of a table, or field of JSON lines, that holds the document; the others become metadata. For CoNLL-U, the
         column of the words: ``"form"`` (default) or ``"lemma"``.
     wrapped : bool, optional
         Whether lines of text were broken to fit a page, so that sentences continue on the next line and an empty line
-        ends a paragraph. By default detected for each file from the lengths of its lines.
+        ends a paragraph (default: detected from the lengths of the lines of each file).
     encoding : str
         Encoding of text files.
     errors : {"skip", "strict", "replace", "ignore"}
-        Treatment of unreadable files: ``"skip"`` leaves them out and names them in a warning (but never the only file
-        of a source), the other values raise an error. For bytes in another encoding, ``"replace"`` inserts U+FFFD and
-        ``"ignore"`` drops them.
+        Treatment of unreadable files: skip leaves them out and names them in a warning, the other values raise an
+        error; replace inserts U+FFFD for bytes in another encoding, and ignore drops them. The only file of a source is
+        never skipped.
     """
 
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None
     encoding: str = "utf-8"
-    errors: str = "skip"
+    errors: Literal["skip", "strict", "replace", "ignore"] = "skip"
 
     def __post_init__(self) -> None:
         check_choice("format", self.format, ("auto", *FORMATS))
@@ -81,7 +81,8 @@ class Reading:
             "".encode(self.encoding)
         except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
-                f"encoding must be one that Python knows, such as 'utf-8' or 'latin-1'; got {self.encoding!r}"
+                f"encoding must be one that Python knows, such as 'utf-8' or 'latin-1'; got {self.encoding!r}",
+                "encoding",
             ) from None
 
 

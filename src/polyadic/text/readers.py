@@ -152,6 +152,24 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
         yield Document("".join(parts), fields)
 
 
+def with_documents_by_line(source: str, reading: Reading) -> Reading:
+    """Return settings that read each line of a single file of plain text as a document.
+
+    Other sources keep their settings: each file of a folder or a glob pattern is a document, and so is each row of a
+    table.
+
+    Examples
+    --------
+    >>> with_documents_by_line("-", Reading()).format
+    'lines'
+    """
+    suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
+    plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
+    if plain_text and reading.format == "auto" and reading.field is None:
+        return replace(reading, format="lines")
+    return reading
+
+
 def name_of_document(fields: Mapping[str, str]) -> str:
     """Return the title of a document, or its file if there are several files, or an empty string.
 

@@ -67,12 +67,20 @@ class TextTopics(Transformer):
         :class:`~polyadic.topics.rlsi.RLSI`.
     n_components : int
         Number of topics.
-    min_count, max_size, language, stop_words
-        Selection of words: see :meth:`~polyadic.text.corpus.Corpus.build`. Words are lower-cased and contain no digits.
+    min_count : int
+        Minimum frequency of a word. Words are lower-cased and contain no digits.
+    max_size : int, optional
+        Maximum number of words; the most frequent are kept (default: all).
+    language : str
+        Language code of the documents, such as de; auto detects it.
+    stop_words : str, path, collection of str or None
+        Words to leave out: see :meth:`~polyadic.text.corpus.Corpus.build`.
     options : mapping, optional
         Further settings of the topic model, by name, such as ``{"l1": 0.03}`` for ``"rlsi"``.
-    seed, threads : int, optional
-        Seed of the random start, and number of threads (all cores by default).
+    seed : int, optional
+        Seed of the random start.
+    threads : int, optional
+        Number of threads (default: all cores).
 
     Attributes
     ----------

@@ -1,0 +1,435 @@
+"""``polyadic classify`` and ``polyadic sentences``: classes of documents, and vectors of sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, Natural, Out, Seed, Within
+from polyadic.interface.run import Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+from polyadic.text.arguments import READING, Docs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polyadic.core.methods import Method
+    from polyadic.sentences.base import SentenceVectors
+    from polyadic.sentences.classifier import TextClassifier
+    from polyadic.text.pieces import Reading
+
+CLASSIFIER = "polyadic.sentences.classifier:TextClassifier"
+CLASSIFY = Task("classify", "Classify documents by models of labelled ones, and explain by words.", model=CLASSIFIER)
+MEAN = "polyadic.sentences.mean:MeanSentences"
+CONVOLUTIONAL = "polyadic.sentences.convolutional:ConvolutionalSentences"
+SENTENCES = Task(
+    "sentences",
+    "Vectors of sentences, learned from the sentences alone: train, encode, search.",
+    model="polyadic.sentences.base:SentenceVectors",
+)
+MIN_DOCUMENTS = 50
+"""Number of documents from which settings are selected by cross-validation."""
+Label = Annotated[
+    str, Help("Column of the table that holds the class (default: the folder of each file)."), Metavar("NAME")
+]
+Lines = Annotated[str, Help("File with a sentence on each line; - reads standard input."), Metavar("SENTENCES")]
+
+
+# ---- classes of documents
+
+
+@CLASSIFY.verb(
+    example="polyadic classify train stories.csv --field text --label story --out classifier --hold-out 0.2",
+    settings={"given": (CLASSIFIER,), "reading": READING},
+    options=("field", "label", "hold_out", "C", "share", "choose", "language"),
+)
+def train(
+    docs: Docs,
+    given: dict[str, Any],
+    reading: Reading,
+    *,
+    out: Out,
+    label: Label | None = None,
+    hold_out: Annotated[float, Within(0, 0.9)] = 0.0,
+    choose: bool = True,
+    budget: Amount = BUDGET,
+    seed: Seed = 0,
+    force: bool = False,
+) -> Saved:
+    """Fit a classifier to labelled documents; C and share that are not given are selected by cross-validation.
+
+    Documents without a class are left out, and counted. With --hold-out, the accuracy on held-out documents is reported
+    beside the share of the most frequent class; the saved model is then fitted to all documents with the same settings.
+
+    Parameters
+    ----------
+    hold_out
+        Share of the documents to hold out for the accuracy.
+    choose
+        Select C and share by cross-validation if they are not given.
+    budget
+        Seconds after which selection stops.
+    seed
+        Seed of the held-out documents and of the folds.
+    """
+    import numpy as np
+
+    from polyadic.core.selection import select
+    from polyadic.sentences.classifier import TextClassifier, held_out
+
+    facts: dict[str, Any] = {}
+
+    def fit_part(texts: list[str], classes: Any) -> TextClassifier:
+        if not choose or len(texts) < MIN_DOCUMENTS:
+            return TextClassifier(**given).fit(texts, classes)
+        keep = {"C", "share"} & given.keys()
+        return select(TextClassifier(**given), texts, y=classes, keep=keep, budget=budget, seed=seed)
+
+    def fit(data: tuple[list[str], Any, int]) -> TextClassifier:
+        texts, labels, unlabelled = data
+        facts.update(_sizes(texts, unlabelled))
+        if not hold_out:
+            return fit_part(texts, labels)
+        is_out = held_out(labels, hold_out, seed)
+        part, others = ([text for text, out in zip(texts, is_out, strict=True) if out == at] for at in (False, True))
+        fitted = fit_part(part, labels[~is_out])
+        if getattr(fitted, "interrupted_", False):
+            raise KeyboardInterrupt  # an unfinished selection is not evaluated
+        names, counts = np.unique(labels[~is_out], return_counts=True)
+        facts["held_out"] = int(is_out.sum())
+        facts["accuracy"] = float((fitted.predict(others) == labels[is_out]).mean())
+        facts["accuracy_of_most_frequent"] = float((labels[is_out] == names[counts.argmax()]).mean())
+        model = TextClassifier(**fitted.get_params()).fit(texts, labels)
+        if hasattr(fitted, "selection_"):
+            model.selection_ = fitted.selection_
+        return model
+
+    saved = run(
+        TextClassifier(**given),
+        lambda: _labelled(docs, label, reading),
+        out,
+        force=force,
+        fit=fit,
+        summary=lambda model: facts | {"classes": len(model.classes_), "features": model.coef_.shape[1]},
+    )
+    field = ("--field", reading.field) if reading.field else ()
+    saved.next = "classify", "apply", out, docs, *field, "--why", 5
+    return saved
+
+
+@CLASSIFY.verb(
+    example="polyadic classify apply classifier stories.csv --field text --why 5",
+    settings={"reading": READING},
+    options=("field", "why"),
+)
+def apply(model: TextClassifier, docs: Docs, reading: Reading, *, why: Natural = 0) -> dict[str, Any]:
+    """List the most likely class of each document and its probability.
+
+    With --why, the log-odds of that class against all others are split into the contributions of the words of the
+    document, which add up to them together with a base.
+
+    Parameters
+    ----------
+    why
+        Number of words to list for each document, by their contributions.
+    """
+    from polyadic.interface import output
+    from polyadic.text.readers import documents, name_of_document, with_documents_by_line
+
+    texts, names = [], []
+    for number, document in enumerate(documents(docs, **vars(with_documents_by_line(docs, reading))), 1):
+        names.append(name_of_document(document.fields) or number)
+        texts.append(document.text)
+    if not texts:
+        raise InputError(f"{docs} contains no documents")
+    probabilities = model.predict_proba(texts)
+    best = probabilities.argmax(axis=1).tolist()
+    rows: list[dict[str, Any]] = []
+    for name, text, at, row in zip(names, texts, best, probabilities.tolist(), strict=True):
+        rows.append({"document": name, "class": str(model.classes_[at]), "probability": round(row[at], 4)})
+        if why:
+            rows[-1] |= output.reasons(model.explain(text, model.classes_[at]), why, "word")
+    return {"documents": rows}
+
+
+def _print_evaluation(result: dict[str, Any]) -> None:
+    """Print the figures of all documents, then a table of classes."""
+    from polyadic.interface import output
+
+    output.facts({name: value for name, value in result.items() if name != "classes"}, as_json=False)
+    headings = [heading.replace("_", " ") for heading in result["classes"][0]]
+    output.table(headings, [tuple(each.values()) for each in result["classes"]])
+
+
+@CLASSIFY.verb(
+    example="polyadic classify evaluate classifier stories.csv --field text --label story",
+    settings={"reading": READING},
+    options=("field", "label"),
+    show=_print_evaluation,
+)
+def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Label | None = None) -> dict[str, Any]:
+    """Compute the accuracy on labelled documents, and the precision, recall and main confusion of each class."""
+    from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
+
+    texts, labels, unlabelled = _labelled(docs, label, reading)
+    predicted = model.predict(texts)
+    classes = sorted({*model.classes_.tolist(), *labels.tolist()})
+    confused = confusion_matrix(labels, predicted, labels=classes)
+    figures = precision_recall_fscore_support(labels, predicted, labels=classes, zero_division=0)
+    macro = f1_score(labels, predicted, average="macro", labels=classes, zero_division=0)
+    rows = []
+    for at, name in enumerate(classes):
+        wrong = [k for k in (-confused[at]).argsort(kind="stable").tolist() if k != at and confused[at, k]]
+        precision, recall, f1, number = (figure[at] for figure in figures)
+        rows.append(
+            {
+                "class": name,
+                "documents": int(number),
+                "precision": float(precision),
+                "recall": float(recall),
+                "f1": float(f1),
+                "mostly_taken_for": f"{classes[wrong[0]]} ({confused[at, wrong[0]]})" if wrong else None,
+            }
+        )
+    accuracy = float((predicted == labels).mean())
+    return _sizes(texts, unlabelled) | {"accuracy": accuracy, "macro_f1": float(macro), "classes": rows}
+
+
+def _print_classes(result: dict[str, Any]) -> None:
+    """Print the words of each class in a line."""
+    from polyadic.interface import output
+
+    output.table(["class", "words"], [(name, ", ".join(words)) for name, words in result["words_of_classes"].items()])
+
+
+@CLASSIFY.verb(example="polyadic classify top classifier", show=_print_classes)
+def top(
+    model: TextClassifier, name: Annotated[str, Metavar("CLASS")] | None = None, *, top: Count = 10
+) -> dict[str, Any]:
+    """List the words and bigrams with the largest weights for each class.
+
+    Parameters
+    ----------
+    name
+        Class to list (default: all classes).
+    top
+        Number of words to list for each class.
+    """
+    wanted = model.classes_.tolist() if name is None else [name]
+    return {"words_of_classes": {each: [word for word, _ in model.top_features(each, top)] for each in wanted}}
+
+
+def _sizes(texts: list[str], unlabelled: int) -> dict[str, Any]:
+    return {"documents": len(texts), **({"without_class": unlabelled} if unlabelled else {})}
+
+
+def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str], Any, int]:
+    """Read documents; return those with a class, their classes, and the number of the others."""
+    import numpy as np
+
+    texts, labels, unlabelled = [], [], 0
+    for text, name in _with_classes(docs, label, reading):
+        if name:
+            texts.append(text)
+            labels.append(name)
+        else:
+            unlabelled += 1
+    if not texts:
+        if label is None:
+            raise InputError(f"{docs} has no folder for each class; name the column of the class: label NAME", "label")
+        raise InputError(f"no document of {docs} has a class in the column {label!r}")
+    return texts, np.array(labels), unlabelled
+
+
+def _with_classes(docs: str, label: str | None, reading: Reading) -> Iterator[tuple[str, str]]:
+    """Yield documents and their classes; a class is empty if it is not known."""
+    from polyadic.text.readers import documents, with_documents_by_line
+
+    for document in documents(docs, **vars(with_documents_by_line(docs, reading))):
+        if label is None:
+            yield document.text, PurePath(document.fields.get("file", "")).parent.name
+        elif label not in document.fields:
+            columns = ", ".join(repr(name) for name in document.fields) or "none"
+            message = f"documents of {docs} have no column {label!r} beside their text; they have {columns}"
+            raise InputError(message[:300])
+        else:
+            yield document.text, document.fields[label].strip()
+
+
+# ---- vectors of sentences
+
+
+@SENTENCES.verb(
+    word="train",
+    example="polyadic sentences train paragraphs.txt --out meanings",
+    settings={"given": (MEAN, CONVOLUTIONAL)},
+    options=("method", "words", "rank", "min_count", "pooling", "filters", "length"),
+)
+def train_sentences(
+    lines: Lines,
+    given: dict[str, Any],
+    *,
+    out: Out,
+    method: Literal["sif", "mean", "convolutional"] = "sif",
+    words: Annotated[str, Metavar("KIND")] = "ppmi-svd",
+    pooling: Literal["mean", "moments", "largest", "extremes", "all"] | None = None,
+    force: bool = False,
+) -> Saved:
+    """Fit a model of sentence vectors.
+
+    The word vectors are learned from the same sentences, unless --words names others.
+
+    Parameters
+    ----------
+    method
+        Mean of word vectors weighted by smooth inverse frequency without its common component (sif), their mean, or
+        filters of word sequences (convolutional).
+    words
+        Word vectors: ppmi-svd, ca, one-hot, or a folder or file of vectors.
+    pooling
+        Pooling of each coordinate over the words (default: mean; convolutional: moments).
+    """
+    from polyadic.core.methods import refuse_unused
+    from polyadic.embedding import read_vectors
+    from polyadic.sentences.words import corpus_of
+
+    methods = _methods()
+    refuse_unused(methods, method, given)
+    given["words"] = read_vectors(words) if Path(words).exists() else words
+    if pooling is not None:
+        given["pooling"] = pooling
+    model = methods[method].make(given)
+    size = [0]
+
+    def read() -> Any:
+        corpus = corpus_of(_read(lines), min_count=model.min_count)
+        size[0] = len(corpus.sentences) - 1
+        return corpus
+
+    def summary(model: SentenceVectors) -> dict[str, Any]:
+        features = len(model.get_feature_names_out())
+        return {"sentences": size[0], "words": len(model.embedding_), "features": features}
+
+    saved = run(model, read, out, force=force, summary=summary)
+    saved.next = "sentences", "encode", out, lines, "--out", "vectors.npy"
+    return saved
+
+
+def _print_written(result: dict[str, Any]) -> None:
+    """Print the path that was written."""
+    from polyadic.interface import output
+
+    output.wrote(result["out"], {}, as_json=False)
+
+
+@SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)
+def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = False) -> dict[str, Any]:
+    """Write the vectors of sentences, with a row for each line; lines without a known word are zero, and counted.
+
+    Parameters
+    ----------
+    out
+        File to write: .npy, with a row for each sentence.
+    """
+    import numpy as np
+
+    from polyadic.core.arrays import save_array
+    from polyadic.core.files import whole_file
+    from polyadic.interface import output
+
+    if out.suffix != ".npy":
+        raise InputError(f"vectors are written as .npy; got {out}")
+    output.check_file(out, force=force)
+    vectors = np.asarray(model.encode(_read(lines), show_progress_bar=True))
+    with whole_file(out) as draft:
+        save_array(draft, vectors)
+    return {"out": str(out), "sentences": len(vectors), "features": vectors.shape[1]}
+
+
+@SENTENCES.verb(example="polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'")
+def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10) -> dict[str, Any]:
+    """List the sentences whose vectors are nearest to that of a query by cosine similarity.
+
+    Parameters
+    ----------
+    query
+        Sentence to compare with.
+    top
+        Number of sentences to list.
+    """
+    import numpy as np
+
+    from polyadic.sentences.words import blocks
+
+    sentences = list(_read(lines))
+    if not len(next(blocks([query], model.embedding_)).rows):
+        raise InputError("no word of the query is known to the model")
+    wanted = model.encode(query, normalize_embeddings=True)
+    cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
+    best = np.argsort(-cosines, kind="stable")[:top].tolist()
+    return {
+        "nearest": [{"cosine": round(float(cosines[at]), 4), "line": at + 1, "sentence": sentences[at]} for at in best]
+    }
+
+
+@SENTENCES.verb(
+    example="polyadic sentences train paragraphs.txt --method convolutional --out filters"
+    "\n\npolyadic sentences templates filters paragraphs.txt"
+)
+def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, top: Count = 5) -> dict[str, Any]:
+    """List the places where each filter of a convolutional model is most active.
+
+    Parameters
+    ----------
+    coordinates
+        Number of coordinates to list, from the first.
+    top
+        Number of places to list for each filter.
+    """
+    from polyadic.sentences.convolutional import ConvolutionalSentences, strongest
+
+    if not isinstance(model, ConvolutionalSentences):
+        raise InputError("the model has no filters; train one with --method convolutional")
+    return {
+        "templates": [
+            {
+                "filter": f"{k}.{at}",
+                "activation": round(activation, 3),
+                "line": sentence + 1,
+                "word": place + 1,
+                "words": " ".join(words),
+            }
+            for k, each in enumerate(strongest(model, _read(lines), top=top)[:coordinates])
+            for at, places in enumerate(each)
+            for activation, sentence, place, words in places
+        ]
+    }
+
+
+@SENTENCES.verb(example="polyadic sentences static meanings --out encoder", show=_print_written)
+def static(model: SentenceVectors, *, out: Out, force: bool = False) -> dict[str, Any]:
+    """Write a model of means as a static encoder, the folder that sentence-transformers loads."""
+    vectors = model.static()
+    vectors.save_pretrained(out, overwrite=force)
+    return {"out": str(out), "words": len(vectors), "rank": vectors.rank}
+
+
+def _methods() -> dict[str, Method]:
+    """Return the estimator and the fixed settings of each method."""
+    from polyadic.core.methods import Method
+    from polyadic.sentences.convolutional import ConvolutionalSentences
+    from polyadic.sentences.mean import MeanSentences
+
+    return {
+        "sif": Method(MeanSentences, fixed={"a": 0.001, "removed": 1}),
+        "mean": Method(MeanSentences),
+        "convolutional": Method(ConvolutionalSentences),
+    }
+
+
+def _read(lines: str) -> Iterator[str]:
+    from polyadic.text.readers import read
+
+    return read(lines, format="lines")

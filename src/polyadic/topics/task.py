@@ -1,0 +1,245 @@
+"""``polyadic topics``: topics of documents, their words, and the documents that are about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, File, Help, Metavar, Out, Picture, Within
+from polyadic.interface.run import Interrupted, Saved
+from polyadic.interface.run import train as run
+from polyadic.interface.task import Task
+from polyadic.text.arguments import READING, Docs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.pieces import Reading
+    from polyadic.topics.text_topics import TextTopics
+
+MODEL = "polyadic.topics.text_topics:TextTopics"
+TASK = Task("topics", "Topics of documents: find them, show their words, assign them to documents.", model=MODEL)
+MAX_DRAWN = 12
+"""Maximum number of words of a topic in a picture."""
+StopWords = Annotated[
+    str,
+    Help(
+        "Words to leave out: language (the list of that language), auto (words that are frequent everywhere), none, the"
+        " name of a language such as german, or a file with a word on each line."
+    ),
+    Metavar("LIST"),
+]
+TopWords = Annotated[Count, Help("Number of words to list for each topic.")]
+
+
+def _print_topics(result: dict[str, Any]) -> None:
+    """Print the words of topics, and the figures of their quality if there are any."""
+    from polyadic.interface import output
+
+    output.table(["topic", "words"], [(k, " ".join(words)) for k, words in result["words_of_topics"].items()])
+    figures: dict[str, Any] = {name: result[name] for name in ("npmi", "c_v", "diversity") if name in result}
+    if figures:
+        output.facts(figures, as_json=False)
+
+
+@TASK.verb(
+    example="polyadic topics train stories.csv --field text --out topics --n-components 10",
+    settings={"model": MODEL, "reading": READING},
+    options=("method", "n_components", "field", "min_count", "stop_words", "top", "picture"),
+    show=_print_topics,
+)
+def train(
+    docs: Docs,
+    model: TextTopics,
+    reading: Reading,
+    *,
+    out: Out,
+    stop_words: StopWords = "language",
+    top: TopWords = 10,
+    picture: Picture = None,
+    force: bool = False,
+) -> Saved:
+    """Find topics, list their words, and measure their coherence and diversity."""
+    from polyadic.interface import output
+    from polyadic.interface.errors import keeping
+
+    output.check_picture(picture)
+    model.stop_words = stop_words
+    found: dict[str, Corpus] = {}
+
+    def read() -> Corpus:
+        found["corpus"] = _corpus(model, docs, reading)
+        return found["corpus"]
+
+    def fit(corpus: Corpus) -> TextTopics:
+        model.fit(corpus)
+        if getattr(model.model_, "interrupted_", False):
+            model.save(out, overwrite=force)
+            raise Interrupted(f"the topics found so far in {out}")
+        return model
+
+    def summary(model: TextTopics) -> dict[str, Any]:
+        with keeping(lambda: [f"the topics in {out}"]):
+            figures = _quality(model, found["corpus"], top)
+            if picture is not None:
+                _draw(model, picture, top)
+        words = _words(model, top)
+        sizes = {"documents": len(found["corpus"].documents) - 1, "words": len(model.words_), "topics": len(words)}
+        return sizes | figures | {"words_of_topics": words}
+
+    saved = run(model, read, out, force=force, fit=fit, summary=summary)
+    saved.next = "topics", "assign", out, docs
+    return saved
+
+
+@TASK.verb(example="polyadic topics show topics --picture topics.png", show=_print_topics)
+def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> dict[str, Any]:
+    """List the words of each topic."""
+    from polyadic.interface import output
+
+    output.check_picture(picture)
+    if picture is not None:
+        _draw(model, picture, top)
+    return {"words_of_topics": _words(model, top)}
+
+
+@TASK.verb(
+    example="polyadic topics assign topics stories.csv --field text",
+    settings={"reading": READING},
+    options=("field", "out"),
+)
+def assign(
+    model: TextTopics, docs: Docs, reading: Reading, *, out: File | None = None, force: bool = False
+) -> dict[str, Any]:
+    """List the largest topic of each document, with its share of the weights of the document.
+
+    Parameters
+    ----------
+    out
+        File for the weights of all topics: .npy, with a row for each document.
+    """
+    import numpy as np
+
+    from polyadic.core.arrays import save_array
+    from polyadic.core.files import whole_file
+    from polyadic.interface import output
+    from polyadic.text.readers import documents, name_of_document, with_documents_by_line
+
+    if out is not None and out.suffix != ".npy":
+        raise InputError(f"{out} must end in .npy")
+    output.check_file(out, force=force)
+    names: list[str | int] = []
+
+    def texts() -> Iterator[str]:
+        read = documents(docs, **vars(with_documents_by_line(docs, reading)))
+        for number, document in enumerate(read, 1):
+            names.append(name_of_document(document.fields) or number)
+            yield document.text
+
+    table = model.table(texts())
+    weights = model.transform_table(table)
+    positive = np.where(table.sum(axis=1)[:, None] > 0, np.maximum(weights, 0), 0)  # mixtures of no words are uniform
+    shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    if out is not None:
+        with whole_file(out) as draft:
+            save_array(draft, weights)
+    best = model.top_words(3)
+    return {
+        "documents": [
+            {
+                "document": name,
+                "topic": int(k) if row[k] else None,
+                "share": round(float(row[k]), 4),
+                "words": " ".join(best[k]) if row[k] else "",
+            }
+            for name, row, k in zip(names, shares, shares.argmax(axis=1), strict=True)
+        ]
+    }
+
+
+def _print_numbers(result: dict[str, Any]) -> None:
+    """Print the measures of each number of topics, and the best number by each measure."""
+    from polyadic.interface import output
+
+    headings = ["topics", "perplexity", "spread", "coherence", "stability"]
+    output.table(headings, [tuple(each.values()) for each in result["ranks"]])
+    output.facts({name: value for name, value in result.items() if name != "ranks"}, as_json=False)
+
+
+@TASK.verb(
+    example="polyadic topics choose stories.csv --field text --n-components 5,10,20",
+    settings={"model": MODEL, "reading": READING},
+    options=("n_components", "method", "folds", "field", "min_count", "stop_words", "seed"),
+    show=_print_numbers,
+)
+def choose(
+    docs: Docs,
+    model: TextTopics,
+    reading: Reading,
+    *,
+    n_components: Sequence[Count] = (5, 10, 20, 50),
+    folds: Annotated[int, Within(2)] = 3,
+    stop_words: StopWords = "language",
+) -> dict[str, Any]:
+    """Compare numbers of topics by cross-validation.
+
+    Perplexity of held-out documents favours many topics; coherence, whether the words of a topic occur together in
+    held-out documents, favours few; stability is the similarity of the topics found in different documents.
+
+    Parameters
+    ----------
+    n_components
+        Numbers of topics to compare.
+    folds
+        Number of cross-validation folds.
+    """
+    from polyadic.text.documents import document_table
+    from polyadic.topics.cross_validation import Measure, best, cross_validate
+
+    model.stop_words = stop_words
+    corpus = _corpus(model, docs, reading)
+    scores = cross_validate(
+        model,
+        document_table(corpus),
+        corpus.vocabulary.words,
+        n_components=n_components,
+        folds=folds,
+        seed=model.seed or 0,
+    )
+    ranks = [{"rank": each.n_components} | dict(zip(each._fields[1:], each[1:], strict=True)) for each in scores]
+    measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
+    return {"ranks": ranks} | {f"by_{measure}": best(scores, measure).n_components for measure in measures}
+
+
+def _corpus(model: TextTopics, docs: str, reading: Reading) -> Corpus:
+    from polyadic.text.readers import with_documents_by_line
+
+    return model.corpus(docs, **vars(with_documents_by_line(docs, reading)))
+
+
+def _quality(model: TextTopics, corpus: Corpus, top: int) -> dict[str, float]:
+    """Compute coherence and diversity of the topics that have two words or more."""
+    from polyadic.metrics.topics import WINDOWS, c_v_coherence, diversity, in_windows, npmi_coherence
+
+    topics = [words for words in model.top_words(top) if len(words) > 1]
+    if not topics:
+        return {}
+    texts = [[word for s in corpus.document(d) for word in s] for d in range(len(corpus.documents) - 1)]
+    every = [word for words in topics for word in words]
+    near, far = (in_windows(texts, every, window=WINDOWS[name]) for name in ("npmi", "c_v"))
+    coherence = {"npmi": npmi_coherence(topics, near), "c_v": c_v_coherence(topics, far)}
+    return {name: float(values.mean()) for name, values in coherence.items()} | {"diversity": diversity(topics)}
+
+
+def _words(model: TextTopics, top: int) -> dict[int, list[str]]:
+    return dict(enumerate(model.top_words(top)))
+
+
+def _draw(model: TextTopics, file: Path, top: int) -> None:
+    from polyadic.plots.files import save_figure
+    from polyadic.plots.topics import topic_words
+
+    save_figure(topic_words(model, range(len(model.model_.components_)), top=min(top, MAX_DRAWN)), file)
