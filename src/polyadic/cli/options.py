@@ -22,38 +22,12 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def listed(path: Path) -> list[str]:
-    """Read names, one on each line that is not blank."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    return [name for line in lines if (name := line.strip())]
-
-
 def numbers(flag: str, text: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
     """Read numbers between commas; ``none`` is none of them."""
     try:
         return tuple(read(part) for part in text.split(",")) if text != "none" else ()
     except ValueError:
         raise InputError(f"{flag} takes numbers between commas, or none; got {text!r}") from None
-
-
-def positive(text: str) -> int:
-    """Read a whole number of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
-
-
-def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]], *, flag: str = "--method") -> None:
-    """Refuse options that are given to a method that does not take them; each with its value and its methods."""
-    from polyadic.core.errors import InputError
-
-    for name, (value, methods) in options.items():
-        if value is not None and method not in methods:
-            raise InputError(f"{name} is an option of {flag} {' or '.join(methods)}; leave it out for {method}")
 
 
 def with_defaults_of(settings: type[Any]) -> Callable[[Verb], Verb]:
@@ -77,40 +51,15 @@ def chosen(ctx: typer.Context, *, but: Collection[str] = ()) -> dict[str, Any]:
     return {name.rstrip("_"): ctx.params[name] for name, at in sources.items() if at and at.name == "COMMANDLINE"}
 
 
-def reading(ctx: typer.Context) -> dict[str, Any]:
-    """Give the options of how files are read, by the names of settings."""
-    return {name.rstrip("_"): ctx.params[name] for name in ("format_", "field", "wrapped", "encoding", "errors")}
-
-
 # Arguments
 
 # Everywhere
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what is there, if it is of the same kind.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
-File = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
-]
-Picture = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
-]
 Threads = Annotated[int | None, typer.Option(min=1, max=MAX_THREADS, help="Threads to use.", show_default="all cores")]
-Choose = Annotated[
-    bool, typer.Option("--choose/--no-choose", help="Let what is held out choose the settings that are not given.")
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        metavar="SECONDS",
-        help="After which no more settings are tried; the first always are.",
-        show_default="600",
-    ),
-]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]
-Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
-TopWords = Annotated[int, typer.Option("--top", "-n", min=1, help="How many words to show.")]
 Data = Annotated[
     Path | None,
     typer.Option(
@@ -169,9 +118,6 @@ Errors = Annotated[
         rich_help_panel=CORPUS,
     ),
 ]
-BadBytes = Annotated[
-    Literal["strict", "replace", "ignore"], typer.Option(help="What to do with bytes in another encoding.")
-]
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]
@@ -181,8 +127,6 @@ Lemmas = Annotated[
 Multiwords = Annotated[
     bool, typer.Option("--multiwords", help="Make one word of two that go together: new_york.", rich_help_panel=CORPUS)
 ]
-PlainText = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
-ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
 
 # Counts
 Memory = Annotated[

@@ -22,7 +22,7 @@ from polyadic.core.settings import (
     Within,
 )
 from polyadic.interface.run import Saved
-from polyadic.interface.task import Task, load_class
+from polyadic.interface.task import Task
 from polyadic.text.task import CorpusFolder, nothing_more, source
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def made_of(embedding: Embedding, kept: str) -> list[Path]:
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
     """Draw a map of groups of words, if a picture is wanted."""
     if picture is not None:
-        load_class("polyadic.plots.files:save_word_map")(embedding, groups, picture)
+        from polyadic.plots.files import save_word_map
+
+        save_word_map(embedding, groups, picture)
 
 
 def print_neighbours(result: dict[str, Any]) -> None:
