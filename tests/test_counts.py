@@ -277,7 +277,7 @@ def test_folders_of_other_kinds(folder):
         ({"kind": "corpus"}, "of kind .corpus.; one of kind .counts. is needed"),
         ({"version": 99}, "version 99 of the counts format"),
         ({"shape": [5, 5, 5]}, "4 words, 4 marginals"),
-        ({"shape": [3, 3, 3]}, "index 3 of entry .* lies outside"),
+        ({"shape": [3, 3, 3]}, "index 3 of entry .* is out of range"),
         ({"shape": [4, 4]}, "3 modes do not fit"),
     ]:
         (folder / "meta.json").write_text(json.dumps(meta | change))

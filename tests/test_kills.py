@@ -60,7 +60,7 @@ def test_two_processes_and_one_name(tmp_path):
             [sys.executable, "-c", wait, tmp_path / "a"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as first:
             first.stdout.readline()
-            with pytest.raises(InputError, match=f"process {first.pid} is writing .*a; wait until it has ended"):
+            with pytest.raises(InputError, match=f"process {first.pid} is writing .*a; wait until it ends"):
                 fill(tmp_path / "a")
             fill(tmp_path / "b")
             end(first)

@@ -314,7 +314,7 @@ def test_plain_text_is_tagged_and_parsed(tmp_path):
         return found.exit_code, found.stdout, " ".join(found.stderr.split())
 
     assert call("tag train @trees.conllu --out @tagger")[0] == 0
-    assert call("parse train @trees.conllu --out @parser --epochs 2 --rank 2")[0] == 0
+    assert call("parse train @trees.conllu --out @parser --max-iter 2 --set rank=2")[0] == 0
     assert call("tag apply @tagger @text.txt --text --by-line --out @tagged.conllu")[0] == 0
     at_once = call("parse apply @parser @text.txt --text --by-line --tagger @tagger")
     assert at_once == call("parse apply @parser @tagged.conllu")
@@ -325,7 +325,7 @@ def test_plain_text_is_tagged_and_parsed(tmp_path):
     assert counted["uas"] == exact["uas"]
     for line, said in (
         ("parse apply @parser @text.txt --text", "--text needs --tagger"),
-        ("parse apply @parser @trees.conllu --by-line", "--by-line goes with --text"),
+        ("parse apply @parser @trees.conllu --by-line", "--by-line is used with --text only"),
         ("parse apply @parser @text.txt --text --tagger @parser", "parser"),
     ):
         code, _, error = call(line)

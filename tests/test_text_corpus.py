@@ -148,7 +148,7 @@ def test_lambdas_work_in_workers(monkeypatch):
     assert {word for word in corpus.vocabulary.words if word[0] == "#"} - {f"#{os.getpid()}"}
     assert corpus.settings["tokenizer"].endswith("<lambda>")
     lock = threading.Lock()
-    with pytest.raises(InputError, match="ask for jobs=1"):
+    with pytest.raises(InputError, match="use jobs=1"):
         Corpus.build(texts, tokenizer=lambda text: [text.split(), lock][:1], jobs=2)
 
 
@@ -315,7 +315,7 @@ def cut(name, size):
         (lambda folder: (folder / "ids.npy").write_bytes(b""), "ids.npy is damaged"),
         (cut("ids.npy", 2), "ids.npy is damaged"),
         (cut("sentences.npy", 8), "sentences.npy is damaged"),
-        (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: it goes on"),
+        (lambda folder: os.truncate(folder / "ids.npy", 1000), "ids.npy is damaged: there is data after"),
         (change("ids.npy", lambda a: a.astype(np.float32)), "ids.npy must hold a vector of uint16 or uint32"),
         (change("ids.npy", lambda a: a[:, None]), "ids.npy must hold a vector"),
         (change("ids.npy", put(3, 60_000)), "ids.npy is damaged: it contains the id 60000"),

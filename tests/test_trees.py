@@ -141,7 +141,9 @@ def test_what_is_not_kept(tmp_path, head, ends, last):
     assert "".join(tree.conllu() for tree in read_trees(path)) == SENTENCE + SENTENCE
 
 
-@pytest.mark.parametrize(("text", "said"), [("\xe9", "not utf-8: byte 3 .* convert it$"), ("\0", "NUL.*convert it")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("\xe9", "not utf-8: byte 3 .* convert it to UTF-8$"), ("\0", "NUL.*convert it")]
+)
 def test_the_format_is_utf_8(tmp_path, text, said):
     """Nobody can give another encoding, so the message does not ask for one."""
     path = tmp_path / "trees.conllu"

@@ -65,7 +65,7 @@ TRAINED = {
     "sentences": "sentences train t.txt --out m-filters --method convolutional --rank 3 --filters 1 --length 2",
     "classify train": "classify train answers.csv --out m-classify --field eye --label hair --language en",
     "topics train": "topics train t.txt --out m-topics --n-components 2 --min-count 1 --set threads=1",
-    "complete train": "complete train ratings.csv --out m-complete --rank 1 --threads 1",
+    "complete train": "complete train ratings.csv --out m-complete --rank 1 --set threads=1",
     "database train": "database train a.toml --out m-database --method als --rank 1 --set threads=1",
     "relations train": "relations train facts.tsv --out m-relations --rank 2 --max-iter 1 --set threads=1",
     "relations": "relations train schema.tsv --out m-universal --method universal --rank 2 --max-iter 1",

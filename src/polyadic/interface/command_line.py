@@ -250,8 +250,6 @@ def _described(parameter: Parameter) -> dict[str, Any]:
         how["metavar"] = parameter.name.upper()
     elif several(parameter.hint):
         how["metavar"] = {int: "N,...", float: "X,..."}.get(item(parameter.hint), "NAME,...")
-    if parameter.positional and parameter.default is None:
-        how["metavar"] = f"[{how['metavar']}]"
     if parameter.shown_default or parameter.default is None:
         how["show_default"] = parameter.shown_default or False
     return how

@@ -35,7 +35,7 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -348,9 +348,9 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
         parts = [] if text in ("", "none") else text.split("/" if item(hint) in (int, float) and "/" in text else ",")
         values = [next(_readings(arguments[0], part.strip()), None) for part in parts]
         yield tuple(values) if origin is tuple else values
-    elif hint in READERS:
+    elif (kind := origin or hint) in READERS:
         with contextlib.suppress(ValueError, KeyError):
-            yield READERS[hint](text)
+            yield READERS[kind](text)
 
 
 READERS: dict[Any, Callable[[str], Any]] = {
@@ -358,6 +358,7 @@ READERS: dict[Any, Callable[[str], Any]] = {
     float: float,
     str: str,
     Any: str,
+    Hashable: str,
     Path: Path,
     bool: {"true": True, "yes": True, "false": False, "no": False}.__getitem__,
     type(None): {"none": None}.__getitem__,

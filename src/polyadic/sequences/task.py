@@ -32,7 +32,7 @@ MIN_SEQUENCES = 20
 SAMPLED = 1000
 """Sequences that are sampled at a time."""
 Sequences = Annotated[
-    File,
+    Path,
     Help("File with a sequence per line, symbols separated by spaces; - reads standard input."),
     Metavar("SEQUENCES"),
 ]
