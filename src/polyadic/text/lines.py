@@ -78,7 +78,10 @@ class ConcordanceLine(NamedTuple):
 
 
 class _Connection(sqlite3.Connection):
-    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones."""
+    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones.
+
+    It is made with ``check_same_thread=False``, since the garbage collector may run in any thread.
+    """
 
     def __del__(self) -> None:
         self.close()
@@ -88,7 +91,7 @@ class LineWriter:
     """Write the text of a corpus while it is read."""
 
     def __init__(self, folder: Path) -> None:
-        self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection)
+        self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection, check_same_thread=False)
         # the folder is whole or absent, so a journal would guard nothing
         self._base.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA.format(_CATEGORIES))
         self._documents = self._sentences = 0
