@@ -59,7 +59,7 @@ def test_refused(workspace, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="needs files as its source"):
         Workspace.build(["some text"], tmp_path / "s")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match="umap-learn"):
+    with pytest.raises(MissingExtraError, match="openTSNE"):
         Workspace.build(workspace.path.parent / "texts.csv", tmp_path / "s")
     assert not (tmp_path / "s").exists()
 

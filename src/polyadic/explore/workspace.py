@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,8 +100,8 @@ class Workspace:
         MissingExtraError
             If UMAP is not installed.
         """
-        if importlib.util.find_spec("umap") is None:
-            raise MissingExtraError("umap-learn", "explore", "a map of words")
+        if importlib.util.find_spec("openTSNE") is None:
+            raise MissingExtraError("openTSNE", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
             raise InputError("a workspace needs files as its source, so that it can be resumed; name one or more")
@@ -122,7 +121,7 @@ class Workspace:
             if WordSenses.can_learn(vectors, corpus):
                 with steps("senses") as facts:
                     facts["fit"] = round(WordSenses.learn(vectors, corpus, keep=True).fit, 3)
-            made_of = {"corpus": corpus.digest, "words": MAX_MAPPED, "neighbours": NEIGHBOURS}
+            made_of = {"corpus": corpus.digest, "words": MAX_MAPPED, "neighbours": NEIGHBOURS, "method": "t-SNE"}
 
             def place() -> dict[str, Any]:
                 save_array(folder / "map.npy", placed(vectors))
@@ -179,25 +178,32 @@ class Workspace:
 
 
 def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
-    """Return positions of words in the plane by UMAP.
+    """Return positions of words in the plane by t-SNE on exact nearest neighbours.
+
+    The result depends on the seed only, since one thread does the work. Measured beside UMAP: docs/results/explore.md.
 
     References
     ----------
-    McInnes, Healy, Melville (2018), UMAP: Uniform manifold approximation and projection for dimension reduction.
+    van der Maaten, Hinton (2008), Visualizing data using t-SNE.
+    Poličar, Stražar, Zupan (2024), openTSNE: a modular Python library for t-SNE dimensionality reduction and embedding.
     """
     unit = np.asarray(vectors.unit[:MAX_MAPPED], np.float32)
     if len(unit) <= 2 * NEIGHBOURS:  # too few for a graph of neighbours
         U, s, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
         return np.asarray(np.pad(U * s, ((0, 0), (0, 2)))[:, :2], np.float32)
-    nearest = best_columns(unit, unit, NEIGHBOURS)  # exact, which is fast enough and independent of the seed
-    distances = np.maximum(1 - nearest.scores.astype(np.float32), 0)
-    known = (nearest.columns.astype(np.int32), distances, None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about threads, TensorFlow, and missing transforms
-        import umap
+    from openTSNE import TSNEEmbedding
+    from openTSNE.affinity import PerplexityBasedNN
+    from openTSNE.initialization import pca
+    from openTSNE.nearest_neighbors import PrecomputedNeighbors
 
-        model = umap.UMAP(n_neighbors=NEIGHBOURS, metric="cosine", random_state=seed, precomputed_knn=known)
-        return np.asarray(model.fit_transform(unit), np.float32)
+    nearest = best_columns(unit, unit, NEIGHBOURS + 1)  # exact, which is fast enough and independent of the seed
+    distances = np.maximum(1 - nearest.scores.astype(np.float32), 0)
+    known = PrecomputedNeighbors(nearest.columns[:, 1:].astype(np.int32), distances[:, 1:])  # the first is the word
+    affinities = PerplexityBasedNN(knn_index=known, perplexity=NEIGHBOURS / 3, n_jobs=1)
+    places = TSNEEmbedding(pca(unit, random_state=seed), affinities, n_jobs=1, random_state=seed)
+    places.optimize(n_iter=250, exaggeration=12, momentum=0.5, inplace=True)
+    places.optimize(n_iter=500, momentum=0.8, inplace=True)
+    return np.asarray(places, np.float32)
 
 
 def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
