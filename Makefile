@@ -87,7 +87,7 @@ test-lowest: $(VENV)/.installed-test
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --constraint $(LOWEST)/lowest.txt --editable ".[test]"
 	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow" -W ignore::DeprecationWarning
 
-# The version is that of src/polyadic/__init__.py; a tag of its name must stand at what is built.
+# The version is that of src/polyadic/core/version.py; a tag of its name must stand at what is built.
 release: tagged lint test-all site
 	$(BIN)/python -m pip install --quiet build twine
 	rm -rf dist build/empty
