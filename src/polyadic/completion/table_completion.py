@@ -506,7 +506,7 @@ class TableCompletion(Model):
             if self.ridge is None:
                 model.set_params(penalty=choose_penalty(model, known).best)
             return model.fit(known)
-        given = [*self._given()]
+        given = [*self._given(), *METHODS[self.method].fixed]
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:

@@ -7,12 +7,14 @@ leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and o
 from __future__ import annotations
 
 import asyncio
+import functools
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field, create_model
 from starlette.applications import Starlette
@@ -88,10 +90,20 @@ def application(
     if more:
         more(router, answers)
     app.include_router(router)
+    app.openapi = functools.partial(_openapi, app)
     app.add_exception_handler(InputError, lambda _, error: fault(400, str(error)))
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, lambda _, error: fault(getattr(error, "status_code", 404), "not found"))
     return Guard(Starlette(routes=[Mount(f"/{token}", app)]), hosts={f"{HOST}:{port}", f"localhost:{port}"})
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """Describe the routes; FastAPI would list status 422 for malformed queries, which are answered with 400."""
+    schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    for path in schema["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+    return schema
 
 
 class Answers:
@@ -149,10 +161,11 @@ def _field(parameter: Parameter) -> Any:
         limits |= {"gt" if bounds.above else "ge": bounds.low} | ({} if bounds.high is None else {"le": bounds.high})
     if plain(parameter.hint) is float:
         limits["allow_inf_nan"] = False
+    allowed = spelled(parameter.hint)
+    if plain(parameter.hint) is int and (bounds is None or bounds.high is None):
+        allowed += f" and at most {MAX_INT:,}"
     default = ... if parameter.default is NONE else parameter.default
-    return Field(
-        default, description=parameter.help or None, json_schema_extra={"x-allowed": spelled(parameter.hint)}, **limits
-    )
+    return Field(default, description=parameter.help or None, json_schema_extra={"x-allowed": allowed}, **limits)
 
 
 def described(function: Callable[..., Any]) -> dict[str, Any]:
