@@ -245,7 +245,7 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     again = json.loads(experiments("niitsuma2018", corpus.path, *how).stdout)
     assert again == report
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    for changed in (("--rank", "5"), ("--width", "3"), ("--set", "seed=1")):
+    for changed in (("--rank", "5"), ("--width", "3"), ("--seed", "1")):
         other = experiments("niitsuma2018", corpus.path, *how, *changed)
         assert "was made with" in other.stderr, changed
     wider = experiments("niitsuma2018", corpus.path, *how, "--width", "3", "--force")
