@@ -107,9 +107,9 @@ def test_parts_are_told(tmp_path, file):
         ("", "line 1 is empty"),
         ("user,item,rating\n", "has no lines"),
         ("word\n", "line 1 has no fields between commas"),
-        ("a,x,1\nb,x,good\n", "line 2: a value is a finite number; got 'good'"),
-        ("who,what,mark\na,x,good\n", "line 2: a value is a finite number; got 'good'"),
-        ("a,x,1\nb,x,nan\n", "line 2: a value is a finite number; got 'nan'"),
+        ("a,x,1\nb,x,good\n", "line 2: a value must be a finite number; got 'good'"),
+        ("who,what,mark\na,x,good\n", "line 2: a value must be a finite number; got 'good'"),
+        ("a,x,1\nb,x,nan\n", "line 2: a value must be a finite number; got 'nan'"),
         ("a,x,1\nb\n", "line 2: expected 3 fields or more; got 1"),
         ("a,x,1\nb,x,1\na,x,2\n", "line 3: 'a' and 'x' have the value 2, but 1 in line 1"),
         ('a,x,1\n"b,x,1\n', "not a valid table"),
@@ -431,7 +431,7 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     """A comma between digits is no number until it is said that it is one."""
     table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
     said = run("train", table, "--out", tmp_path / "m").output
-    assert "got '1,5'; for decimal commas say so" in said.replace("\n", " ")
+    assert "got '1,5'; for numbers such as 3,5 set" in said.replace("\n", " ")
     assert "--time is used by --hold-out only" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

@@ -345,7 +345,7 @@ def test_frames_are_tables(tmp_path):
     for table in tables:
         assert table[1:] == expected[1:]
         np.testing.assert_array_equal(table.cells.values, expected.cells.values)
-    with pytest.raises(InputError, match=r"got '5,0'; for decimal commas say so: decimal=','"):
+    with pytest.raises(InputError, match=r"got '5,0'; for numbers such as 3,5 set decimal to ','"):
         read_cells(tmp_path / "t2.csv")
     (tmp_path / "b.parquet").write_text("no")
     with pytest.raises(InputError, match="cannot be read as a Parquet or Arrow file"):

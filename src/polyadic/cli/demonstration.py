@@ -38,7 +38,7 @@ MIN_COUNT, WIDTH = 10, 10
 
 
 def text() -> Path:
-    """Say where the text lies; needs the extra ``gensim``."""
+    """Return the path of the text; needs the extra ``gensim``."""
     return gensim_file(TEXT)
 
 

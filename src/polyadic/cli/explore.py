@@ -136,7 +136,7 @@ def _workspace(
 
 
 def name_of(source: Path) -> str:
-    """Give a name for what is made of a source.
+    """Return the name of the workspace of a source.
 
     Examples
     --------

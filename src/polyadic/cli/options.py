@@ -31,7 +31,7 @@ def numbers(flag: str, text: str, read: Callable[[str], Any]) -> tuple[Any, ...]
 
 
 def with_defaults_of(settings: type[Any]) -> Callable[[Verb], Verb]:
-    """Give the options of a verb the defaults that settings of their names have, so that they are said once."""
+    """Give the options of a command the defaults of the settings with the same names."""
     defaults = {field.name: field.default for field in dataclasses.fields(settings)}
 
     def decorate(verb: Verb) -> Verb:
@@ -46,7 +46,7 @@ def with_defaults_of(settings: type[Any]) -> Callable[[Verb], Verb]:
 
 
 def chosen(ctx: typer.Context, *, but: Collection[str] = ()) -> dict[str, Any]:
-    """Give the options that stand on the command line, by the names of settings."""
+    """Return the options given on the command line, by the names of their settings."""
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params if name not in but}
     return {name.rstrip("_"): ctx.params[name] for name, at in sources.items() if at and at.name == "COMMANDLINE"}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Decimal = Literal[".", ","]
 MARKS = "\t", ";", ","
-"""What may stand between fields; the first of them that the first line has."""
+"""Field separators; the first of them that occurs in the first line is used."""
 
 
 class NamedCells(NamedTuple):
@@ -38,7 +38,7 @@ class NamedCells(NamedTuple):
     valued : bool
         Whether lines had values; if not, each is 1.
     times : ndarray of shape (n,) or None
-        When each cell was first told, if lines say so.
+        Time of the first line of each cell, if the table has times.
     """
 
     cells: ObservedEntries
@@ -49,7 +49,7 @@ class NamedCells(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What a line says: where it stands, the names of row and column, and what else was asked for."""
+    """A line of a table: its number, the names of row and column, and the requested further fields."""
 
     number: int
     row: Any
@@ -147,7 +147,7 @@ def read_pairs(
 def _places(
     path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None, decimal: Decimal = "."
 ) -> tuple[list[int], bool]:
-    """Say which fields count, and whether the first line is one of headings."""
+    """Return the positions of the fields, and whether the first line holds headings."""
     if len(first) < 2:
         raise InputError(
             f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
@@ -169,7 +169,7 @@ def _places(
 
 
 def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
-    """Give the place of a field by its heading, or by its number where none is headed so."""
+    """Return the position of a field by its heading, or by its number if there is no such heading."""
     if name in headings:
         return headings.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(headings):
@@ -253,14 +253,14 @@ def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _rows(table: Any) -> Iterable[Sequence[Any]]:
-    """Give the rows of a data frame, an array or lines, with names that are no scalars of numpy."""
+    """Return the rows of a data frame, an array or an iterable, without numpy scalars as names."""
     if is_frame(table):
         return rows_of(table)[1]
     return table.tolist() if isinstance(table, np.ndarray) else table
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Put cells together: new rows and columns stand behind those there, and of values for one cell the later counts.
+    """Merge cells: new rows and columns are appended, and a later value replaces an earlier one.
 
     Parameters
     ----------
@@ -310,10 +310,10 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
-            comma = (
-                "; for decimal commas say so: decimal=','" if _number(_pointed(line.rest[0], ",")) is not None else ""
-            )
-            raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}{comma}")
+            comma = _number(_pointed(line.rest[0], ",")) is not None
+            hint = "; for numbers such as 3,5 set decimal to ','" if comma else ""
+            message = f"{where}: a value must be a finite number; got {line.rest[0]!r:.40}{hint}"
+            raise InputError(message, *(["decimal"] if comma and "decimal" not in f"{where}{line.rest[0]}" else []))
         cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
         if line.time is not None and cell not in seen:
             times.append(_time(line.time, where))

@@ -240,7 +240,7 @@ class TableCompletion(Model):
         return self
 
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
-        """Give the expected values of cells, known or not.
+        """Predict cells, observed or not.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class TableCompletion(Model):
         return self.predict_distribution(rows, columns).mean
 
     def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
-        """Give the expected values of cells and their standard deviations: NaN but for ``bayesian``."""
+        """Predict cells with standard deviations, which are NaN except for the method ``bayesian``."""
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
@@ -272,7 +272,7 @@ class TableCompletion(Model):
     def predict_interval(
         self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the lower and upper ends between which cells lie with a probability of ``level``, whatever the model.
+        """Return the bounds of split-conformal prediction intervals, for any method.
 
         How far off cells were that were held out tells how wide: :func:`~polyadic.metrics.figures.conformal_radius`.
         The level holds over all cells drawn like these, not for each row. It is proved of the model that was judged;
@@ -291,7 +291,7 @@ class TableCompletion(Model):
         return mean - width, mean + width
 
     def score(self, table: Any, y: Any = None) -> float:
-        """Give the share of the variance of cells that is predicted, as regressors of scikit-learn do."""
+        """Return the coefficient of determination R² of the predictions, as regressors of scikit-learn do."""
         cells, rows, columns, *_ = named_cells(table, y)
         predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
         return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
@@ -305,7 +305,7 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> list[Recommendation]:
-        """Give the columns of the largest values in a row, the best first, with them; those known are left out.
+        """Return the columns with the largest predicted values in a row, without those observed.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Give what :meth:`recommend` does for every row, or some, one after another in bounded memory."""
+        """Yield what :meth:`recommend` returns for every row, or for some, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
         at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
@@ -360,7 +360,7 @@ class TableCompletion(Model):
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
-        r"""Give the columns, or rows, whose predicted values go up and down with those of one.
+        r"""Return the columns, or rows, whose predictions correlate most with those of one.
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
@@ -391,7 +391,7 @@ class TableCompletion(Model):
         ]
 
     def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
-        """Say what goes together: themes of columns, the largest first (:mod:`~polyadic.completion.components`).
+        """Describe the components of the predictions, the largest first (:mod:`~polyadic.completion.components`).
 
         Parameters
         ----------
@@ -428,7 +428,7 @@ class TableCompletion(Model):
     def explain(
         self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
     ) -> list[Explanation]:
-        """Say what the values of a row in some columns are made of: what each known cell of the row adds to them.
+        """Split predictions of a row into the contributions of its observed cells.
 
         See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
 
@@ -477,7 +477,7 @@ class TableCompletion(Model):
         ]
 
     def facts(self) -> dict[str, Any]:
-        """Tell the sizes of the table, its parts, and how well cells held out were predicted."""
+        """Summarize the size of the table, its connected parts, and the error on held-out cells."""
         check_is_fitted(self)
         (rows, columns), cells = self.known_.shape, len(self.known_.values)
         facts: dict[str, Any] = {"method": self.method, "rows": rows, "columns": columns, "cells": cells}
@@ -529,7 +529,7 @@ class TableCompletion(Model):
         self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
 
     def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give the numbers of named cells; -1 for what the model has not, where that is no error."""
+        """Return the indices of named cells; -1 for unknown names, if they are allowed."""
         check_is_fitted(self)
         if columns is None:
             rows, columns = named_pairs(rows)
@@ -579,7 +579,7 @@ def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
-    """Give the root mean square difference of what two models predict of cells."""
+    """Return the root mean square difference between the predictions of two models."""
     apart = one.predict(cells.rows, cells.columns) - other.predict(cells.rows, cells.columns)
     return float(np.sqrt(np.mean(np.square(apart, dtype=float))))
 
@@ -605,7 +605,7 @@ def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
-    """Give the numbers of names; -1 for those that are not there, if they may be ``absent``."""
+    """Return the indices of names; -1 for unknown names, if ``absent`` allows them."""
     number = {name: at for at, name in enumerate(all_names)}
     if not absent and (missing := [name for name in names if name not in number]):
         such = f"it has {len(number):,}, such as {all_names[0]!r}"

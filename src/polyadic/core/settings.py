@@ -60,7 +60,7 @@ BUDGET = 600.0
 
 @dataclass(frozen=True)
 class Metavar:
-    """What help texts show in place of a value, in an annotation."""
+    """Placeholder of a value in help texts, in an annotation."""
 
     name: str
 

@@ -299,7 +299,7 @@ def add_verbs(
 
 
 def distributed(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb work on a Dask cluster, with ``--scheduler`` or ``--workers``."""
+    """Add ``--scheduler`` and ``--workers`` to a command, which then runs on a Dask cluster."""
 
     @functools.wraps(verb)
     def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
@@ -319,7 +319,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
-    """Give what calls a verb its options and more."""
+    """Copy the signature of a command to its wrapper, with further options."""
     signature = inspect.signature(verb, eval_str=True)
     more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]

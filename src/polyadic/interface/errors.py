@@ -1,4 +1,4 @@
-"""What a user sees when something fails: one sentence and an exit code, never a traceback for bad input."""
+"""Error reporting: bad input gives one sentence and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ SYSTEM = {
     errno.ENAMETOOLONG: "the name is too long for this system",
     errno.ENOMEM: "out of memory",
 }
-"""What failures of the system mean; of others it tells itself."""
+"""Messages for system errors; others use the text of the operating system."""
 
 LINE = 2000
 """Characters of a sentence that are shown; it may quote a long line of input."""
 WRONG_USAGE: Any = typer.BadParameter.__base__
-"""What typer raises of options; it is typer's own or click's, by its version."""
+"""Base class of usage errors, which is typer's or click's, depending on the version."""
 _JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
@@ -168,7 +168,7 @@ def in_json() -> bool:
 
 @contextlib.contextmanager
 def in_one_sentence() -> Iterator[None]:
-    """Say warnings and the faults of input in one line each; other errors are ours and keep their traceback."""
+    """Print warnings and input errors as one line each; other errors are defects and keep their traceback."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -197,7 +197,7 @@ def in_one_sentence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_as_interrupted() -> Iterator[None]:
-    """Let a request to end, as `kill` sends it, do what Ctrl-C does: nothing is half-written, no worker stays."""
+    """Handle SIGTERM like Ctrl-C: nothing is half-written, and no worker process remains."""
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield
         return
@@ -227,12 +227,12 @@ def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
 
 
 def stages_in(folder: Path) -> Callable[[], list[str]]:
-    """Tell what a run of stages leaves when it is interrupted; nothing if its folder is gone again."""
+    """Return a function that lists what an interrupted run of stages keeps."""
     return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
 
 
 def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
-    """Say that Ctrl-C was heard and what is there in spite of it; return the exit to raise."""
+    """Print that the command was interrupted and what is kept; return the exit to raise."""
     say(f"interrupted; kept {' and '.join(kept)}" if kept else "interrupted; nothing was written")
     return typer.Exit(INTERRUPTED)
 

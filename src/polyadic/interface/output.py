@@ -1,4 +1,4 @@
-"""What the verbs print: tables for people, tab-separated lines for pipes, JSON for programs."""
+"""Output of commands: tables on a terminal, tab-separated lines in a pipe, JSON with ``--json``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from polyadic.core.explanation import Explanation
-    from polyadic.core.model import Model
 
     Command = Sequence[object]
 
@@ -97,16 +96,6 @@ class Output:
             raise interrupted(kept=error.kept) from None
 
 
-def drawn(draw: Callable[[int, Any], Iterable[Sequence[object]]], number: int, seed: int) -> None:
-    """Print drawn strings, one a line, as they come: ``draw`` gives so many of them from a generator of numbers."""
-    import numpy as np
-
-    rng, some = np.random.default_rng(seed), 1000
-    for start in range(0, number, some):
-        for string in draw(min(some, number - start), rng):
-            typer.echo(" ".join(map(str, string)))
-
-
 class Steps:
     """Seconds and sizes of the steps of a run: printed as each ends, unless JSON is wanted, and kept in ``done``."""
 
@@ -152,7 +141,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
 
 
 def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
-    """Give a value and its base, if there is one, and its largest parts, whose names, or parts of them, are ``of``."""
+    """Convert an explanation to a record: value, base, the largest contributions; ``of`` are the keys of names."""
     sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
     named = [
         ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts
@@ -182,45 +171,8 @@ def facts(values: Mapping[str, Any], *, as_json: bool) -> None:
         table([*values], [tuple(values.values())])
 
 
-def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as_json: bool, hint: Command) -> None:
-    """End a verb that learns: tell what was measured, write the model, say where it is; after Ctrl-C exit as such.
-
-    Parameters
-    ----------
-    model : Model
-        One that Ctrl-C stopped before the first sweep is not written: where it starts is no model, and what ``force``
-        would replace stays.
-    values : mapping
-        What was measured.
-    hint : sequence
-        Words of the command to give next.
-    """
-    from polyadic.interface.errors import interrupted
-
-    stopped = getattr(model, "interrupted_", False)
-    if stopped and not getattr(model, "n_iter_", True):
-        raise interrupted()
-    if not as_json:
-        facts(values, as_json=False)
-    choice = select(model, as_json=as_json)
-    model.save(out, overwrite=force)
-    wrote(out, {**values, **choice}, as_json=as_json, hint=hint)
-    if stopped:
-        raise interrupted(kept=[f"what was reached, in {out}"])
-
-
-def select(model: Any, *, as_json: bool) -> dict[str, Any]:
-    """Tell in a line which settings were chosen for a model, and give the same for JSON; nothing if none were."""
-    choice = getattr(model, "selection_", None)
-    if choice is None:
-        return {}
-    if not as_json:
-        typer.echo(str(choice))
-    return {"choice": choice.summary()}
-
-
 def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: Command = ()) -> None:
-    """Say what was written where, and which command comes next."""
+    """Print where the result was written, and a command to try next."""
     if as_json:
         in_json({"out": str(out), **sizes})
     else:
@@ -312,7 +264,7 @@ def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: P
 
 
 class Answers(dict[str, Any]):
-    """What was answered to each query; ``refused`` says why to others nothing was."""
+    """Answers by query; ``refused`` holds the error message of each query without one."""
 
     def __init__(self, queries: Iterable[str], answer: Callable[[str], Any]) -> None:
         super().__init__()
@@ -323,26 +275,19 @@ class Answers(dict[str, Any]):
             except InputError as error:
                 self.refused[query] = str(error)
 
-    def end(self) -> None:
-        """Say what was refused, and exit as after bad input if anything was."""
-        for fault in self.refused.values():
-            say(fault)
-        if self.refused:
-            raise typer.Exit(BAD_INPUT)
-
     @property
     def in_json(self) -> dict[str, Any]:
-        """What JSON says of it besides the answers."""
+        """The refused queries, for JSON."""
         return {"refused": self.refused} if self.refused else {}
 
 
 def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:
-    """Give neighbours their names, for JSON."""
+    """Convert lists of neighbours to records for JSON."""
     return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
 
 
 def line(found: Any) -> dict[str, Any]:
-    """Give a line of a corpus, and what is known of its document, for JSON."""
+    """Convert a concordance line and the metadata of its document to a record for JSON."""
     from polyadic.core.frames import with_fields
 
     return with_fields({"document": found.document, "text": found.text}, found.fields)

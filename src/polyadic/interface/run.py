@@ -20,7 +20,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """What a command that writes a model returns; ``next`` is the command to try on it.
+    """Result of a command that writes a model; ``next`` is a command to try on it.
 
     ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
     """
@@ -31,7 +31,7 @@ class Saved(dict[str, Any]):
 
 
 class Incomplete(dict[str, Any]):
-    """What a command returns if part of its input was bad: it is printed, and the exit code is that of bad input."""
+    """Result of a command with partly bad input: it is printed, and the exit code is that of bad input."""
 
 
 def train(

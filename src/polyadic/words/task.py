@@ -115,7 +115,7 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 class Trained(Saved):
-    """What ``polyadic train`` returns; ``looks`` are commands to try, each with what it shows."""
+    """Result of ``polyadic train``; ``looks`` are commands to try, each with what it shows."""
 
     looks: Sequence[tuple[str, str]] = ()
 
