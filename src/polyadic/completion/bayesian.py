@@ -51,10 +51,6 @@ class BayesianMatrixFactorization(Model):
         Number of posterior samples drawn after burn-in.
     n_samples : int
         Maximum number of posterior samples stored for predictions, evenly spaced.
-    seed : int, optional
-        Seed of the random generator.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------

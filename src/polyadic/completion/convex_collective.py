@@ -65,14 +65,8 @@ class ConvexCollective(Model):
     ----------
     penalty : float
         Penalty :math:`\lambda` on the trace norm.
-    max_iter : int
-        Maximum number of sweeps.
     tol : float
         Duality gap, relative to the objective, at which to stop.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

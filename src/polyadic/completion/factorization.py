@@ -62,16 +62,6 @@ class MatrixFactorization(Transformer):
         Exponent :math:`\gamma` of the number of observed cells of a row or column in its penalty. 0 penalises all rows
         alike, and 1 (Zhou et al.) in proportion to their observed cells. On six sets of ratings 0 was as good as 1 or
         better, the more so the fewer cells a row has.
-    max_iter : int
-        Maximum number of sweeps, each over rows and columns.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random start.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -357,16 +347,8 @@ class StochasticMatrixFactorization(MatrixFactorization):
         Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
         Decay :math:`d` of the learning rate. With 0 the factors do not converge.
-    max_iter : int
-        Maximum number of sweeps over all observed cells.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of the order of cells.
     threads : int, optional
         Number of threads of ``transform``. All cores by default.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     References
     ----------
@@ -392,7 +374,9 @@ class StochasticMatrixFactorization(MatrixFactorization):
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
         ridges = self._ridges() / self.size_  # applied at each cell
         if self.learning_rate * ridges.max() >= 1:
-            raise InputError(f"learning_rate must be lower with these penalties; got {self.learning_rate:g}")
+            raise InputError(
+                f"learning_rate must be lower with these penalties; got {self.learning_rate:g}", "learning_rate"
+            )
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:

@@ -66,12 +66,6 @@ class GeneralizedPCA(Transformer):
         Ridge penalty :math:`\lambda` on the factors. At 0 the factors of separable binary data diverge.
     max_iter : int
         Maximum number of steps of :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random start.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

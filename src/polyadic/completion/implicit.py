@@ -58,16 +58,6 @@ class ImplicitFactorization(Transformer, Recommender):
         Ridge penalty :math:`\lambda` on the factors, relative to the confidence of an average value.
     steps : int, optional
         Number of conjugate gradient steps, in single precision. None solves exactly, in double precision.
-    max_iter : int
-        Maximum number of sweeps, each over rows and columns.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random start.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -56,14 +56,6 @@ class LogisticFactorization(Recommender):
         Cells from which negatives are sampled: the same row, the same column, or all.
     max_iter : int
         Maximum number of quasi-Newton steps, or of epochs with sampled negatives.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of the sampled negatives.
-    threads : int, optional
-        Number of threads. All cores by default.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -117,7 +109,8 @@ class LogisticFactorization(Recommender):
         cells, rng = labelled(X), np.random.default_rng(self.seed)
         if not self.n_negatives and cells.values.all():
             raise InputError(
-                "all observed labels are 1; set n_negatives above 0 to sample zeros, or include observed zeros"
+                "all observed labels are 1; set n_negatives above 0 to sample zeros, or include observed zeros",
+                "n_negatives",
             )
         turned = self.sampling_axis == "column"
         cells = cells.turned() if turned else cells

@@ -45,16 +45,6 @@ class PairwiseRanking(Recommender):
         Initial learning rate :math:`\eta`. Epoch :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float
         Decay :math:`d` of the learning rate.
-    max_iter : int
-        Maximum number of epochs.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of the sampled pairs.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -60,7 +60,9 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
     [0, 1, 2]
     """
     if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
-        raise InputError("penalties must be decreasing, and the method must have a penalty (not frank-wolfe)")
+        raise InputError(
+            "penalties must be decreasing, and the method must have a penalty (not frank-wolfe)", "penalties"
+        )
     start = None
     for penalty in tracked(penalties, "penalties", total=len(penalties)):
         fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)

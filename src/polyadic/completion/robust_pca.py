@@ -28,12 +28,8 @@ class RobustPCA(Model):
     penalty : float, optional
         Penalty :math:`\lambda` on the outliers. By default :math:`1 / \sqrt{p \max(m, n)}` with the share p of observed
         cells, which suits any scale of values.
-    max_iter : int
-        Maximum number of sweeps.
     tol : float
         Relative duality gap and relative residual at which to stop.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -92,10 +92,6 @@ class TableCompletion(Model):
         Share of the cells to hold out and predict first, to measure the error. The model is then fitted to all cells.
     hold_out_by : {"cells", "time"}
         Hold out random cells, or the latest cells of a table with timestamps.
-    seed : int, optional
-        Seed of random initialization, sampling and the selection of held-out cells.
-    threads : int, optional
-        Number of threads (default: all cores). The result does not depend on it.
     unknown : {"refuse", "mean"}
         Names that the model has not seen: refuse them, or predict the mean over the names it knows.
 
@@ -181,7 +177,9 @@ class TableCompletion(Model):
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
-            raise InputError("the table has no times to hold out by; name their column, time='...', or leave it out")
+            raise InputError(
+                "the table has no times to hold out by; name their column, time='...', or leave it out", "time"
+            )
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
             self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
@@ -285,7 +283,9 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         if not len(self.scores_):
-            raise InputError("intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit")
+            raise InputError(
+                "intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit", "hold_out"
+            )
         mean, std = self.predict_distribution(rows, columns)
         width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
         return mean - width, mean + width

@@ -123,7 +123,7 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
 def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
     """Raise InputError if the loss is not convex with bounded curvature, or values do not suit it."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
-        raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}")
+        raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
         raise InputError("values of the logistic loss must be from 0 to 1; rescale them, or use another loss")
 
@@ -162,14 +162,8 @@ class TraceNormCompletion(Transformer):
         Refit the singular values without penalty, with fixed singular vectors.
     max_rank : int, optional
         Maximum number of singular values kept, the largest. :attr:`gap_` is that of the kept ones.
-    max_iter : int
-        Maximum number of sweeps.
     tol : float
         Duality gap, relative to the objective, at which to stop.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -219,11 +213,13 @@ class TraceNormCompletion(Transformer):
         """Raise InputError if a setting is out of range, or method and radius or biases and ridge do not match."""
         super().check()
         if (self.method == "frank-wolfe") != (self.radius is not None):
-            raise InputError("radius must be set for method='frank-wolfe', and only for it")
+            raise InputError("radius must be set for method='frank-wolfe', and only for it", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
             raise InputError(
                 "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
-                " follow it exactly"
+                " follow it exactly",
+                "bias_ridge",
+                "offsets",
             )
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:

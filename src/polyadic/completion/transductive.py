@@ -46,14 +46,8 @@ class TransductiveCompletion(Model):
         Weight :math:`\omega` of the label losses. Up to 4, steps are as long as for features alone.
     bias : {"offsets", "ones"}
         Intercepts of the labels: offsets (MC-b) or a column of ones (MC-1).
-    max_iter : int
-        Maximum number of sweeps.
     tol : float
         Duality gap, relative to the objective, at which to stop.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -84,7 +84,8 @@ class Entries:
         check_choice("unlisted", self.unlisted, get_args(Unlisted))
         if self.indices.ndim != 2 or self.indices.dtype.kind not in "iu":
             raise InputError(
-                f"indices must be whole numbers of shape (n, order); got {self.indices.dtype} {self.indices.shape}"
+                f"indices must be whole numbers of shape (n, order); got {self.indices.dtype} {self.indices.shape}",
+                "indices",
             )
         if self.indices.shape[1] != len(self.shape):
             raise InputError(f"indices of {self.indices.shape[1]} modes do not fit the shape {self.shape}")
@@ -126,7 +127,9 @@ class Entries:
         check_int("size", size, low=1)
         rows, numbers = np.asarray(indices), np.asarray(values, float)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
-            raise InputError(f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}")
+            raise InputError(
+                f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}", "indices"
+            )
         tuples = np.sort(rows, axis=1)[:, ::-1]
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
         sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
@@ -185,7 +188,8 @@ class Entries:
         rows = np.asarray(tuples)
         if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
             raise InputError(
-                f"tuples must be whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}"
+                f"tuples must be whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}",
+                "tuples",
             )
         if not len(self):
             return np.full(len(rows), -1)

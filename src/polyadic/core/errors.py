@@ -14,7 +14,19 @@ MAX_LENGTH = 300
 """Maximum length of an error message of another package that is passed on."""
 
 
-class InputError(ValueError):
+class _Message(Exception):  # noqa: N818 # a part of errors and warnings
+    """One sentence with the names of the settings in it; the command line writes these as options."""
+
+    def __init__(self, message: str, *settings: str) -> None:
+        super().__init__(message)
+        self.settings = settings
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling, as for exceptions of worker processes."""
+        return type(self), (str(self), *self.settings)
+
+
+class InputError(_Message, ValueError):
     """Input that cannot be used: one sentence that says what is wrong, where, and what to do.
 
     The command line prints the sentence without a traceback. Any other exception that reaches it is a defect of this
@@ -27,13 +39,9 @@ class InputError(ValueError):
         Names of the settings in the message; the command line replaces these words by the options.
     """
 
-    def __init__(self, message: str, *settings: str) -> None:
-        super().__init__(message)
-        self.settings = settings
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickling, as for exceptions of worker processes."""
-        return type(self), (str(self), *self.settings)
+class InputWarning(_Message, UserWarning):
+    """Input that is used, but perhaps not as was meant; parameters as in :class:`InputError`."""
 
 
 class MissingExtraError(ImportError):

@@ -121,7 +121,9 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
         _sweep(target.parent)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         if not overwrite:
-            raise InputError(f"{target} exists already; choose another name, or overwrite it (--force, overwrite=True)")
+            raise InputError(
+                f"{target} exists already; choose another name, or overwrite it (overwrite=True)", "overwrite"
+            )
         if read_meta(target)["kind"] != kind:
             raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
     if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):

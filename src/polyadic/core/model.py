@@ -25,12 +25,13 @@ writes these and the settings; :func:`~polyadic.core.serialization.load` restore
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from polyadic.core import resources
+from polyadic.core.docstrings import inherited
 from polyadic.core.errors import InputError
 from polyadic.core.settings import Amount, Count, Natural, Positive, Seed, Share, Threads, Within, check_settings
 from polyadic.core.solvers.run import Result
@@ -71,6 +72,21 @@ def learned(*, init: Literal[False] = False) -> Any:
 class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Base class of all models. A subclass becomes a dataclass, whose fields are its settings.
 
+    A subclass describes a setting only where it says more than its base classes do; ``help`` shows all of them.
+
+    Parameters
+    ----------
+    max_iter : int
+        Maximum number of iterations.
+    tol : float
+        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Seed of the random generator. None is a new start each time.
+    threads : int, optional
+        Number of threads; all cores by default. The result does not depend on it.
+    callback : callable, optional
+        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each iteration.
+
     Attributes
     ----------
     result_ : Result
@@ -86,9 +102,10 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the subclass a dataclass with the equality and repr of scikit-learn estimators."""
+        """Make the subclass a dataclass, with the equality and repr of scikit-learn, and complete its docstring."""
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
+        cls.__doc__ = inherited(cls, [each.name for each in fields(cls) if each.init])
 
     def check(self) -> None:
         """Validate the settings.

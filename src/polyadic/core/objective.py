@@ -98,11 +98,15 @@ class Term:
             if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
                 raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
         if self.zero_weight and self.entries.unlisted == "missing":
-            raise InputError("zero_weight must be 0 where unlisted entries are missing")
+            raise InputError("zero_weight must be 0 where unlisted entries are missing", "zero_weight")
         if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
-            raise InputError("zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others")
+            raise InputError(
+                "zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others", "zero_weight"
+            )
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
-            raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
+            raise InputError(
+                "zero_weight needs each cell to be listed once; add the values of cells listed twice", "zero_weight"
+            )
 
     @property
     def side_by_side(self) -> bool:
@@ -152,7 +156,9 @@ class Objective:
         )
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
-            raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
+            raise InputError(
+                f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}", "penalties"
+            )
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
         self._executor = get_executor(self.threads)

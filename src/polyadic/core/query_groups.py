@@ -49,7 +49,7 @@ class QueryGroups:
 
     def __post_init__(self) -> None:
         if getattr(self.features, "format", None) != "csr":
-            raise InputError("features must be a csr_array; QueryGroups.of converts other matrices")
+            raise InputError("features must be a csr_array; QueryGroups.of converts other matrices", "features")
         n = self.features.shape[0]
         if self.costs.shape != (n,):
             raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
@@ -58,9 +58,11 @@ class QueryGroups:
         if (np.diff(self.starts) < 1).any():
             raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidate")
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
-            raise InputError(f"costs must be finite and not negative; got {self.costs.min()} to {self.costs.max()}")
+            raise InputError(
+                f"costs must be finite and not negative; got {self.costs.min()} to {self.costs.max()}", "costs"
+            )
         if not np.isfinite(self.features.data).all():
-            raise InputError("features must be finite")
+            raise InputError("features must be finite", "features")
 
     @classmethod
     def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> QueryGroups:

@@ -43,8 +43,9 @@ class StageCache:
         """Raise RefusedError if the target of a stage exists but no run has made it."""
         if target.exists() and not self._force and read_label(self.folder / f"{name}.json") is None:
             raise RefusedError(
-                f"{target} exists and was not made by this command; choose another folder, or replace it (--force,"
-                " overwrite=True)"
+                f"{target} exists and was not made by this command; choose another folder, or replace it"
+                " (overwrite=True)",
+                "overwrite",
             )
 
     def keep(
@@ -63,8 +64,9 @@ class StageCache:
         if kept and (other := differences(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
-                    f"{self.folder / name} was made with {other}; choose another folder, or replace it (--force,"
-                    " overwrite=True)"
+                    f"{self.folder / name} was made with {other}; choose another folder, or replace it"
+                    " (overwrite=True)",
+                    "overwrite",
                 )
             kept = None
         with self._steps(name) as shown:

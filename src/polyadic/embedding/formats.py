@@ -80,7 +80,8 @@ class _Rows:
             if self.duplicates == "first":
                 return
             raise InputError(
-                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word"
+                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word",
+                "duplicates",
             )
         if row == len(self.vectors):
             self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
@@ -379,7 +380,9 @@ def _check_encoding(encoding: str) -> None:
     except LookupError:
         extends = False
     if not extends:
-        raise InputError(f"encoding must be one that extends ASCII, such as 'utf-8' or 'latin-1'; got {encoding!r}")
+        raise InputError(
+            f"encoding must be one that extends ASCII, such as 'utf-8' or 'latin-1'; got {encoding!r}", "encoding"
+        )
 
 
 def _decoded(where: str, source: _Source, word: bytes) -> str:

@@ -633,14 +633,14 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
 def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
     """Return the words as a tuple, and their rows; InputError unless they are distinct strings."""
     if isinstance(words, str):
-        raise InputError(f"words must be a list of words; got the string {words[:40]!r}")
+        raise InputError(f"words must be a list of words; got the string {words[:40]!r}", "words")
     kept = tuple(words)
     index: dict[str, int] = {}
     for row, word in enumerate(kept):
         if not isinstance(word, str):
             raise InputError(f"word {row} must be a string; got {word!r}")
         if index.setdefault(word, row) != row:
-            raise InputError(f"words must be unique; {word!r} is word {index[word]} and word {row}")
+            raise InputError(f"words must be unique; {word!r} is word {index[word]} and word {row}", "words")
     return kept, index
 
 
@@ -653,17 +653,18 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
             f"vectors must be a matrix with a row for each word, at least one of each;"
-            f" got {len(words):,} words and shape {rows.shape}"
+            f" got {len(words):,} words and shape {rows.shape}",
+            "vectors",
         )
     if rows.dtype.kind not in "fiub":
-        raise InputError(f"vectors must be real numbers; got type {rows.dtype}")
+        raise InputError(f"vectors must be real numbers; got type {rows.dtype}", "vectors")
     if rows.dtype.kind != "f":
         rows = rows.astype(np.float32)
     for start in range(0, len(rows), 4096):
         finite = np.isfinite(rows[start : start + 4096]).all(axis=1)
         if not finite.all():
             row = start + int(np.argmin(finite))
-            raise InputError(f"vectors must be finite; row {row} ({words[row]!r}) is not")
+            raise InputError(f"vectors must be finite; row {row} ({words[row]!r}) is not", "vectors")
     rows = rows.view()
     rows.flags.writeable = False
     return rows
@@ -673,7 +674,9 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     """Return non-negative integer counts, one per word."""
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
-        raise InputError(f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}")
+        raise InputError(
+            f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}", "counts"
+        )
     return array.astype(np.int64)
 
 

@@ -89,76 +89,47 @@ class Verb(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         options = {str(each.name).rstrip("_"): each for each in self.params if each.param_type_name == "option"}
-        values = [value for name, value in ctx.params.items() if name != "set_"]
-        values += [text.partition("=")[2] for text in ctx.params.get("set_") or ()]
-        given = re.split(r"[^\w./-]+", str(values))  # a file or a column may be called as a setting
-        written = {name: f"--set {name}" for name in self.settings}
-        written |= {name: max(option.opts, key=len) for name, option in options.items()}
-        flags = {name: flag for name, flag in written.items() if name not in given}
+        known = {"overwrite": options["force"], **options} if "force" in options else options
         show = warnings.showwarning
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
+            warnings.showwarning = lambda message, *where: show(self._with_options(message, known), *where)
             try:
                 with locked(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
                     return super().invoke(ctx)
             except InputError as error:
-                named = {name: _flag(name, options) for name in error.settings}
-                message = _flagged(str(error), named) if named else as_written(str(error), flags)
-                raise InputError(message) from error
+                raise InputError(self._with_options(error, known)) from error
+
+    def _with_options(self, message: Warning | str | InputError, options: Mapping[str, Any]) -> str:
+        """Return a message with the options of its settings."""
+        text = str(message)
+        for name in getattr(message, "settings", ()):
+            if name in options or name in self.settings:
+                text = with_option(text, name, options.get(name))
+        return text
 
 
-def as_written(fault: str, flags: Mapping[str, str]) -> str:
-    """Name by their flags the settings that a sentence begins with or advises to change, and those with a value.
+def with_option(message: str, name: str, option: Any = None) -> str:
+    """Write a setting in a message as its option, or as ``--set`` takes it; parts of longer names stay.
 
     Examples
     --------
-    >>> as_written("min_count must be a whole number; got 0", {"min_count": "--min-count"})
-    '--min-count must be a whole number; got 0'
-    >>> as_written("regime and add are for rules", {"regime": "--regime", "add": "--add"})
-    '--regime and --add are for rules'
-    >>> as_written("known is for validation; leave it out", {"known": "--known", "validation": "--validation"})
-    '--known is for --validation; leave it out'
-    >>> as_written("it did not converge; raise max_iter or tol", {"max_iter": "--max-iter", "tol": "--tol"})
-    'it did not converge; raise --max-iter or --tol'
-    >>> as_written("rank 3 of the table is missing", {"rank": "--rank"})
-    'rank 3 of the table is missing'
-    >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
-    'it is there (--force); give --errors replace'
-    >>> as_written("give errors='replace'", {"errors": "--set errors"})
-    'give --set errors=replace'
+    >>> option = typer.core.TyperOption(param_decls=["--min-count"])
+    >>> with_option("min_count must be at most 9; got 10", "min_count", option)
+    '--min-count must be at most 9; got 10'
+    >>> with_option("a/errors.txt: invalid bytes; give errors='replace'", "errors")
+    "a/errors.txt: invalid bytes; give --set errors=replace"
     """
-    fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
-    valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
-    fault = re.sub(valued, lambda m: _written(m, flags), fault)
-    fault = re.sub(r"(?<=; raise )\w+(?: or \w+)*", lambda m: _flagged(m[0], flags), fault)
-    names = r"\w+(?:, \w+)*(?: and \w+)?"
-    subject = re.match(
-        rf"{names}(?: (?:is|are) for {names}|(?= (?:must|is|are|has|have|takes?|comes?|needs?)\b))", fault
-    )
-    if subject is None:
-        return fault
-    return _flagged(subject[0], flags) + fault[subject.end() :]
 
+    def written(found: re.Match[str]) -> str:
+        value = found[2]
+        if option is None:
+            return f"--set {name}" + (f"={value.lower() if value in ('True', 'False') else value}" if value else "")
+        if value == "False" and option.secondary_opts:
+            return str(option.secondary_opts[0])
+        flag = max(option.opts, key=len)
+        return flag if value in (None, "True") else f"{flag} {value}"
 
-def _flag(setting: str, options: Mapping[str, Any]) -> str:
-    """Write a setting as the option of its name, or as what ``--set`` takes."""
-    if setting in options:
-        return max(options[setting].opts, key=len)
-    return f"--set {setting}" if "set" in options else setting
-
-
-def _flagged(words: str, flags: Mapping[str, str]) -> str:
-    return re.sub(r"\w+", lambda word: flags.get(word[0], word[0]), words)
-
-
-def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:
-    """Write a setting with its value as an option, if there is one of its name."""
-    name, text, number = setting.groups()
-    if name not in flags:
-        return setting[0]
-    if flags[name].startswith("--set "):
-        return f"{flags[name]}={text or number.lower()}"
-    return flags[name] + ("" if number == "True" else f" {text or number}")
+    return re.sub(rf"(?<![\w./'\"-]){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?", written, message)
 
 
 def in_json() -> bool:

@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from polyadic.core import settings as kinds
+from polyadic.core.docstrings import entries
 from polyadic.core.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -196,12 +197,7 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
     source = _Source.of(module)
     if name not in source.classes:
         return ()
-    found: dict[str, Parameter] = {}
-    for base in source.classes[name].bases:
-        inherited = base.id if isinstance(base, ast.Name) else ""
-        at = f"{module}:{inherited}" if inherited in source.classes else source.imported.get(inherited)
-        found |= {each.name: each for each in fields_of(at)} if at else {}
-    described = descriptions(ast.get_docstring(source.classes[name]))
+    found = {each.name: each for base in source.bases(name) for each in fields_of(base)}
     for each in source.classes[name].body:
         if not isinstance(each, ast.AnnAssign) or not isinstance(each.target, ast.Name) or each.target.id == "_":
             continue
@@ -209,13 +205,24 @@ def fields_of(target: str) -> tuple[Parameter, ...]:
             hint, default = source.value(each.annotation), NONE if each.value is None else source.value(each.value)
         except (NameError, TypeError):
             continue
-        if get_origin(hint) is ClassVar:
-            continue
-        found[each.target.id] = Parameter(each.target.id, hint, default)
-    for setting in found.values():
-        text = described.get(setting.name, (setting.help, setting.shown_default))
-        found[setting.name] = replace(setting, help=text[0], shown_default=text[1])
-    return tuple(found.values())
+        if get_origin(hint) is not ClassVar:
+            found[each.target.id] = Parameter(each.target.id, hint, default)
+    described = _descriptions_of(target)
+    texts = {name: described.get(name, ("", "")) for name in found}
+    return tuple(replace(each, help=texts[name][0], shown_default=texts[name][1]) for name, each in found.items())
+
+
+@functools.cache
+def _descriptions_of(target: str) -> dict[str, tuple[str, str]]:
+    """Return the descriptions of settings of a class, with those of its bases, from the source."""
+    module, _, name = target.partition(":")
+    source = _Source.of(module)
+    if name not in source.classes:
+        return {}
+    found: dict[str, tuple[str, str]] = {}
+    for base in source.bases(name):
+        found |= _descriptions_of(base)
+    return found | descriptions(ast.get_docstring(source.classes[name]))
 
 
 class _Source:
@@ -223,6 +230,7 @@ class _Source:
 
     def __init__(self, module: str) -> None:
         tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
+        self.module = module
         self.classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
         self.imported = {
             each.asname or each.name: f"{node.module}:{each.name}"
@@ -235,6 +243,15 @@ class _Source:
             for node in tree.body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
+
+    def bases(self, name: str) -> list[str]:
+        """List the base classes that this package defines as ``"module:Class"``, the first of them last."""
+        names = [base.id for base in reversed(self.classes[name].bases) if isinstance(base, ast.Name)]
+        return [
+            self.imported.get(each, f"{self.module}:{each}")
+            for each in names
+            if each in {*self.classes, *self.imported}
+        ]
 
     @staticmethod
     @functools.cache
@@ -286,17 +303,10 @@ def descriptions(doc: str | None) -> dict[str, tuple[str, str]]:
     >>> descriptions("Add.\n\nParameters\n----------\na, b : int\n    Terms (default: all). More.")
     {'a': ('Terms.', 'all'), 'b': ('Terms.', 'all')}
     """
-    section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", inspect.cleandoc(doc or ""), re.MULTILINE | re.DOTALL
-    )
-    found: dict[str, tuple[str, str]] = {}
-    for names, text in re.findall(
-        r"^(\S[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)*)", section[1] if section else "", re.MULTILINE
-    ):
-        described = _sentence(_without_markup(" ".join(text.split())))
-        for name in names.partition(" : ")[0].split(", "):
-            found[name.strip().lstrip("*")] = described
-    return found
+    return {
+        name: _sentence(_without_markup(" ".join(entry.partition("\n")[2].split())))
+        for name, entry in entries(doc).items()
+    }
 
 
 def _sentence(text: str) -> tuple[str, str]:

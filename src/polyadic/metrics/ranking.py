@@ -154,7 +154,7 @@ def ranking(
         and len(every := np.concatenate([facts, true]))
         and every[:, 1].max() >= check_int("relations", kinds, low=1)
     ):
-        raise InputError(f"relations must be numbered from 0 to {kinds - 1}; got {every[:, 1].max()}")
+        raise InputError(f"relations must be numbered from 0 to {kinds - 1}; got {every[:, 1].max()}", "relations")
     ranks = [
         np.zeros(0) if scores is None else _ranks(scores, facts[:, order], true[:, order], sizes=sizes, memory=memory)
         for scores, order, sizes in (
@@ -193,9 +193,9 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     if y.ndim != 1 or y.shape != s.shape:
         raise InputError(f"truth and scores must be vectors of equal length; got shapes {y.shape} and {s.shape}")
     if not np.isin(y, (0, 1)).all() or not y.any():
-        raise InputError("truth must be True or False, and True at least once")
+        raise InputError("truth must be True or False, and True at least once", "truth")
     if not np.isfinite(s).all():
-        raise InputError("scores must be finite numbers")
+        raise InputError("scores must be finite numbers", "scores")
     y = y.astype(bool)
     precision, recall, _ = precision_recall_curve(y, s)
     return PrecisionRecall(float(average_precision_score(y, s)), float(auc(recall, precision)))
@@ -242,7 +242,8 @@ def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArra
     values = np.asarray(scores(facts[:, 0], facts[:, 1]))
     if values.shape != (len(facts), candidates) or values.dtype.kind not in "fiu":
         raise InputError(
-            f"scores must be numbers of shape {(len(facts), candidates)}; got {values.dtype} of shape {values.shape}"
+            f"scores must be numbers of shape {(len(facts), candidates)}; got {values.dtype} of shape {values.shape}",
+            "scores",
         )
     if values.dtype.kind == "f" and np.isnan(values.max(axis=1)).any():
         raise InputError("scores must not be NaN; the model has probably diverged")

@@ -65,7 +65,8 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
         raise InputError(
             f"recommended must be a matrix, rows and columns vectors of equal length; got shapes {named.shape},"
-            f" {i.shape}, {j.shape}"
+            f" {i.shape}, {j.shape}",
+            "recommended",
         )
     if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
         raise InputError("rows and columns must be integers, and held-out columns at least 0")

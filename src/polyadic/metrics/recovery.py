@@ -260,7 +260,7 @@ def recovery(
 
 def _check_penalty(penalty: float | None) -> None:
     if penalty is not None and not penalty >= 0:
-        raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}")
+        raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}", "penalty")
 
 
 def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> CoveredQuestions:

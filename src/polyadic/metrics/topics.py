@@ -246,7 +246,7 @@ def surprise(
         If no word is hidden, shapes do not match, or a hidden word has probability zero.
     """
     if check_number("background_share", background_share) > 1:
-        raise InputError(f"background_share must be at most 1; got {background_share}")
+        raise InputError(f"background_share must be at most 1; got {background_share}", "background_share")
     hidden = csr_array(hidden)
     if (len(mixtures), *np.shape(words)[1:], *np.shape(background)) != (*hidden.shape, hidden.shape[1]):
         raise InputError(
@@ -266,7 +266,9 @@ def surprise(
             chances *= background_share
             chances += (1 - background_share) * model[hidden.indices[here]] / model.sum()
         if len(chances) and chances.min() <= 0:
-            raise InputError("a hidden word has probability 0; increase background or background_share")
+            raise InputError(
+                "a hidden word has probability 0; increase background or background_share", "background_share"
+            )
         surprises[d] = -hidden.data[here] @ np.log(chances)
     return surprises
 

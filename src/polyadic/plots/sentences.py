@@ -49,7 +49,7 @@ def templates(
     K, L, _ = model.filters_.shape
     chosen = list(range(min(K, 10))) if coordinates is None else list(coordinates)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < K for k in chosen):
-        raise InputError(f"coordinates must be numbers from 0 to {K - 1}; got {chosen}")
+        raise InputError(f"coordinates must be numbers from 0 to {K - 1}; got {chosen}", "coordinates")
     rows = model.filters_[chosen, :, : model.length].reshape(len(chosen) * L, -1)
     ax = new_axes(height=1.2 + 0.28 * len(rows)) if ax is None else ax
     image = ax.imshow(rows, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")

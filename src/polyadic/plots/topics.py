@@ -47,7 +47,7 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
     H = model.model_.components_
     chosen = list(range(min(len(H), 10))) if topics is None else list(topics)
     if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < len(H) for k in chosen):
-        raise InputError(f"topics must be numbers from 0 to {len(H) - 1}; got {chosen}")
+        raise InputError(f"topics must be numbers from 0 to {len(H) - 1}; got {chosen}", "topics")
     ax = new_axes(width=1.2 + 1.05 * top, height=0.8 + 0.42 * len(chosen)) if ax is None else ax
     for row, k in enumerate(chosen):
         best = [at for at in np.argsort(-H[k], kind="stable")[:top] if H[k, at] > 0]

@@ -26,16 +26,10 @@ class RankingPerceptron(Reranker):
 
     Parameters
     ----------
-    max_iter : int
-        Maximum number of epochs.
     averaged : bool
         Use the mean of the weights over all lists instead of the last weights.
     shuffle : bool
         Visit the lists of a block in a new random order in each epoch.
-    seed : int, optional
-        Seed of the random order.
-    callback : callable, optional
-        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -83,16 +77,10 @@ class MIRA(Reranker):
         Number of candidates with a margin constraint. One is solved in closed form, several by dual coordinate ascent.
     augmented : bool
         Add costs to scores in the search for the best candidates, which are then those of the largest loss.
-    max_iter : int
-        Maximum number of epochs.
     averaged : bool
         Use the mean of the weights over all lists instead of the last weights.
     shuffle : bool
         Visit the lists of a block in a new random order in each epoch.
-    seed : int, optional
-        Seed of the random order.
-    callback : callable, optional
-        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -232,16 +232,10 @@ class TensorMIRA(Reranker):
         Bound of a step: C over the squared norms of the other vectors, which solves the problem above; C; or none.
     augmented : bool
         Add costs to scores in the search for the best candidate, which is then the one of the largest loss.
-    max_iter : int
-        Maximum number of epochs.
     averaged : bool
         Use the mean of the weight tensors over all lists instead of the last one.
     shuffle : bool
         Visit the lists of a block in a new random order in each epoch.
-    seed : int, optional
-        Seed of the random orders and of the start.
-    callback : callable, optional
-        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

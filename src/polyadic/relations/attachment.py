@@ -50,10 +50,6 @@ class TupleClassifier(Model):
     max_iter, tol
         Maximum number of iterations, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`. The default stops early to avoid overfitting.
-    seed : int, optional
-        Seed of the random starts.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -157,10 +153,12 @@ def _with_constant(features: Any, constant: float) -> csr_array:
     from scipy.sparse import hstack
 
     if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
-        raise InputError(f"features must be a matrix for each place; got an array of shape {np.shape(features)}")
+        raise InputError(
+            f"features must be a matrix for each place; got an array of shape {np.shape(features)}", "features"
+        )
     table = csr_array(features, dtype=float)
     if not np.isfinite(table.data).all():
-        raise InputError("features must be finite; remove infinite and NaN values")
+        raise InputError("features must be finite; remove infinite and NaN values", "features")
     return csr_array(hstack([csr_array(np.full((table.shape[0], 1), constant)), table]))
 
 

@@ -90,7 +90,7 @@ class TransitiveVerbs(Model):
                 f" and factors of shape {N.shape}"
             )
         if not np.isfinite(N).all():
-            raise InputError("nouns must be finite; remove infinite and NaN values")
+            raise InputError("nouns must be finite; remove infinite and NaN values", "nouns")
         rank, verbs = N.shape[1], X.shape[1]
         resources.check_memory(4.0 * verbs * rank**2, f"{verbs:,} verbs of rank {rank}", "take fewer verbs or factors")
         N = unit_rows(N)

@@ -108,8 +108,6 @@ class HornRules(LinkPredictor):
     steps : int
         Maximum number of steps along edges for measuring a path. Paths that need fewer are measured exactly, others on
         random start entities.
-    seed : int, optional
-        Seed of the random start entities.
 
     Attributes
     ----------

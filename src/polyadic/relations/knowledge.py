@@ -129,14 +129,6 @@ class KnowledgeTensor(LinkPredictor):
     max_iter : int
         Maximum number of epochs. With a validation set, the fit stops when its mean reciprocal rank has not improved
         for five epochs.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the initialization and of the order of batches.
-    threads : int, optional
-        Number of threads; all cores by default.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------

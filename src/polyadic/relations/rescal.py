@@ -40,10 +40,6 @@ class RESCAL(Model):
     max_iter, tol
         Maximum number of sweeps, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`. A sweep updates A and solves for R.
-    seed : int, optional
-        Seed of the initial eigenvectors, which are exact if there are few entities.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------

@@ -171,4 +171,4 @@ def _schema(model: UniversalSchema, source: Any, rules: Any, regime: Any, add: S
 def _path(source: Any) -> str | Path:
     if isinstance(source, str | Path):
         return source
-    raise InputError(f"source must be a path or facts; got {type(source).__name__}")
+    raise InputError(f"source must be a path or facts; got {type(source).__name__}", "source")

@@ -199,7 +199,7 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
-        raise InputError(f"types must be one for each of {n} entities; got shape {kinds.shape}")
+        raise InputError(f"types must be one for each of {n} entities; got shape {kinds.shape}", "types")
     possible = []
     for side in range(2):
         seen = np.zeros((len(slices), kinds.max() + 1), bool)
@@ -358,7 +358,7 @@ def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int
     """Group entities with the same domains; return the domains of each group, and the group of each entity."""
     places = [part for domain in domains for part in domain]
     if any(p.size and not (p.min() >= 0 and p.max() < n and (np.diff(p) > 0).all()) for p in places):
-        raise InputError(f"domains must be sorted numbers of entities below {n}, each once")
+        raise InputError(f"domains must be sorted numbers of entities below {n}, each once", "domains")
     columns = np.repeat(np.arange(len(places)), [len(part) for part in places])
     member = csr_array((np.ones(len(columns)), (np.concatenate(places), columns)), shape=(n, len(places)))
     member.sort_indices()

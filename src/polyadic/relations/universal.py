@@ -224,14 +224,6 @@ class UniversalSchema(Model):
         Initial learning rate of Adagrad.
     batch : int, optional
         Number of observed cells per batch; by default a 128th of all, at least 16 and at most 1,024.
-    max_iter : int
-        Maximum number of epochs.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the initialization and of the sampled negatives.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
@@ -359,7 +351,9 @@ class UniversalSchema(Model):
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
-            raise InputError(f"cells must be whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}")
+            raise InputError(
+                f"cells must be whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
+            )
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(
                 f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers"
@@ -469,7 +463,7 @@ class UniversalSchema(Model):
         check_int("n", n, low=1)
         vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
         if not vectors.shape[1]:
-            raise InputError("a model with features='N' has no vectors; train one with the feature F or E")
+            raise InputError("a model with features='N' has no vectors; train one with the feature F or E", "features")
         at = self.schema_.column(predicate)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
         cosines = vectors @ vectors[at]
@@ -558,7 +552,9 @@ def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
     """Return column numbers as an array; raise InputError if one is out of range."""
     at, number = np.asarray(columns), len(schema.predicates)
     if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
-        raise InputError(f"columns must be a list of whole numbers from 0 to {number - 1:,}; got {columns!r:.60}")
+        raise InputError(
+            f"columns must be a list of whole numbers from 0 to {number - 1:,}; got {columns!r:.60}", "columns"
+        )
     return at.astype(np.int64)
 
 

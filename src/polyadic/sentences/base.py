@@ -157,7 +157,7 @@ class SentenceVectors(Transformer, ABC):
         if unknown:
             what = f"{unknown:,} of {total:,} sentences have no known word"
             if self.empty == "error":
-                raise InputError(f"{what}; remove them, or use empty='zero'")
+                raise InputError(f"{what}; remove them, or use empty='zero'", "empty")
             warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
         return np.concatenate(parts)
 

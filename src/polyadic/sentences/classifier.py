@@ -375,7 +375,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         """Encode new documents as ids of their words, known or not."""
         check_is_fitted(self)
         if isinstance(documents, str | bytes):
-            raise InputError("documents must be an iterable of documents; got a single text: pass [text]")
+            raise InputError("documents must be an iterable of documents; got a single text: pass [text]", "documents")
         index: dict[str, int] = {}
         ids = [[index.setdefault(word, len(index)) for word in words] for words in self._cut(documents)]
         starts = np.cumsum([0, *map(len, ids)])

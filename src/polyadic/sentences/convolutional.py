@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.core.model import Amount, Count, Seed, Within
 from polyadic.core.progress import tracked
 from polyadic.core.resources import cores
@@ -89,8 +89,6 @@ class ConvolutionalSentences(SentenceVectors):
         Number of random starts of each decomposition, of which the best is kept.
     empty : {"zero", "error"}
         Result for a sentence without a known word: a zero vector or an error.
-    seed : int, optional
-        Seed of the word vectors and of the starts.
 
     Attributes
     ----------
@@ -179,7 +177,12 @@ class ConvolutionalSentences(SentenceVectors):
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
-            raise InputError("static vectors need pooling='mean', segments=1 and decoding='least-norm'")
+            raise InputError(
+                "static vectors need pooling='mean', segments=1 and decoding='least-norm'",
+                "decoding",
+                "pooling",
+                "segments",
+            )
         sums = self.filters_.sum(axis=-1)  # the spectrum at frequency zero
         power = (sums**2).sum(axis=-1, keepdims=True) + self.ridge
         gains = np.divide(sums, power, out=np.zeros_like(sums), where=power > 0)
@@ -229,7 +232,7 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
         raise InputError(f"no sentence has {length} known words; the longest has {longest}: lower length")
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
         about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
-        warnings.warn(f"{about}; use more sentences or a smaller length", stacklevel=3)
+        warnings.warn(InputWarning(f"{about}; use more sentences or a smaller length", "length"), stacklevel=3)
     return moments, np.sqrt(squares / number)
 
 

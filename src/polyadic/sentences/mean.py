@@ -49,8 +49,6 @@ class MeanSentences(SentenceVectors):
         Minimum frequency of a word with a learned vector.
     empty : {"zero", "error"}
         Result for a sentence without a known word: a zero vector or an error.
-    seed : int, optional
-        Seed of the learned word vectors.
 
     Attributes
     ----------
@@ -131,7 +129,7 @@ class MeanSentences(SentenceVectors):
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):
-            raise InputError("static vectors need pooling='mean' and segments=1")
+            raise InputError("static vectors need pooling='mean' and segments=1", "pooling", "segments")
         E = self._values(np.arange(len(self.embedding_)))
         rows = E - (E @ self.components_.T) @ self.components_
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)

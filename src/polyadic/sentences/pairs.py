@@ -51,8 +51,6 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         Highest score :math:`K_2`.
     C : float
         Inverse strength of the penalty, as in scikit-learn's logistic regression.
-    max_iter : int
-        Maximum number of L-BFGS iterations.
     tol : float
         Tolerance of L-BFGS.
 

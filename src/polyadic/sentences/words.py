@@ -45,7 +45,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     """
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
-        raise InputError(f"sentences must be a list of sentences, not {given:.60}")
+        raise InputError(f"sentences must be a list of sentences, not {given:.60}", "sentences")
     tokenizer = Tokenizer()
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
@@ -92,7 +92,9 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     if rank >= len(known):
         raise InputError(
             f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}:"
-            " lower rank or min_count"
+            " lower rank or min_count",
+            "min_count",
+            "rank",
         )
     vectors: Any
     if words == "one-hot":

@@ -66,7 +66,8 @@ class WeightedAutomaton:
         if self.A.ndim != 3 or self.A.shape[1:] != (r, r) or self.alpha_inf.shape != (r,) or self.alpha0.ndim != 1:
             raise InputError(
                 f"alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must be of one rank; got shapes"
-                f" {self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}"
+                f" {self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}",
+                "alpha_inf",
             )
         if not all(np.isfinite(part).all() for part in (self.alpha0, self.A, self.alpha_inf)):
             raise InputError("the weights of an automaton must be finite")
@@ -239,7 +240,9 @@ class WeightedAutomaton:
 
     def _check(self, symbols: NDArray[np.int64]) -> None:
         if len(symbols) and not 0 <= symbols.min() <= symbols.max() < self.size:
-            raise InputError(f"symbols must be numbers below {self.size}; got {symbols.min()} to {symbols.max()}")
+            raise InputError(
+                f"symbols must be numbers below {self.size}; got {symbols.min()} to {symbols.max()}", "symbols"
+            )
 
 
 def to_text(automaton: WeightedAutomaton) -> str:

@@ -86,7 +86,9 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     left, right = (np.where(sums > 0, sums, np.inf) ** -scaling for sums in (table.rows, table.columns))
     H = (table.H.multiply(left[:, None])).multiply(right).tocsr()
     if not H.nnz:
-        raise InputError("no prefix is followed by a suffix of the basis; use a larger basis or max_length")
+        raise InputError(
+            "no prefix is followed by a suffix of the basis; use a larger basis or max_length", "max_length"
+        )
     if rank < min(H.shape):
         U, s, V = truncated_svd(H, rank, tol=1e-6, seed=0)
     else:
@@ -180,7 +182,7 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
         before the pass. It decreases, except for the removal of rare transitions.
     """
     if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
-        raise InputError("EM needs an automaton without negative weights; use method='hull'")
+        raise InputError("EM needs an automaton without negative weights; use method='hull'", "method")
     if not prefixes.strings:
         raise InputError("EM needs at least one string")
     resources.check_memory(
@@ -240,7 +242,7 @@ def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0)
     seed : int, optional
     """
     if check_number("share", share) > 1:
-        raise InputError(f"share must be at most 1; got {share}")
+        raise InputError(f"share must be at most 1; got {share}", "share")
     r, k = automaton.rank, automaton.size
     noise = np.random.default_rng(seed).random((k, r, r))
     stop = np.full(r, 1 / (k + 1))

@@ -97,7 +97,7 @@ def completed_hankel(
     dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
     known = np.round(dense * table.strings) >= min_count
     if not known.any():
-        raise InputError(f"no string of the basis occurs {min_count} times; lower min_count")
+        raise InputError(f"no string of the basis occurs {min_count} times; lower min_count", "min_count")
     if structure == "constrained":
         f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
     else:

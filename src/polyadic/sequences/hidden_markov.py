@@ -57,15 +57,11 @@ class HiddenMarkov(Model):
         allow at most as many states as symbols.
     max_iter : int
         Maximum number of EM (Baum-Welch) iterations.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     smoothing : float
         Pseudo-count added to each expected count, for maximum a posteriori estimates under Dirichlet priors with
         parameters 1 + ``smoothing``.
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
-    seed : int, optional
-        Seed of random distributions, and of the starts of the power method.
     threads : int, optional
         Number of threads for expected counts; the result does not depend on it.
     callback : callable, optional
@@ -329,7 +325,8 @@ class HiddenMarkov(Model):
         if k > symbols:
             raise InputError(
                 f"init={init!r} allows at most as many states as symbols, {symbols}; got {k}: use fewer states, or"
-                " init='random'"
+                " init='random'",
+                "init",
             )
         if init == "spectral":
             chain = spectral_chain(data, k, symbols=symbols, seed=seed)

@@ -101,7 +101,8 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
     if states > symbols:
         raise InputError(
             f"a spectral start allows at most as many states as symbols, {symbols}; got {states}: use fewer states,"
-            " or init='random'"
+            " or init='random'",
+            "init",
         )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3

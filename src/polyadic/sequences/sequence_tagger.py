@@ -67,8 +67,6 @@ class SequenceTagger(Model):
         Rank of the feature weights W, at most the number of tags (default: unconstrained weights).
     loss : {"likelihood", "hinge", "perceptron"}
         Training loss. See :mod:`polyadic.sequences.sequence_tagger`.
-    max_iter : int
-        Number of passes over the sentences.
     learning_rate : float
         Initial learning rate of AdaGrad. A perceptron with a rank needs about 0.03; without a rank it hardly matters.
     l2 : float
@@ -84,8 +82,6 @@ class SequenceTagger(Model):
         used in prediction, not in training.
     min_count : int
         Minimum number of occurrences of a feature; rarer features are ignored.
-    seed : int, optional
-        Seed of the order of the sentences, and of a random initialization.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
         loss of a sentence before its update.
@@ -259,7 +255,7 @@ def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
     if sizes and not known:
-        raise InputError(f"no feature occurs {min_count} times or more; lower min_count")
+        raise InputError(f"no feature occurs {min_count} times or more; lower min_count", "min_count")
     return _without_unknown(place[columns], sizes, lengths), known
 
 

@@ -89,10 +89,6 @@ class SpectralAutomaton(Model):
         Known symbol that replaces symbols not seen in training; by default these raise an error.
     alphabet : sequence, optional
         All symbols, if some do not occur.
-    seed : int, optional
-        Seed of the held-out strings, of the perturbations before EM, and of samples.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM pass.
 
     Attributes
     ----------
@@ -163,7 +159,7 @@ class SpectralAutomaton(Model):
         symbols = known_symbols(strings) if self.alphabet is None else list(self.alphabet)
         number = {symbol: at for at, symbol in enumerate(symbols)}
         if self.unknown is not None and self.unknown not in number:
-            raise InputError(f"unknown must be one of the training symbols; got {self.unknown!r}")
+            raise InputError(f"unknown must be one of the training symbols; got {self.unknown!r}", "unknown")
         data = coded(strings, number)
         part, held_out = split(data, self.held_out, self.seed) if self.held_out else (data, None)
         tried, interrupted = Learner(part, len(symbols), self).tried(self._ranks, held_out)
@@ -191,9 +187,11 @@ class SpectralAutomaton(Model):
         """
         super().check()
         if self.held_out == 1:
-            raise InputError(f"held_out must be below 1; got {self.held_out}")
+            raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
-            raise InputError("several ranks or starts need held-out strings; use one of each, or held_out above 0")
+            raise InputError(
+                "several ranks or starts need held-out strings; use one of each, or held_out above 0", "held_out"
+            )
         if self.alphabet is not None:
             cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
             resources.check_memory(

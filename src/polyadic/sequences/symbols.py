@@ -61,7 +61,7 @@ class Coded(NamedTuple):
 def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
     """Return sequences as a list; raise InputError for a string, whose letters would be taken as sequences."""
     if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got a single string")
+        raise InputError("sequences must be a list of sequences; got a single string", "sequences")
     return list(sequences)
 
 

@@ -35,7 +35,9 @@ class FactorizationMachineBase(Model):
         """Raise InputError if a setting is out of range or ``rank`` is not one number or one per order."""
         super().check()
         if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
-            raise InputError(f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}")
+            raise InputError(
+                f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}", "rank"
+            )
 
     def __sklearn_tags__(self) -> Any:
         """Declare that features may be sparse."""

@@ -112,7 +112,9 @@ class PenalizedMachine(PointMachine, ABC):
         stepper.counts, stepper.rows, stepper.epochs = before.counts + data.counts, before.rows + n, before.epochs
         stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
         if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
-            raise InputError("the parameters diverged, so this update was discarded; lower learning_rate")
+            raise InputError(
+                "the parameters diverged, so this update was discarded; lower learning_rate", "learning_rate"
+            )
         self.bias_, self.V_ = stepper.bias, stepper.V
         squares = stepper.squares if self.solver == "adagrad" else None
         self._progress_ = Progress(stepper.counts, stepper.rows, stepper.epochs, squares)
@@ -191,16 +193,6 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         Decay :math:`d` of the learning rate.
     batch : int, optional
         Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
-    max_iter : int
-        Maximum number of sweeps or epochs.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random generator.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -237,7 +229,9 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver == "als" and self.loss == "poisson":
             raise InputError(
-                "solver='als' needs a loss of bounded curvature; use 'adagrad' or 'sgd' for loss='poisson'"
+                "solver='als' needs a loss of bounded curvature; use 'adagrad' or 'sgd' for loss='poisson'",
+                "loss",
+                "solver",
             )
 
     def fit(
@@ -299,7 +293,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
         table, numbers = self._table_and_targets(X, y, reset=reset, numeric=True)
         if self.loss == "poisson" and numbers.min() < 0:
-            raise InputError(f"loss='poisson' needs targets of at least 0; got {numbers.min():g}")
+            raise InputError(f"loss='poisson' needs targets of at least 0; got {numbers.min():g}", "loss")
         return Observed(table, numbers, checked_weights(weight, X))
 
 
@@ -332,16 +326,6 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         Decay :math:`d` of the learning rate, :math:`\eta / (1 + d t)` in epoch :math:`t`.
     batch : int, optional
         Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
-    max_iter : int
-        Maximum number of sweeps or epochs.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random generator.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -146,7 +146,8 @@ class FieldEncoder(Model):
             first = int(np.argmin(seen))
             raise InputError(
                 f"row {rows[first]}: {name} {words[at[first]]!r:.60} was not seen in fit; use unknown='skip' to"
-                " skip such values"
+                " skip such values",
+                "unknown",
             )
         shares = 1 / np.maximum(lengths, 1)
         return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))

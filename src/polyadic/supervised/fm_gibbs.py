@@ -103,10 +103,6 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         Standard deviation of the initial factors.
     clip : bool
         Clip the predictions of each sample to the range of the training targets, as suits ratings.
-    seed : int, optional
-        Seed of the random generator.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
@@ -190,7 +186,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
 
     def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
         if self.clip:
-            raise InputError("clipped predictions are not a sum of feature contributions; set clip=False")
+            raise InputError("clipped predictions are not a sum of feature contributions; set clip=False", "clip")
         return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
     def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -217,10 +213,6 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
         Maximum number of posterior samples stored for predictions, evenly spaced.
     scale : float
         Standard deviation of the initial factors.
-    seed : int, optional
-        Seed of the random generator.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
@@ -275,7 +267,9 @@ def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]
         return np.zeros(features, np.int64)
     group = np.asarray(groups)
     if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
-        raise InputError(f"groups must be a non-negative integer for each of {features} features; got {group!r:.80}")
+        raise InputError(
+            f"groups must be a non-negative integer for each of {features} features; got {group!r:.80}", "groups"
+        )
     return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)
 
 

@@ -56,16 +56,6 @@ class FactorizationMachineRanker(PointMachine):
         Decay :math:`d` of the learning rate.
     batch : int
         Number of pairs in a mini-batch.
-    max_iter : int
-        Maximum number of epochs.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of the sampled pairs.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each epoch with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -168,7 +158,7 @@ class FactorizationMachineRanker(PointMachine):
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
-            raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}")
+            raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}", "chosen")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
             raise InputError("contexts, items and chosen must be finite")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))

@@ -65,12 +65,6 @@ class LowRankTasks(Model):
         Loss of a target. Targets of "logistic" are from 0 to 1.
     ridge : float
         Penalty :math:`\lambda` on U and V.
-    max_iter : int
-        Maximum number of L-BFGS steps.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    callback : callable, optional
-        Function called after each step with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -191,7 +185,7 @@ class LowRankTasks(Model):
         from scipy.special import expit
 
         if self.loss != "logistic":
-            raise InputError(f"predict_proba requires loss='logistic'; got {self.loss!r}")
+            raise InputError(f"predict_proba requires loss='logistic'; got {self.loss!r}", "loss")
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
@@ -293,7 +287,7 @@ class Tasks:
             raise InputError(f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}")
         known = ~np.isnan(Y)
         if not known.any() or np.isinf(Y).any():
-            raise InputError("targets must be finite, or NaN where unknown, and at least one must be known")
+            raise InputError("targets must be finite, or NaN where unknown, and at least one must be known", "targets")
         y = Y[known]
         if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
             raise InputError(f"targets of the logistic loss must be from 0 to 1; got {y.min():g} to {y.max():g}")

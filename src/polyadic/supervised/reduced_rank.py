@@ -194,8 +194,6 @@ class ReducedRankRegressionCV(LowRankMap):
         Ridge penalties to try. By default ``SHARES`` of the largest eigenvalue of the features' Gram matrix.
     folds : int
         Number of cross-validation folds.
-    seed : int
-        Seed of the assignment to folds.
 
     Attributes
     ----------

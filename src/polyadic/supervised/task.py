@@ -172,7 +172,8 @@ def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[n
         row = int(X.indptr.searchsorted(first, side="right"))
         raise InputError(
             f"{file}, row {row}: a feature is {X.indices[first]}, and those trained are 0 to {features - 1};"
-            " unknown='skip' skips such features"
+            " unknown='skip' skips such features",
+            "unknown",
         )
     return X[:, :features], y, groups, beyond
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError, InputWarning, check_int
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, FeaturePairs, hashed_cells, tensor_cells
 from polyadic.syntax.token_features import (
     BIAS,
@@ -83,7 +83,7 @@ def check_trees(trees: Sequence[Tree]) -> None:
             raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
 
 
-class SeveralRootsWarning(UserWarning):
+class SeveralRootsWarning(InputWarning):
     """Training sentences have several roots, but the parser predicts one."""
 
 
@@ -97,8 +97,11 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
     """Warn of training sentences with several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
-            f"sentences with several roots: {several:,} of {len(trees):,}; parses have one root unless one_root=False",
-            SeveralRootsWarning,
+            SeveralRootsWarning(
+                f"sentences with several roots: {several:,} of {len(trees):,}; parses have one root unless"
+                " one_root=False",
+                "one_root",
+            ),
             stacklevel=3,
         )
 

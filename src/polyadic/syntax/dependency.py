@@ -42,12 +42,8 @@ class ArcFactored(Model):
 
     Parameters
     ----------
-    max_iter : int
-        Number of passes over the sentences.
     bits : int
         Base-2 logarithm of the number of hashed weights.
-    seed : int, optional
-        Seed of the order of the sentences.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the share of
         words with a wrong head.
@@ -102,7 +98,7 @@ class ArcFactored(Model):
         tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
-                "no word has a tag in column 5 (xpos); to use column 4 instead: replace(tree, xpos=tree.upos)"
+                "no word has a tag in column 5 (xpos); to use column 4 instead: replace(tree, xpos=tree.upos)", "xpos"
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
         sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
@@ -145,7 +141,7 @@ class ArcFactored(Model):
             If there are no words, a string is passed instead of a list, or there are not as many tags.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
         if not words or len(words) != len(tags):
             raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags)}")
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)

@@ -130,8 +130,6 @@ class HigherOrderParser(LowRankParser):
         Weight of the sparse features and of the parts against the tensor: 0 uses the tensor alone, 1 uses no tensor.
     C : float
         Maximum step size of the passive-aggressive updates.
-    max_iter : int
-        Maximum number of passes over the sentences.
     labels : bool
         Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
     init : {"svd", "random"}
@@ -154,8 +152,6 @@ class HigherOrderParser(LowRankParser):
     seed : int, optional
         Seed of the order of the sentences, of a random start and of the restarts. Each sentence is parsed with the same
         random numbers, whatever was parsed before.
-    callback : callable, optional
-        Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass.
 
     Attributes
     ----------

@@ -89,8 +89,6 @@ class LowRankParser(Model):
         Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
     C : float
         Maximum step size of the passive-aggressive updates.
-    max_iter : int
-        Maximum number of passes over the sentences.
     labels : bool
         Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
     init : {"svd", "random"}
@@ -110,8 +108,6 @@ class LowRankParser(Model):
         Base-2 logarithm of the number of hashed weights for pairs of features.
     vectors : Embedding, optional
         Word vectors used as additional features (:func:`~polyadic.syntax.arc_features.vector_rows`).
-    seed : int, optional
-        Seed of the order of the sentences and of a random start.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
         loss of a sentence before its update.

@@ -177,9 +177,9 @@ def _checked(
             f"a tensor needs indices of shape (n, {len(shape)}) and n values; got {indices.shape} and {values.shape}"
         )
     if indices.dtype.kind not in "iu":
-        raise InputError(f"indices must be integers; got {indices.dtype}")
+        raise InputError(f"indices must be integers; got {indices.dtype}", "indices")
     if len(indices) and ((indices < 0).any() or (indices >= np.array(shape)).any()):
-        raise InputError(f"indices must be within the shape {tuple(shape)} of the tensor")
+        raise InputError(f"indices must be within the shape {tuple(shape)} of the tensor", "indices")
     if not np.isfinite(values).all():
         raise InputError("the values of a tensor must be finite; some are NaN or infinite")
     return np.ascontiguousarray(indices.T), np.asarray(values, float)

@@ -187,7 +187,7 @@ class PCFG(Model):
             See :meth:`k_best`.
         """
         if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does")
+            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
         if not words or (tags is not None and len(tags) != len(words)):
             raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags or words)}")
         given: Sequence[str | None] = tags or [None] * len(words)

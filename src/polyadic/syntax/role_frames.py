@@ -62,7 +62,9 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
     kept = ((feature for feature, count in counts.items() if count >= min_count) for counts in (words, paths))
     known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
     if not all(known):
-        raise InputError(f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count")
+        raise InputError(
+            f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count", "min_count"
+        )
     return known
 
 

@@ -39,8 +39,6 @@ class RoleRegression(RoleLabels):
         Inverse regularization strength of the regression.
     min_count : int
         Minimum number of candidate words that have a joined feature.
-    max_iter : int
-        Maximum number of L-BFGS iterations.
     near : bool
         Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
     once : {"core", "all", "none"}
@@ -93,7 +91,7 @@ class RoleRegression(RoleLabels):
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
         kept = count >= self.min_count
         if not kept.any():
-            raise InputError(f"no joined feature occurs at least {self.min_count} times; lower min_count")
+            raise InputError(f"no joined feature occurs at least {self.min_count} times; lower min_count", "min_count")
         renumbered = np.cumsum(kept) - 1
         inside = kept[place]
         data = (np.ones(inside.sum(), np.float32), (line[inside], renumbered[place[inside]]))

@@ -52,8 +52,6 @@ class SemanticRoles(RoleLabels):
         Weight of the sparse features against the tensor: 0 uses the tensor alone, 1 uses no tensor.
     C : float
         Maximum step size of the passive-aggressive updates.
-    max_iter : int
-        Number of passes over the predicates.
     init : {"power", "random"}
         Initial values of the tensor. ``"power"`` starts from an approximation of the weights that the sparse part
         learns in one pass (:func:`~polyadic.syntax.low_rank_tensors.greedy_power`), ``"random"`` from small random
@@ -70,8 +68,6 @@ class SemanticRoles(RoleLabels):
         Minimum number of occurrences of a feature among predicates and arguments.
     bits : int
         Base-2 logarithm of the number of hashed weights. With 20 bits, 4,000 predicates use a quarter of them.
-    seed : int, optional
-        Seed of the order of the predicates and of a random start.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each pass. The objective is the mean
         loss of a predicate before its update.

@@ -62,8 +62,6 @@ class SplitMergePCFG(LatentGrammar):
         Maximum count of a word that is replaced by its word class.
     candidates : int
         Number of trees of the plain grammar that are reranked.
-    seed : int, optional
-        Seed of the noise added when states are split.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
         mean negative log-likelihood of a tree.

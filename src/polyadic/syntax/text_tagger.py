@@ -50,8 +50,6 @@ class TextTagger(Model):
         Number of passes over the sentences, for each column.
     min_count : int
         Minimum number of occurrences of a feature.
-    seed : int, optional
-        Seed of the order of the sentences.
     callback : callable, optional
         Function called with the name of a column and a :class:`~polyadic.core.solvers.run.Result` after each pass.
 

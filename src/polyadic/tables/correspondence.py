@@ -211,8 +211,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         tables are decomposed exactly.
     tol : float
         Convergence tolerance of the Lanczos method.
-    seed : int, optional
-        Seed of the random start of the decomposition.
 
     Attributes
     ----------

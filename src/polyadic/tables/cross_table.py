@@ -161,7 +161,8 @@ def cross_table(
         if kind not in ROWS:
             raise InputError(
                 f"a table must be {', '.join(ROWS)}, but {file.name} looks like {kind}; if it is a table,"
-                " set format='csv'"
+                " set format='csv'",
+                "format",
             )
         body = ROWS[kind](file)
         names = names_of(file, body)
@@ -254,6 +255,8 @@ def _number(file: File, row: int, name: str, cell: Any) -> float:
     if not 0 <= value < np.inf:
         raise InputError(
             f"{file.name}, row {row}: {name!r} must hold counts (numbers of at least 0); got {cell!r:.60}. To"
-            " cross-tabulate two columns, name them: rows='NAME', columns='NAME'"
+            " cross-tabulate two columns, name them: rows='NAME', columns='NAME'",
+            "columns",
+            "rows",
         )
     return value

@@ -68,8 +68,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         Algorithm of the truncated singular value decomposition.
     tol : float
         Convergence tolerance of the Lanczos method.
-    seed : int, optional
-        Seed of the random start of the decomposition.
 
     Attributes
     ----------

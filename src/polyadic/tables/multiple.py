@@ -39,8 +39,6 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Table that is analysed. It determines inertias and principal coordinates.
     correction : {"none", "benzecri", "greenacre"}
         Correction of the inertias.
-    seed : int, optional
-        Seed of the decomposition of large tables.
 
     Attributes
     ----------

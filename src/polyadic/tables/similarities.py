@@ -144,7 +144,7 @@ def stop_word_kernel(
     [1.0, 2.0]
     """
     if check_number("alpha", alpha, low=-1e300) <= -1:
-        raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}")
+        raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}", "alpha")
     weights = np.array([1 + alpha * (word in stop_words) for word in words])
     return partial(_weighted, weights)
 

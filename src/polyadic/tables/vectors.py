@@ -52,8 +52,6 @@ class CorrespondenceVectors(Model):
         Weight :math:`\alpha` of the word-similarity kernel, with :math:`\beta = 1`.
     words : sequence of str, optional
         Words of the rows. The stop-word and word-similarity kernels need them.
-    seed : int, optional
-        Seed of the random start of the decomposition.
 
     Attributes
     ----------
@@ -142,14 +140,16 @@ class CorrespondenceVectors(Model):
         """Raise InputError if settings are out of range or exclude each other."""
         super().check()
         if self.scores is None and self.score_weight != 1:
-            raise InputError("score_weight has no effect without scores")
+            raise InputError("score_weight has no effect without scores", "score_weight")
         if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}")
+            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}", "residual")
         stopped = self.stop_weight != 0
         if (stopped or self.scores is not None) and self.residual != "ca":
-            raise InputError(f"stop_weight and scores need residual='ca'; got residual={self.residual!r}")
+            raise InputError(
+                f"stop_weight and scores need residual='ca'; got residual={self.residual!r}", "residual", "stop_weight"
+            )
         if stopped and self.scores is not None:
-            raise InputError("stop_weight and scores are mutually exclusive; give one of them")
+            raise InputError("stop_weight and scores are mutually exclusive; give one of them", "stop_weight")
 
     def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
         if not self.stop_weight and self.scores is None:
@@ -177,7 +177,8 @@ def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) ->
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:
         raise InputError(
-            "scores must be at least 0, and at least one must be above 0 for two different words of the vocabulary"
+            "scores must be at least 0, and at least one must be above 0 for two different words of the vocabulary",
+            "scores",
         )
     i, j = np.array([sorted(pair) for pair in known]).T
     values = np.array([*known.values()]) / max(known.values())

@@ -159,7 +159,9 @@ class Corpus:
         """
         tokenizer = Tokenizer() if tokenizer is None else tokenizer
         if not callable(tokenizer):
-            raise InputError(f"tokenizer must be a function from text to a list of sentences; got {tokenizer!r}")
+            raise InputError(
+                f"tokenizer must be a function from text to a list of sentences; got {tokenizer!r}", "tokenizer"
+            )
         jobs = None if jobs is None else check_int("jobs", jobs, low=1)
         min_count = check_int("min_count", min_count, low=1)
         max_size = None if max_size is None else check_int("max_size", max_size, low=1)
@@ -355,7 +357,7 @@ class Corpus:
         chosen = np.unique(np.asarray(documents, np.int64))
         total = len(self.documents) - 1
         if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must be different numbers below {total:,}")
+            raise InputError(f"documents must be different numbers below {total:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -434,7 +436,8 @@ def _fill(
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
                     "lemmas are not available for text that is tokenised already; CoNLL-U files have their own"
-                    " (--field lemma, field='lemma')"
+                    " (field='lemma')",
+                    "field",
                 )
         if several:
             read.close()

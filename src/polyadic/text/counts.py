@@ -258,7 +258,8 @@ def count(
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
-                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen"
+                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen",
+                    "min_count",
                 )
             spool.remove()
             events, size = int(marginals.sum()) // order, len(corpus.vocabulary)
@@ -307,7 +308,9 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     if bits * (order - 1) > 64:
         raise InputError(
             f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise"
-            " the corpus's min_count or set max_size"
+            " the corpus's min_count or set max_size",
+            "max_size",
+            "min_count",
         )
     ids, sentences, chunks = corpus.ids, corpus.sentences, None
     if window == "chunk":

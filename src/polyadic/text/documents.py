@@ -48,7 +48,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
     [[1.0, 1.0, 0.0]]
     """
     if isinstance(texts, str):
-        raise InputError("texts must be an iterable of strings; got a single one: pass [text]")
+        raise InputError("texts must be an iterable of strings; got a single one: pass [text]", "texts")
     known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))

@@ -69,7 +69,9 @@ def is_unspaced(letter: str) -> bool:
 def check(language: str) -> str:
     """Return a language code in lower case; raise InputError if it is not a code."""
     if not re.fullmatch(r"[A-Za-z]{2,3}", language):
-        raise InputError(f"language must be auto or a code of two or three letters, such as 'en'; got {language!r}")
+        raise InputError(
+            f"language must be auto or a code of two or three letters, such as 'en'; got {language!r}", "language"
+        )
     return language.lower()
 
 

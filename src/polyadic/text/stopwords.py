@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, InputWarning
 from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(
@@ -64,8 +64,11 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     if source == "language":
         if not stop_list(language):
             warnings.warn(
-                f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
-                " derives one from the text",
+                InputWarning(
+                    f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
+                    " derives one from the text",
+                    "stop_words",
+                ),
                 stacklevel=2,
             )
         return stop_list(language)
@@ -74,11 +77,11 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
     if isinstance(source, (str, os.PathLike)):
         return frozenset(filter(None, (line.strip() for line in _lines(Path(source)))))
     if not isinstance(source, Iterable):
-        raise InputError(f"stop_words {_WANTED}; got {source!r}")
+        raise InputError(f"stop_words {_WANTED}; got {source!r}", "stop_words")
     words = list(source)
     for word in words:
         if not isinstance(word, str):
-            raise InputError(f"stop_words {_WANTED}; got the item {word!r}")
+            raise InputError(f"stop_words {_WANTED}; got the item {word!r}", "stop_words")
     return frozenset(words)
 
 
@@ -126,7 +129,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError(f"stop_words {_WANTED}; no file {path}") from None
+        raise InputError(f"stop_words {_WANTED}; no file {path}", "stop_words") from None
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

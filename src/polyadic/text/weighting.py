@@ -126,7 +126,7 @@ def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArra
     """Convert counts to weights of entries."""
     if isinstance(weights, tuple):
         if len(weights) != 2:
-            raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}")
+            raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}", "weights", "x_max")
         x_max, a = weights
         check_number("x_max of weights", x_max, above=True)
         check_number("a of weights", a)
@@ -182,7 +182,8 @@ class _Marginal:
             order = self._entries.order
             raise InputError(
                 f"specific interaction needs every {order}-tuple within a counted tuple; count order"
-                f" {order} of the same corpus with the same window and min_count=1"
+                f" {order} of the same corpus with the same window and min_count=1",
+                "min_count",
             )
         return self._log[at]
 

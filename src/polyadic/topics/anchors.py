@@ -43,8 +43,6 @@ class AnchorTopics(Topics):
         Rare words are extreme by chance.
     max_iter : int
         Maximum number of EM iterations for the topic mixtures of documents.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
 
     Attributes
     ----------
@@ -148,7 +146,11 @@ def find_anchors(
     for k in range(n_components):
         if not len(left) or left.max() <= ROUNDING_TOL * squares.max():
             limit = f"so n_components can be at most {k}" if k else "since every word occurs in too few documents"
-            raise InputError(f"only {k} words can be anchors, {limit}; lower min_documents or n_components")
+            raise InputError(
+                f"only {k} words can be anchors, {limit}; lower min_documents or n_components",
+                "min_documents",
+                "n_components",
+            )
         chosen.append(int(candidates[left.argmax()]))
         row = Q[[chosen[k]]].toarray()[0]
         for _ in range(2):  # twice, against rounding errors

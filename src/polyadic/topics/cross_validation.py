@@ -78,7 +78,7 @@ def cross_validate(
     counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
     if not n_components:
-        raise InputError("n_components must list at least one number of topics")
+        raise InputError("n_components must list at least one number of topics", "n_components")
     fold = np.random.default_rng(seed).permutation(np.arange(counts.shape[0]) % folds)
     choices = []
     with bar("choosing", total=len(n_components) * folds, unit="fits") as advance:

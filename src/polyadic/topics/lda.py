@@ -67,12 +67,8 @@ class LDA(Topics):
     max_iter, tol
         Maximum number of sweeps, and relative change of the objective at which the fit stops; see
         :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random start.
     threads : int, optional
         Number of threads; all cores by default. See :class:`~polyadic.core.model.Model`.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------

@@ -102,10 +102,10 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     w = None
     if weights is not None:
         if np.shape(weights) != table.shape:
-            raise InputError(f"weights must be of the table's shape {table.shape}; got {np.shape(weights)}")
+            raise InputError(f"weights must be of the table's shape {table.shape}; got {np.shape(weights)}", "weights")
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
-            raise InputError("weights must be finite, not negative, and not all zero")
+            raise InputError("weights must be finite, not negative, and not all zero", "weights")
     if zero_weight and beta not in {1, 2}:
         resources.check_memory(24.0 * np.prod(table.shape), "a dense table of all cells", "use loss='squared' or 'kl'")
         every = np.full(table.shape, zero_weight, np.float32)
@@ -116,7 +116,9 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     if beta == 0 and len(table.data) and table.data.min() <= 0:
         raise InputError(
             "loss=0 (Itakura-Saito) requires positive values; leave zeros out of a sparse table,"
-            " with unobserved='missing'"
+            " with unobserved='missing'",
+            "loss",
+            "unobserved",
         )
     return WeightedCells(table, w, zero_weight)
 

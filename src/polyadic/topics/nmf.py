@@ -62,12 +62,8 @@ class NMF(Topics):
         :func:`~polyadic.core.solvers.run.run`.
     inner : int
         Number of passes over one factor before the other is updated.
-    seed : int, optional
-        Seed of the random initialization.
     threads : int, optional
         Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -158,7 +154,7 @@ class NMF(Topics):
         """Raise InputError if a setting is out of range or a penalty does not apply to the loss."""
         super().check()
         if self._beta() != 2 and (self.l2_W or self.l2_H):
-            raise InputError("l2_W and l2_H require loss='squared'; set them to 0 or change the loss")
+            raise InputError("l2_W and l2_H require loss='squared'; set them to 0 or change the loss", "loss")
 
     def __sklearn_tags__(self) -> Any:
         """Declare whether values may be NaN."""

@@ -56,8 +56,6 @@ class RLSI(Topics):
         Seed of the randomized singular value decomposition; its effect is small.
     threads : int, optional
         Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
-    callback : callable, optional
-        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------

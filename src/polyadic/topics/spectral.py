@@ -49,8 +49,6 @@ class SpectralLDA(Topics):
         Sum :math:`\alpha_0` of the Dirichlet parameters; as it approaches 0, each document has a single topic.
     max_iter : int
         Maximum number of EM iterations for the topic mixtures of documents.
-    seed : int, optional
-        Seed of the starting directions of the power method.
     threads : int, optional
         Number of threads for inferring topic mixtures; all cores by default.
 

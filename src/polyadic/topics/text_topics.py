@@ -77,10 +77,6 @@ class TextTopics(Transformer):
         Words to leave out: see :meth:`~polyadic.text.corpus.Corpus.build`.
     options : mapping, optional
         Further settings of the topic model, by name, such as ``{"l1": 0.03}`` for ``"rlsi"``.
-    seed : int, optional
-        Seed of the random start.
-    threads : int, optional
-        Number of threads (default: all cores).
 
     Attributes
     ----------

@@ -62,19 +62,9 @@ class AsymmetricCP(Model):
         mode. On counted text the fit was the same with and without them.
     ridge : float
         Strength of the ridge penalty.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     vectors : {"words", "contexts", "all"}
         Vectors that :meth:`embedding` returns: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those
         of all modes concatenated.
-    seed : int, optional
-        Seed of the random start.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -128,7 +118,7 @@ class AsymmetricCP(Model):
         """
         self.check()
         if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
+            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
         self._check_memory(entries)
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
@@ -173,7 +163,8 @@ class AsymmetricCP(Model):
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
                     f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
-                    " use 'words' or 'contexts'"
+                    " use 'words' or 'contexts'",
+                    "vectors",
                 )
             return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
         return Embedding(words, scaled[1 if self.vectors == "contexts" else 0], counts=counts)
@@ -276,7 +267,8 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
         raise InputError("als gives every zero the same weight; importance needs quasi_newton or stochastic")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
-            f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}"
+            f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
+            "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
         raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
@@ -291,7 +283,8 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
         raise InputError(
             f"start must be a factor of shape (size, rank) per mode of {shape}, all of one type; got"
-            f" {[(f.shape, str(f.dtype)) for f in start]}"
+            f" {[(f.shape, str(f.dtype)) for f in start]}",
+            "start",
         )
     if orthogonal and rank > min(shape):
         raise InputError(

@@ -79,7 +79,8 @@ class Checkpoint:
             if other and not overwrite:
                 raise RefusedError(
                     f"{path} is the checkpoint of another fit, with {other}; use its settings to resume it, or replace"
-                    " it (--force, overwrite=True)"
+                    " it (overwrite=True)",
+                    "overwrite",
                 )
             try:
                 self.reached = None if other else load_checkpoint(path)

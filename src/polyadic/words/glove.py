@@ -46,12 +46,6 @@ class GloVe(Model):
         Maximum number of passes over the cells.
     tol : float
         Relative change of the loss at which the fit stops early; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of the order of the cells.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------
@@ -142,11 +136,11 @@ class GloVe(Model):
 
 def _refuse_other_than_counts(entries: Entries) -> None:
     if entries.order != 2 or not entries.symmetric:
-        raise InputError("GloVe needs symmetric counts of pairs, such as count(corpus, order=2).entries")
+        raise InputError("GloVe needs symmetric counts of pairs, such as count(corpus, order=2).entries", "order")
     if entries.weights is not None:
         raise InputError("GloVe weights counts itself; use the entries of count, not of ppmi")
     if not len(entries):
-        raise InputError("there are no entries to factorize; lower min_count")
+        raise InputError("there are no entries to factorize; lower min_count", "min_count")
     if entries.values.min() <= 0:
         raise InputError(f"GloVe needs positive counts; the smallest is {entries.values.min()}: remove such entries")
 
@@ -164,4 +158,6 @@ def _epochs(
         yield Sweep([U[0].copy(), U[1].copy(), b[0].copy(), b[1].copy()], loss)
         loss = glove_epoch(cells, parameters, learning_rate=learning_rate, threads=threads)
         if not np.isfinite(loss):
-            raise InputError(f"the loss became {loss}; lower learning_rate, which is {learning_rate:g}")
+            raise InputError(
+                f"the loss became {loss}; lower learning_rate, which is {learning_rate:g}", "learning_rate"
+            )

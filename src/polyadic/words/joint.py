@@ -63,16 +63,8 @@ class JointCP(Model):
         Strength of the L1 penalty on the non-negative components.
     start : ndarray of shape (V, rank), optional
         Initial vectors, :math:`A` and :math:`C` concatenated, such as those of an interrupted fit.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     seed : int, optional
         Seed of the random start of :math:`C`; :math:`A` starts at eigenvectors.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -154,7 +146,7 @@ class JointCP(Model):
         size, themes = lists[0].shape[0], self._themes
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
             what = f"the {size:,} words and the {themes:,} themes"
-            raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}")
+            raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}", "rank")
         scaled = [replace(x, values=x.values * np.float32(self.pair_scale**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)

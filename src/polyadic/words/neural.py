@@ -54,13 +54,9 @@ class Word2Vec(Model):
         Relative frequency above which words are subsampled; 0 keeps all.
     learning_rate : float
         Initial learning rate, by default 0.025 for sgns and 0.05 for cbow.
-    seed : int, optional
-        Seed of the start and of sampling.
     threads : int
         Number of threads. With 1, the default, results are reproducible. More threads are faster but update the same
         vectors without locks, so no two runs are equal.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
 
     Attributes
     ----------

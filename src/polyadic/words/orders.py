@@ -102,12 +102,14 @@ def symmetric_terms(
         check_number("zero_power", zero_power)
     weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
     if not lists or len(weights) != len(lists):
-        raise InputError(f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}")
+        raise InputError(
+            f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}", "order_weights"
+        )
     for entries in lists:
         if not entries.symmetric:
             raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
         if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
+            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
         if entries.shape[0] != lists[0].shape[0]:
             raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
     sizes = [entries.squares() for entries in lists]

@@ -40,8 +40,6 @@ class PPMISVD(Model):
         Dimension of the word vectors.
     power : float
         Exponent :math:`p` of the singular values; 0.5 treats words and contexts symmetrically, 0 ignores the values.
-    seed : int, optional
-        Seed of the random start of the iteration.
 
     Attributes
     ----------

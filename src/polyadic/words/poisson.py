@@ -57,19 +57,9 @@ class PoissonCP(Model):
     ----------
     rank : int
         Number of components.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
     inner : int
         Number of updates of a mode before the next mode is updated; see :func:`~polyadic.words.poisson.apr`. With equal
         work on counted text, 1 and 2 reached a better fit than 3, 5 and 10.
-    seed : int, optional
-        Seed of the random start.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -124,7 +114,7 @@ class PoissonCP(Model):
         """
         self.check()
         if not entries.values.any():
-            raise InputError("there are no counts to factorize; lower min_count")
+            raise InputError("there are no counts to factorize; lower min_count", "min_count")
         self._check_memory(entries)
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
@@ -185,7 +175,8 @@ class PoissonCP(Model):
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
                 f"words must be the vocabulary of the mode; got {len(words)} words for modes of"
-                f" {[len(A) for A in chosen]}; choose one with mode="
+                f" {[len(A) for A in chosen]}; choose one with mode=",
+                "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
 
@@ -362,7 +353,9 @@ def _checked(objective: Objective) -> Term:
             " quasi_newton with the Poisson loss, as SymmetricCP does"
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
-        raise InputError("CP-APR counts every cell once; use zero_weight=1 and no weights, or quasi_newton")
+        raise InputError(
+            "CP-APR counts every cell once; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
+        )
     if any(penalty != NonNegative() for penalty in penalties):
         raise InputError("CP-APR needs the penalty NonNegative() for each factor; quasi_newton takes others")
     if len(term.entries) and term.entries.values.min() < 0:

@@ -31,8 +31,6 @@ class RandomVectors(Model):
         Dimension of the word vectors.
     distribution : {"normal", "uniform"}
         Distribution of the elements: normal with variance 1/2 as in the reference, or uniform.
-    seed : int, optional
-        Seed of the random numbers.
 
     Attributes
     ----------

@@ -44,14 +44,6 @@ class NNSE(Model):
         Strength :math:`\lambda` of the L1 penalty; larger values give more zeros.
     max_iter : int
         Maximum number of sweeps; one sweep is both steps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the decomposition and of the words that initialize the dictionary.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
-    callback : callable, optional
-        Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
 
     Attributes
     ----------
@@ -107,7 +99,7 @@ class NNSE(Model):
         if entries.order != 2 or not entries.symmetric:
             raise InputError("NNSE needs a symmetric matrix of associations, such as ppmi of counts of order 2")
         if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
+            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank

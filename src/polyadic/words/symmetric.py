@@ -61,14 +61,6 @@ class SymmetricCP(Model):
         ``functools.partial(stochastic, ...)`` for tensors larger than memory.
     validation : float
         Share of the entries held out for early stopping. The vectors with the lowest held-out loss are kept.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the random start and of the held-out entries.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
         Function called with the Result so far after each sweep, such as a
         :class:`~polyadic.words.checkpoint.Checkpoint`.

@@ -147,7 +147,7 @@ class TrainingPlan:
         check_settings(training)
         method = training.method or ("cp-sn" if isinstance(source, Counts) else "jcp")
         if method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}", "method")
         _refuse_idle(source, method, settings, training)
         chosen = METHODS[method]
         _refuse_idle_keep(source, training, keep, chosen)
@@ -359,7 +359,7 @@ def _vectors(start: Any) -> Embedding | None:
         return start
     if isinstance(start, str | Path):
         return read_vectors(start)
-    raise InputError(f"start must be an Embedding or the path of word vectors; got {start!r:.60}")
+    raise InputError(f"start must be an Embedding or the path of word vectors; got {start!r:.60}", "start")
 
 
 def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
@@ -430,7 +430,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
 def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: Method) -> None:
     """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
     if training.keep_text and keep is None:
-        raise InputError("keep_text needs keep, the folder in which the corpus is saved with its text")
+        raise InputError("keep_text needs keep, the folder in which the corpus is saved with its text", "keep_text")
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):

@@ -77,14 +77,6 @@ class Tucker(Model):
     power : float
         Exponent :math:`p` of the singular values :math:`\Sigma` in the vectors :math:`U \Sigma^p`. With 1, inner
         products of vectors are those of the slices of the model; 0 ignores the singular values.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative change of the objective at which the fit stops; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start.
-    threads : int, optional
-        Number of threads; all cores by default. The result does not depend on it.
     callback : callable, optional
         Function called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep; its last factor is
         the core.
@@ -148,7 +140,7 @@ class Tucker(Model):
         """
         self.check()
         if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
+            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
         ranks = self._ranks(entries, slots)
         self._check_memory(entries, ranks, slots)
@@ -204,7 +196,7 @@ class Tucker(Model):
         factors = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
         if len(ranks) != factors:
-            raise InputError(f"rank must be one number, or one for each of {factors} factors; got {self.rank}")
+            raise InputError(f"rank must be one number, or one for each of {factors} factors; got {self.rank}", "rank")
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:

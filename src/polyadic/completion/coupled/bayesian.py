@@ -49,10 +49,6 @@ class BayesianFactorization(DatabaseModel):
         at the cells given to ``fit`` are available.
     priors : Priors, optional
         Hyperparameters of the prior.
-    seed : int, optional
-        Seed of the draws and of sampled zeros.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
 
     Attributes
     ----------
@@ -117,7 +113,7 @@ class BayesianFactorization(DatabaseModel):
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError("with n_samples=0 nothing is stored; pass cells to predict with at=")
+            raise InputError("with n_samples=0 nothing is stored; pass cells to predict with at=", "n_samples")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -181,14 +177,14 @@ class BayesianFactorization(DatabaseModel):
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         del row
         if not self.draws_:
-            raise InputError("no samples are stored; set n_samples above 0")
+            raise InputError("no samples are stored; set n_samples above 0", "n_samples")
         for state, alphas in self.draws_:
             mu, precision = expected_prior(coupled.factor(state[0], s).astype(float), self._priors())
             yield Given(state, alphas.tolist(), precision, precision @ mu)
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
-            raise InputError("no samples are stored; set n_samples above 0, or use averages()")
+            raise InputError("no samples are stored; set n_samples above 0, or use averages()", "n_samples")
         averages = Average(), Average()
         for draw in self.draws_:
             self._add(relation, indices, draw, averages)

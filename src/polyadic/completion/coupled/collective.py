@@ -45,16 +45,6 @@ class CollectiveFactorization(DatabaseModel):
         Exponent of the number of observed cells of an entity in its penalty (default: 0.5, or 0 if a table weights its
         unobserved zeros). In the formula, :math:`\gamma` and :math:`n_i`. With the default ridges these gave the best
         predictions of held-out ratings and play counts.
-    max_iter : int
-        Maximum number of sweeps over all blocks.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of sampled zeros.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------
@@ -133,7 +123,8 @@ class CollectiveFactorization(DatabaseModel):
         weighed = any(coupled.zeros)
         if self.count_power and weighed:
             raise InputError(
-                "count_power must be 0 if zeros are weighted, since all rows then have the same number of cells"
+                "count_power must be 0 if zeros are weighted, since all rows then have the same number of cells",
+                "count_power",
             )
         default = 0.0 if weighed else 0.5
         return default if self.count_power is None else self.count_power

@@ -79,7 +79,7 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
         kappa = loss.delta / np.maximum(np.abs(mean - x), loss.delta)
         return kappa, kappa * x
     allowed = ", ".join(kind.__name__ for kind in BOUNDED)
-    raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}")
+    raise InputError(f"loss must be one of {allowed}; got {type(loss).__name__}", "loss")
 
 
 def logistic_curvature(xi: Array) -> Array:

@@ -133,7 +133,9 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
-        raise InputError(f"{name}: value and weight_by need a frame with columns; got {type(data).__name__}")
+        raise InputError(
+            f"{name}: value and weight_by need a frame with columns; got {type(data).__name__}", "weight_by"
+        )
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
@@ -222,7 +224,9 @@ def _check_informative(name: str, relation: Relation, cells: RelationCells) -> N
     if not cells.weights.any():
         raise InputError(f"{name}: all weights are zero")
     if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
-        raise InputError(f"{name}: all values are {x[0]:g}; use unlisted='zero' to treat unobserved cells as 0")
+        raise InputError(
+            f"{name}: all values are {x[0]:g}; use unlisted='zero' to treat unobserved cells as 0", "unlisted"
+        )
     if relation.weighs_zeros and not x.any():
         raise InputError(f"{name}: all cells are zero")
 
@@ -312,7 +316,7 @@ class Database:
         self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
     ) -> None:
         if not isinstance(relations, Mapping) or not relations:
-            raise InputError("relations must be a non-empty mapping of names to Relation")
+            raise InputError("relations must be a non-empty mapping of names to Relation", "relations")
         cells = {name: cells_in(name, relation) for name, relation in relations.items()}
         self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
         self.names: dict[str, Array | None] = {}
@@ -351,7 +355,7 @@ class Database:
             As for new databases, or if a relation does not exist.
         """
         if not isinstance(data, Mapping) or not data:
-            raise InputError("data must be a non-empty mapping of relation names to cells")
+            raise InputError("data must be a non-empty mapping of relation names to cells", "data")
         relations = {name: replace(self.relation(name), data=given) for name, given in data.items()}
         cells = {name: cells_in(name, relation, added=True) for name, relation in relations.items()}
         columns: dict[str, list[Any]] = {}

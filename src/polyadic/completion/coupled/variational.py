@@ -58,16 +58,6 @@ class VariationalFactorization(DatabaseModel):
         Shape of the gamma prior of precisions.
     rate : float
         Rate of the gamma prior of precisions.
-    max_iter : int
-        Maximum number of sweeps.
-    tol : float
-        Relative improvement of the objective below which to stop; see :func:`~polyadic.core.solvers.run.run`.
-    seed : int, optional
-        Seed of the start and of sampled zeros.
-    threads : int, optional
-        Number of threads. All cores by default; the result does not depend on it.
-    callback : callable, optional
-        Function called after each sweep with the current :class:`~polyadic.core.solvers.run.Result`.
 
     Attributes
     ----------

@@ -261,7 +261,7 @@ class ProcessExecutor(ThreadExecutor):
             finished = True
         except PicklingError as error:
             raise InputError(
-                f"the function or its items cannot be sent to other processes ({error}); use jobs=1"
+                f"the function or its items cannot be sent to other processes ({error}); use jobs=1", "jobs"
             ) from error
         finally:
             pool.shutdown(wait=True, kill_workers=not finished)

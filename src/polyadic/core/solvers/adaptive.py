@@ -78,7 +78,7 @@ class Adam:
         check_number("step", self.step)
         for decay in self.decays:
             if check_number("decays", decay) >= 1:
-                raise InputError(f"decays must be less than 1; got {self.decays}")
+                raise InputError(f"decays must be less than 1; got {self.decays}", "decays")
 
     def start(self, T: NDArray[Any]) -> NDArray[Any]:
         """Return the step count of each row."""

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, InputWarning, check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ class Result:
         return len(self.history) - 1
 
 
-class NotConvergedWarning(UserWarning):
+class NotConvergedWarning(InputWarning):
     """The iterations ended before convergence."""
 
 
@@ -184,8 +184,11 @@ def _warn_of_divergence(result: Result, sweep: Sweep) -> None:
 
 def _warn_not_converged(max_iter: int, tol: float) -> None:
     warnings.warn(
-        f"stopped at max_iter={max_iter} before {CONVERGED_AFTER} consecutive iterations changed the objective by less"
-        f" than tol={tol:g} of its total change; raise max_iter or tol",
-        NotConvergedWarning,
+        NotConvergedWarning(
+            f"stopped at max_iter={max_iter} before {CONVERGED_AFTER} consecutive iterations changed the objective by"
+            f" less than tol={tol:g} of its total change; raise max_iter or tol",
+            "max_iter",
+            "tol",
+        ),
         stacklevel=3,
     )

@@ -118,7 +118,9 @@ class Zeros:
         if entries.unlisted == "missing":
             raise InputError("zeros must be 0 where unlisted entries are missing")
         if term.zero_weight:
-            raise InputError("zeros must be 0 where zero_weight already counts every zero; set one of them to 0")
+            raise InputError(
+                "zeros must be 0 where zero_weight already counts every zero; set one of them to 0", "zero_weight"
+            )
         if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
             raise InputError(
                 f"zeros of shape {entries.shape} cannot be drawn: a cell needs two or more different indices"
@@ -259,7 +261,7 @@ def stochastic(
             raise InputError(f"stochastic descent supports the kinked penalties L1 and NonNegative; got {penalty}")
     if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
         shapes = [f"{u.dtype} {u.shape}" for u in start]
-        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}")
+        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}", "start")
     if not number:
         raise InputError("there are no entries")
     if any(term.side_by_side for term in objective.terms):

@@ -229,7 +229,7 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
     if tol and not result.converged and not result.interrupted:
         share = gap / max(abs(result.history[-1]), np.finfo(float).tiny)
         message = f"stopped after {result.n_iter} iterations with a relative duality gap of {share:.1g}, above {tol:g}"
-        warnings.warn(f"{message}; raise max_iter or tol", NotConvergedWarning, stacklevel=4)
+        warnings.warn(NotConvergedWarning(f"{message}; raise max_iter or tol", "max_iter", "tol"), stacklevel=4)
 
 
 def check_start(start: Spectral, shape: tuple[int, int]) -> None:

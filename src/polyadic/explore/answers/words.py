@@ -159,7 +159,7 @@ def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the highest values in a non-negative component."""
     if column >= workspace.vectors.components.rank:
         raise InputError(
-            f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}"
+            f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}", "column"
         )
     found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
