@@ -559,7 +559,7 @@ def test_what_no_run_made_is_not_replaced(text, tmp_path):
     digest = Corpus.open(kept / "corpus").digest
     command = ("train", text, "--out", tmp_path / "v", "--keep", kept, *SMALL)
     done = invoke(*command)
-    fault = "exists and was not made by this command; choose another folder, or replace it (--force)"
+    fault = "exists and was not made by this command; choose another folder, or replace it with --force"
     assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, f"polyadic: {kept / 'corpus'} {fault}")
     assert Corpus.open(kept / "corpus").digest == digest
     succeed(*command, "--force")

@@ -214,7 +214,7 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--task", "ranking", "--solver", "als"], "--task ranking needs --solver adagrad; got als"),
         (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
         (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
-        (["--solver", "als", "--set", "loss=poisson"], "needs a loss of bounded curvature"),
+        (["--solver", "als", "--set", "loss=poisson"], "needs bounded curvature"),
         (["--solver", "sgd", "--set", "loss=poisson"], "needs targets of at least 0"),
     ],
 )

@@ -323,7 +323,7 @@ def test_counts_and_wild_values():
         2, loss="poisson", solver="adagrad", learning_rate=0.1, decay=0.1, max_iter=60, seed=0
     ).fit(X, y)
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
-    with pytest.raises(InputError, match="solver='als' needs a loss of bounded curvature"):
+    with pytest.raises(InputError, match="solver='als' needs bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
     with pytest.raises(InputError, match="needs targets of at least 0"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)

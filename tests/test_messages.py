@@ -14,8 +14,8 @@ TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FIL
 BOUND = r"(?<![\w.`'\"/-])"
 LONG = rf"{BOUND}([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(.`'\"/])"
 """A name with an underscore is no word of a sentence."""
-SUBJECT = r"^([a-z_]\w*)(?= (?:must be|is not used|is needed|needs|takes|has to be)\b)"
-VALUED = rf"{BOUND}([a-z]\w*)=(?=['\w])"
+SUBJECT = r"^([a-z_]\w*)(?= (?:must|has|have|is|are|needs|takes)\b)"
+VALUED = rf"{BOUND}([a-z]\w*)=(?=['\w{{])"
 
 
 def names_of(node: ast.AST) -> set[str]:

@@ -102,7 +102,7 @@ def choose_penalty(
     check_int("number", number, low=2)
     for name, value in (("share", share), ("min_ratio", min_ratio)):
         if not 0 < value < 1:
-            raise InputError(f"{name} must be between 0 and 1; got {value!r}")
+            raise InputError(f"{name} must be between 0 and 1; got {value!r}", name)
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < share
     if out.all() or not out.any():

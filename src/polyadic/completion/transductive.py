@@ -106,7 +106,7 @@ class TransductiveCompletion(Model):
         self.check()
         labels, features = _dense(y, "labels"), _dense(X, "features")
         if len(labels) != len(features):
-            raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}")
+            raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}", "y")
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
             raise InputError("labels must be 0 or 1, or NaN where unknown")
         if np.isnan(labels).all() or np.isnan(features).all():

@@ -97,7 +97,7 @@ class Entries:
             if array is not None:
                 self._refuse_unusual(name, array)
         if self.weights is not None and len(self) and self.weights.min() < 0:
-            raise InputError(f"weights must not be negative; the smallest is {self.weights.min()}")
+            raise InputError(f"weights must not be negative; the smallest is {self.weights.min()}", "weights")
         for d, size in enumerate(self.shape):
             self._refuse_outside(d, size)
         if self.symmetric:

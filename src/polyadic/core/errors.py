@@ -56,7 +56,7 @@ class MissingExtraError(ImportError):
         return MissingExtraError, self._arguments
 
 
-class SkippedFilesWarning(UserWarning):
+class SkippedFilesWarning(InputWarning):
     """Unreadable files were skipped."""
 
 

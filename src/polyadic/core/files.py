@@ -122,7 +122,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         if not overwrite:
             raise InputError(
-                f"{target} exists already; choose another name, or overwrite it (overwrite=True)", "overwrite"
+                f"{target} exists already; choose another name, or replace it with overwrite=True", "overwrite"
             )
         if read_meta(target)["kind"] != kind:
             raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")

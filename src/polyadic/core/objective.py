@@ -92,7 +92,9 @@ class Term:
         check_number("weight", self.weight)
         check_number("zero_weight", self.zero_weight)
         if len(self.slots) != self.entries.order:
-            raise InputError(f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}")
+            raise InputError(
+                f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}", "slots"
+            )
         for slot, q in self.importance.items():
             sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
             if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):

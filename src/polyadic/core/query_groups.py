@@ -133,7 +133,7 @@ class QueryGroups:
         """
         at = np.asarray(groups, np.int64)
         if len(at) and not 0 <= at.min() <= at.max() < len(self):
-            raise InputError(f"groups are numbered from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}")
+            raise InputError(f"groups are numbered from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}", "groups")
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])

@@ -201,7 +201,7 @@ def select(
     if not hasattr(model, "search"):
         raise InputError(f"{type(model).__name__} has no settings to select on held-out data")
     if unknown := sorted({*keep} - {*model.get_params(deep=False)}):
-        raise InputError(f"{unknown[0]} is not a setting of {type(model).__name__}")
+        raise InputError(f"{unknown[0]} is not a setting of {type(model).__name__}", unknown[0])
     task = model.search(X, seed=seed, **parts)
     values = {name: _joined(row, getattr(model, name)) for name, row in task.values.items() if name not in keep}
     if not values:

@@ -44,7 +44,7 @@ class StageCache:
         if target.exists() and not self._force and read_label(self.folder / f"{name}.json") is None:
             raise RefusedError(
                 f"{target} exists and was not made by this command; choose another folder, or replace it"
-                " (overwrite=True)",
+                " with overwrite=True",
                 "overwrite",
             )
 
@@ -65,7 +65,7 @@ class StageCache:
             if not self._force:
                 raise RefusedError(
                     f"{self.folder / name} was made with {other}; choose another folder, or replace it"
-                    " (overwrite=True)",
+                    " with overwrite=True",
                     "overwrite",
                 )
             kept = None

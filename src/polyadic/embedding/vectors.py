@@ -649,7 +649,7 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
     try:
         rows = np.asarray(vectors)
     except ValueError:
-        raise InputError("vectors must have rows of equal length") from None
+        raise InputError("vectors must have rows of equal length", "vectors") from None
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
             f"vectors must be a matrix with a row for each word, at least one of each;"

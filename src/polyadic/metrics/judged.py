@@ -256,7 +256,7 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
     """
     hits = np.flatnonzero(np.asarray(right, bool))
     if check_int("number", number, low=1) < len(hits):
-        raise InputError(f"the ranking has {len(hits)} true items, more than number={number}")
+        raise InputError(f"the ranking has {len(hits)} true items, more than number={number}", "number")
     precision = np.arange(1, len(hits) + 1) / (hits + 1)
     needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
     highest = np.maximum.accumulate(precision[::-1])[::-1]

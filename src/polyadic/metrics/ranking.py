@@ -246,7 +246,7 @@ def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArra
             "scores",
         )
     if values.dtype.kind == "f" and np.isnan(values.max(axis=1)).any():
-        raise InputError("scores must not be NaN; the model has probably diverged")
+        raise InputError("scores must not be NaN; the model has probably diverged", "scores")
     return values
 
 

@@ -299,7 +299,9 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
     if not len(training) or not len(testing):
         raise InputError(
             f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} for"
-            f" training and {len(testing):,} for testing; use more questions, or change test={test:g}"
+            f" training and {len(testing):,} for testing; use more questions, or change test={test:g}",
+            "split",
+            "test",
         )
     return training, testing, folds
 

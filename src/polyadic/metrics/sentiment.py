@@ -251,14 +251,14 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
         if not 0 < share <= 1:
             raise InputError(f"shares of the training part must lie above 0 and be at most 1; got {share!r}")
     if not given:
-        raise InputError("shares must hold at least one share of the training part; got none")
+        raise InputError("shares must hold at least one share of the training part; got none", "shares")
     return tuple(sorted(set(map(float, given))))
 
 
 def check_test(test: float) -> float:
     """Return the test share as a float; InputError unless it lies between 0 and 1."""
     if not 0 < test < 1:
-        raise InputError(f"test must lie between 0 and 1; got {test!r}")
+        raise InputError(f"test must lie between 0 and 1; got {test!r}", "test")
     return float(test)
 
 

@@ -68,7 +68,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
             raise InputError(f"the errors of {name!r} must be one or more positive numbers")
     if not histories:
-        raise InputError("histories must not be empty")
+        raise InputError("histories must not be empty", "histories")
     ax = new_axes() if ax is None else ax
     for name, errors in histories.items():
         above = np.asarray(errors) / optimum - 1

@@ -118,7 +118,7 @@ def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: i
         known = model.row_labels_ if side == "rows" else model.column_labels_
         return [str(number) for number in range(1, size + 1)] if known is None else known
     if len(labels) != size:
-        raise InputError(f"labels must have one entry for each of the {size:,} {side}; got {len(labels):,}")
+        raise InputError(f"labels must have one entry for each of the {size:,} {side}; got {len(labels):,}", "labels")
     return labels
 
 

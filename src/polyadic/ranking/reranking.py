@@ -49,7 +49,7 @@ class ClassGroups:
         self, X: csr_array, labels: NDArray[Any], classes: int, *, rng: np.random.Generator | None = None
     ) -> None:
         if labels.shape != (X.shape[0],):
-            raise InputError(f"labels must have shape ({X.shape[0]},), one per row; got {labels.shape}")
+            raise InputError(f"labels must have shape ({X.shape[0]},), one per row; got {labels.shape}", "labels")
         order = np.arange(X.shape[0]) if rng is None else rng.permutation(X.shape[0])
         self._rows, self._labels, self._classes = X[order], labels[order], classes
         self._step = max(1, int(BLOCK_SIZE * X.shape[0] / (classes * max(X.nnz, 1))))
@@ -273,7 +273,7 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
         ]
         total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
         if not count:
-            raise InputError("validation has no groups")
+            raise InputError("validation has no groups", "validation")
         return float(total / count)
 
     return cost
@@ -286,7 +286,9 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
     if rows.shape[1] * len(classes) != V:
         width = V // len(classes) - 1
-        raise InputError(f"validation must have the {width} features of the training data; got {rows.shape[1] - 1}")
+        raise InputError(
+            f"validation must have the {width} features of the training data; got {rows.shape[1] - 1}", "validation"
+        )
     which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 

@@ -281,7 +281,7 @@ class TensorMIRA(Reranker):
         super().check()
         if self.sizes is not None and len(self.sizes) != self.order:
             raise InputError(
-                f"sizes must have one number for each of {self.order} modes; got {tuple(map(int, self.sizes))}"
+                f"sizes must have one number for each of {self.order} modes; got {tuple(map(int, self.sizes))}", "sizes"
             )
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Multilinear:

@@ -103,7 +103,9 @@ class TupleClassifier(Model):
         numbers = _numbers(X, [f.shape[0] for f in known])
         truth = np.asarray(y, float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
-            raise InputError(f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}")
+            raise InputError(
+                f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}", "y"
+            )
         rng, fitted = np.random.default_rng(self.seed), []
         problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
         for _ in range(self.starts):

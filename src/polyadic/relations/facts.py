@@ -253,6 +253,6 @@ def _numbered(
                 if x not in known
             )
             raise InputError(
-                f"{where}: there is no {what} {name!r}; correct it, or skip unknown names (unknown='skip')", "unknown"
+                f"{where}: there is no {what} {name!r}; correct it, or pass unknown='skip' to skip it", "unknown"
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)

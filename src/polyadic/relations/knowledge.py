@@ -356,7 +356,7 @@ class KnowledgeTensor(LinkPredictor):
         """Return a function from factors to the negative mean reciprocal rank of the validation triples."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
-            raise InputError("validation has no facts; leave it out")
+            raise InputError("validation has no facts; leave it out", "validation")
         if known is not None:
             true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
         if len(facts) > MAX_VALIDATION:

@@ -100,7 +100,7 @@ class InjectedLogic(Model):
         if self.model is not None:
             self.model.check()
         if not len(self.rules) and self.regime != "mf":
-            raise InputError(f"regime={self.regime!r} requires rules")
+            raise InputError(f"regime={self.regime!r} requires rules", "regime")
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
         """Fit to a schema.

@@ -356,7 +356,8 @@ class UniversalSchema(Model):
             )
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(
-                f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers"
+                f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers",
+                "cells",
             )
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 

@@ -83,7 +83,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
         if labels.shape != (len(runs),) or len(self.classes_) != 2:
-            raise InputError(f"y must have one of two classes for each of {len(runs):,} sentences; got {labels.shape}")
+            raise InputError(
+                f"y must have one of two classes for each of {len(runs):,} sentences; got {labels.shape}", "y"
+            )
         counts: dict[tuple[str, ...], int] = {}
         for some in runs:
             for run in some:

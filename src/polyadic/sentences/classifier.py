@@ -313,9 +313,9 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         labels = np.asarray(y)
         starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
         if labels.shape != (len(starts) - 1,):
-            raise InputError(f"y must have a class for each of {len(starts) - 1:,} documents; got {labels.shape}")
+            raise InputError(f"y must have a class for each of {len(starts) - 1:,} documents; got {labels.shape}", "y")
         if len(np.unique(labels)) < 2:
-            raise InputError(f"y must have at least two classes; all documents are {str(labels[0])!r:.60}")
+            raise InputError(f"y must have at least two classes; all documents are {str(labels[0])!r:.60}", "y")
         self.language_ = str(corpus.settings["language"])
         numbered = _Numbered(corpus.vocabulary.words, np.asarray(corpus.ids).astype(np.int64), starts)
         self.pairs_ = np.unique(_neighbours(numbered.ids, starts, len(numbered.words))[0])

@@ -198,7 +198,7 @@ class SpectralAutomaton(Model):
                 8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or merge rare symbols"
             )
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
-                raise InputError("alphabet must consist of one or more different symbols")
+                raise InputError("alphabet must consist of one or more different symbols", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
         """Return the natural logarithm of the probability of each sequence.

@@ -91,7 +91,9 @@ class FactorizationMachineBase(Model):
             raise InputError(f"X must have exactly one row; got {table.shape[0]:,}")
         called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
         if len(called) != table.shape[1]:
-            raise InputError(f"names must have one name for each of {table.shape[1]:,} features; got {len(called):,}")
+            raise InputError(
+                f"names must have one name for each of {table.shape[1]:,} features; got {len(called):,}", "names"
+            )
         score, machines, unit = self._sum(X)
         _, columns, x = table.rows
         V = np.hstack([V[columns] for V in machines]).astype(float)  # a sum of machines is a machine
@@ -204,7 +206,7 @@ class BinaryClassifier(ClassifierMixin):  # type: ignore[misc]
             )
         classes = np.unique(y)
         if len(classes) < 2:
-            raise InputError(f"y must have two classes; got 1 class, {str(classes[0])!r}")
+            raise InputError(f"y must have two classes; got 1 class, {str(classes[0])!r}", "y")
         self.classes_ = classes
         return self._truth(y)
 

@@ -229,7 +229,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver == "als" and self.loss == "poisson":
             raise InputError(
-                "solver='als' needs a loss of bounded curvature; use 'adagrad' or 'sgd' for loss='poisson'",
+                "solver='als' needs bounded curvature, which loss='poisson' has not; use 'adagrad' or 'sgd'",
                 "loss",
                 "solver",
             )

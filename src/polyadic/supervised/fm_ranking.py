@@ -118,7 +118,9 @@ class FactorizationMachineRanker(PointMachine):
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)
         of = np.asarray(groups)
         if of.shape != grades.shape:
-            raise InputError(f"groups must have one element for each of {len(grades)} rows; got shape {of.shape}")
+            raise InputError(
+                f"groups must have one element for each of {len(grades)} rows; got shape {of.shape}", "groups"
+            )
         of = np.unique(of, return_inverse=True)[1]
         order = np.lexsort((grades, of))
         g, v = of[order], grades[order]

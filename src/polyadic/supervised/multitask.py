@@ -216,7 +216,7 @@ class LowRankTasks(Model):
             or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
         ):
             raise InputError(
-                f"tasks must have one index for each of {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}"
+                f"tasks must have one index for each of {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}", "tasks"
             )
         return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
 
@@ -284,7 +284,9 @@ class Tasks:
         """Make the objective from feature vectors and targets of shape (n, K), NaN where unknown."""
         Y = np.asarray(targets, float)
         if Y.ndim != 2 or len(Y) != X.shape[0]:
-            raise InputError(f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}")
+            raise InputError(
+                f"targets must have {X.shape[0]:,} rows and a column for each task; got shape {Y.shape}", "targets"
+            )
         known = ~np.isnan(Y)
         if not known.any() or np.isinf(Y).any():
             raise InputError("targets must be finite, or NaN where unknown, and at least one must be known", "targets")

@@ -372,14 +372,14 @@ class Files(NamedTuple):
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
-                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}"
+                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}",
+                "errors",
             )
         if skipped:
             more = len(skipped) - MAX_NAMED
             named_ones = "; ".join([*skipped.values()][:MAX_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
             warnings.warn(
-                f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}",
-                SkippedFilesWarning,
+                SkippedFilesWarning(f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}", "errors"),
                 stacklevel=2,
             )
 

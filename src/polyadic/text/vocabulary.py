@@ -68,7 +68,7 @@ class Vocabulary:
         stop = frozenset(stop_words)
         frequent = [(-n, word) for word, n in counts.items() if n >= min_count and word not in stop and word]
         if not frequent:
-            raise InputError(_nothing_left(counts, min_count, stop))
+            raise InputError(_nothing_left(counts, min_count, stop), "min_count")
         chosen = sorted(frequent)[:max_size]
         words = tuple(word for _, word in chosen)
         _check_spelling(words)

@@ -181,7 +181,7 @@ class TextTopics(Transformer):
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
             raise InputError(
-                f"words must name each of the {counts.shape[1]} columns of the table; got {len(words)} words"
+                f"words must name each of the {counts.shape[1]} columns of the table; got {len(words)} words", "words"
             )
         idf = np.ones(len(words))
         if self.method in TFIDF_METHODS:

@@ -79,7 +79,7 @@ class Checkpoint:
             if other and not overwrite:
                 raise RefusedError(
                     f"{path} is the checkpoint of another fit, with {other}; use its settings to resume it, or replace"
-                    " it (overwrite=True)",
+                    " it with overwrite=True",
                     "overwrite",
                 )
             try:

@@ -164,7 +164,9 @@ class JointCP(Model):
         given, themes = np.asarray(self.start), self._themes
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -themes:] < 0).any():
-            raise InputError(f"start must have {self.rank} columns, the last {themes} non-negative; got {given.shape}")
+            raise InputError(
+                f"start must have {self.rank} columns, the last {themes} non-negative; got {given.shape}", "start"
+            )
         return U[:, :-themes], U[:, -themes:]
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:

@@ -269,7 +269,7 @@ def hooi(
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
-        raise InputError(f"slots must contain all {len(start)} factors; got {tensor.slots}")
+        raise InputError(f"slots must contain all {len(start)} factors; got {tensor.slots}", "slots")
     for s, n in zip(tensor.slots, entries.shape, strict=True):
         if start[s].ndim != 2 or not n == len(start[s]) >= start[s].shape[1] > 0:
             raise InputError(f"factor {s} must have {n} rows and at most as many columns; got shape {start[s].shape}")
@@ -343,7 +343,9 @@ class _Tensor:
         default = (0,) * entries.order if entries.symmetric else range(entries.order)
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
-            raise InputError(f"slots must have one factor per mode; got {self.slots} for order {entries.order}")
+            raise InputError(
+                f"slots must have one factor per mode; got {self.slots} for order {entries.order}", "slots"
+            )
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)

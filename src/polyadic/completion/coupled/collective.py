@@ -145,7 +145,7 @@ class CollectiveFactorization(DatabaseModel):
         if not isinstance(self.ridge, Mapping):
             return [float(self.ridge)] * len(types)
         if unknown := [entity for entity in self.ridge if entity not in types]:
-            raise InputError(f"ridge has an unknown entity type {unknown[0]!r}; types are {', '.join(types)}")
+            raise InputError(f"ridge has an unknown entity type {unknown[0]!r}; types are {', '.join(types)}", "ridge")
         if lacking := [entity for entity in types if entity not in self.ridge]:
-            raise InputError(f"ridge has no value for entity type {lacking[0]!r}")
+            raise InputError(f"ridge has no value for entity type {lacking[0]!r}", "ridge")
         return [float(self.ridge[entity]) for entity in types]

@@ -87,9 +87,13 @@ class Relation:
     def __post_init__(self) -> None:
         check_settings(self)
         if len(self.entities) < 2:
-            raise InputError(f"entities must name the entity types of at least two modes; got {self.entities!r}")
+            raise InputError(
+                f"entities must name the entity types of at least two modes; got {self.entities!r}", "entities"
+            )
         if self.columns is not None and len(self.columns) != len(self.entities):
-            raise InputError(f"columns must have one name per entity type ({len(self.entities)}); got {self.columns!r}")
+            raise InputError(
+                f"columns must have one name per entity type ({len(self.entities)}); got {self.columns!r}", "columns"
+            )
 
     @property
     def weighs_zeros(self) -> bool:
