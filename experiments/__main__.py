@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from experiments import BENCHMARKS, EXPERIMENTS, load_experiment, source
-from polyadic.cli import options as o
+from polyadic.core.errors import InputError
 from polyadic.interface import errors, output
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ METAVARS = {str: "NAME,...", int: "N,...", float: "X,..."}
 """Placeholders of options that take several values, by type."""
 EXAMPLE = "python -m experiments spectral --parts completion --planted 5 --out results"
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The folder of test sets.", show_default="what POLYADIC_DATA names", rich_help_panel="Tests"
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace stages that were made with other settings.")]
 
 
@@ -106,7 +114,7 @@ def experiment_command(name: str) -> Any:
             if option in values and ctx.get_parameter_source(option).name != "DEFAULT"  # type: ignore[union-attr]
         }
         common = {name: values[name] for name in ("out", "data", "force", "as_json")}
-        _run(chosen, chosen.settings.given(given), parts=o.names(values.pop(chosen.parts, "")), **common)
+        _run(chosen, chosen.settings.given(given), parts=_names(values.pop(chosen.parts, "")), **common)
 
     ctx = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     source_ = "wiki.txt.xz " if _has_arguments(chosen) else ""
@@ -202,7 +210,7 @@ def _parameters(chosen: Experiment[Any]) -> list[inspect.Parameter]:
     """Return the parameters of an experiment's command: its settings, and those that all experiments share."""
     from experiments.experiment import option_of
 
-    made = [_parameter("out", o.Out)]
+    made = [_parameter("out", Out)]
     if "" not in chosen.stages:
         about = typer.Option(metavar="NAME,...", help=f"Some of {', '.join(chosen.stages)}.", show_default="all")
         made.append(_parameter(chosen.parts, Annotated[str, about], ""))
@@ -210,8 +218,8 @@ def _parameters(chosen: Experiment[Any]) -> list[inspect.Parameter]:
         option = option_of(hint)
         if option:
             made.append(_setting(name, hint, option, chosen.settings.__dataclass_fields__[name].default))
-    made += [_parameter("data", o.Data, None), _parameter("force", Force, default=False)]
-    return [*made, _parameter("as_json", o.AsJson, default=False)]
+    made += [_parameter("data", Data, None), _parameter("force", Force, default=False)]
+    return [*made, _parameter("as_json", AsJson, default=False)]
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -282,6 +290,19 @@ def _bounds(hint: Any) -> Within | None:
     return None
 
 
+def _names(text: str) -> tuple[str, ...]:
+    """Read what stands between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _numbers(flag: str, text: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
+    """Read numbers between commas; ``none`` is none of them."""
+    try:
+        return tuple(read(part) for part in text.split(",")) if text != "none" else ()
+    except ValueError:
+        raise InputError(f"{flag} takes numbers between commas, or none; got {text!r}") from None
+
+
 def _read(value: Any, flag: str, hint: Any) -> Any:
     """Return the value of a setting from its command-line form."""
     from experiments.experiment import item
@@ -290,7 +311,7 @@ def _read(value: Any, flag: str, hint: Any) -> Any:
     if item(hint) is None:
         return value
     if isinstance(value, str):
-        return o.names(value) if kind is str else o.numbers(flag, value, kind)
+        return _names(value) if kind is str else _numbers(flag, value, kind)
     return tuple(value or ())
 
 

@@ -166,5 +166,5 @@ def test_what_is_not_finished_is_no_text(workspace, tmp_path):
     command = [sys.executable, "-m", "polyadic", "explore", str(whole), "--only-make"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 1
-    assert "is not made to its end" in done.stderr
+    assert "is incomplete" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["half"]

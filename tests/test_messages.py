@@ -8,14 +8,18 @@ import pytest
 
 import polyadic
 
-SOURCE = Path(polyadic.__file__).parent
-FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+HERE = Path(__file__).parents[1]
+FILES = {
+    path.relative_to(folder).as_posix(): path
+    for folder in (Path(polyadic.__file__).parents[1], HERE)
+    for path in sorted((folder / ("experiments" if folder == HERE else "polyadic")).rglob("*.py"))
+}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 BOUND = r"(?<![\w.`'\"/-])"
 LONG = rf"{BOUND}([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(.`'\"/])"
 """A name with an underscore is no word of a sentence."""
 SUBJECT = r"^([a-z_]\w*)(?= (?:must|has|have|is|are|needs|takes)\b)"
-VALUED = rf"{BOUND}([a-z]\w*)=(?=['\w{{])"
+VALUED = rf"(?<!such as ){BOUND}([a-z]\w*)=(?=['\w{{])"
 
 
 def names_of(node: ast.AST) -> set[str]:

@@ -60,7 +60,7 @@ TRAINED = {
     "count": "count c --out n --order 3 --width 4 --threads 1 --tns n.tns",
     "train": "train n --out v --rank 3 --set max_iter=2 --set tol=0 --set threads=1",
     "convert": "convert v v.txt --to word2vec",
-    "explore make": "explore t.txt --out sh --only-make --min-count 1 --max-size 20 --language en --threads 1",
+    "explore make": "explore t.txt --out sh --only-make --set min_count=1 --set language=en --set threads=1",
     "sentences train": "sentences train t.txt --out m-sentences --method mean --words v",
     "sentences": "sentences train t.txt --out m-filters --method convolutional --rank 3 --filters 1 --length 2",
     "classify train": "classify train answers.csv --out m-classify --field eye --label hair --language en",

@@ -154,7 +154,7 @@ class Settings(ExperimentSettings):
         super().__post_init__()
         check_models(self.models)
         if not 0 < self.share < 1:
-            raise InputError(f"share must lie between 0 and 1; got {self.share!r}")
+            raise InputError(f"share must lie between 0 and 1; got {self.share!r}", "share")
 
     def described(self) -> Facts:
         """Return the settings for the report: all but the text, the tests and the threads."""

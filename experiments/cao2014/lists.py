@@ -173,7 +173,7 @@ def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lis
     """
     check_int("least", least, low=1)
     if check_number("share", share, above=True) > 1:
-        raise InputError(f"share must be at most 1; got {share}")
+        raise InputError(f"share must be at most 1; got {share}", "share")
     total = len(lists.train.groups)
     drawn = np.random.default_rng(seed).permutation(total)[: max(1, round(share * total))]
     (train, dev, test), names = narrowed(

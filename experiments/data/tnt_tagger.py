@@ -76,7 +76,7 @@ class Tagger:
                     lemmas.append((form, tag, lemma.lower()))
         self.tags_ = sorted({tag for tags in words.values() for tag in tags})
         if self.tags_ in ([], ["_"]):
-            raise InputError("trees must have parts of speech in the column xpos; got none")
+            raise InputError("trees must have parts of speech in the column xpos; got none", "trees")
         self._learn_tags(words, moves)
         self._lemmas = Lemmas.counted(lemmas)
         return self

@@ -1,21 +1,19 @@
-"""The command line: one file per verb, each of which calls the library and shows what came back."""
+"""The command line: the commands of all tasks."""
 
 import platform
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version as distribution
 from typing import Annotated
 
 import typer
 
-from polyadic.cli.demo import demo
-from polyadic.cli.example import example
-from polyadic.cli.explore import explore
+from polyadic.cli.task import TASK as START
 from polyadic.completion.coupled.task import TASK as DATABASE
 from polyadic.completion.task import TASK as COMPLETE
 from polyadic.core.version import __version__
-from polyadic.interface.command_line import add_command, add_verbs
+from polyadic.explore.task import TASK as EXPLORE
+from polyadic.interface.command_line import add_command
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
 from polyadic.ranking.task import TASK as RERANK
@@ -42,21 +40,11 @@ TRY = """Three things to try:
   polyadic complete train RATINGS.csv --out model
       learns a table of yours that has gaps: what is missing, and how sure that is
 
-All verbs: polyadic --help
+All commands: polyadic --help
 """
-VERBS: dict[str, dict[Callable[..., None], str]] = {
-    "Start": {
-        example: "polyadic example",
-        demo: "polyadic demo --out demo",
-        explore: "polyadic explore holmes",
-    },
-}
-"""The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
-TASKS = {"Words": (WORDS,), "Text": (TEXT, COUNTING), "Tables and relations": (TABLE,)}
+TASKS = {"Start": (START, EXPLORE), "Words": (WORDS,), "Text": (TEXT, COUNTING), "Tables and relations": (TABLE,)}
 """Tasks whose commands have no group."""
-EXAMPLES = {verb.__name__: example for panel in VERBS.values() for verb, example in panel.items()} | {
-    verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()
-}
+EXAMPLES = {verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()}
 """Examples of the commands that have no group, by name."""
 GROUPS = {
     "Text": {"topics": commands_of(TOPICS), "sentences": commands_of(SENTENCES), "classify": commands_of(CLASSIFY)},
@@ -87,7 +75,6 @@ app = typer.Typer(
     epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
 for panel in PANELS:
-    add_verbs(app, VERBS.get(panel, {}), panel=panel)
     for task in TASKS.get(panel, ()):
         for verb in task.verbs.values():
             add_command(app, verb, task.model, panel=panel)

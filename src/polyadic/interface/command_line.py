@@ -176,7 +176,7 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
     """Make the object of a class from the settings given; of several classes, return the settings."""
-    if "seed" in known:
+    if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
     return given if isinstance(targets, tuple) else load_class(targets)(**given)
 
@@ -283,19 +283,6 @@ def _typed_help_all(settable: dict[str, Parameter]) -> inspect.Parameter:
     return inspect.Parameter(
         "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option]
     )
-
-
-def add_verbs(
-    app: typer.Typer,
-    examples: Mapping[Callable[..., None], str],
-    *,
-    on_clusters: Collection[Callable[..., None]] = (),
-    panel: str | None = None,
-) -> None:
-    """Add verbs to the command line, below a heading, each with a bound on memory and an example that ends its help."""
-    for verb, example in examples.items():
-        spread = distributed(verb) if verb in on_clusters else verb
-        app.command(cls=Command, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(bounded(spread))
 
 
 def distributed(verb: Callable[..., None]) -> Callable[..., None]:

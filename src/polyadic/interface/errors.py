@@ -104,29 +104,27 @@ class Verb(TyperCommand):
         text = str(message)
         for name in getattr(message, "settings", ()):
             if name in options or name in self.settings:
-                text = with_option(text, name, options.get(name))
+                option = options.get(name)
+                flag, off = (max(option.opts, key=len), option.secondary_opts) if option else ("", ())
+                text = with_option(text, name, flag, off=off[0] if off else "")
         return text
 
 
-def with_option(message: str, name: str, option: Any = None) -> str:
-    """Write a setting in a message as its option, or as ``--set`` takes it; parts of longer names stay.
+def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> str:
+    """Write a setting in a message as its option, or as ``--set`` takes it; the option ``off`` sets it to False.
 
-    Examples
-    --------
-    >>> option = typer.core.TyperOption(param_decls=["--min-count"])
-    >>> with_option("min_count must be at most 9; got 10", "min_count", option)
+    >>> with_option("min_count must be at most 9; got 10", "min_count", "--min-count")
     '--min-count must be at most 9; got 10'
     >>> with_option("a/errors.txt: invalid bytes; give errors='replace'", "errors")
-    "a/errors.txt: invalid bytes; give --set errors=replace"
+    'a/errors.txt: invalid bytes; give --set errors=replace'
     """
 
     def written(found: re.Match[str]) -> str:
         value = found[2]
-        if option is None:
+        if not flag:
             return f"--set {name}" + (f"={value.lower() if value in ('True', 'False') else value}" if value else "")
-        if value == "False" and option.secondary_opts:
-            return str(option.secondary_opts[0])
-        flag = max(option.opts, key=len)
+        if value == "False" and off:
+            return off
         return flag if value in (None, "True") else f"{flag} {value}"
 
     return re.sub(rf"(?<![\w./'\"-]){name}(?![\w/'\"-]|\.\w)(='?([\w.-]*\w)'?)?", written, message)

@@ -35,17 +35,17 @@ GROUP = 1 << 16
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
     """Print what a verb returned: one JSON object, or tables for people."""
+    if values is None:  # it was printed meanwhile
+        return
     if as_json:
         in_json(values)
         refuse(values)
-        return
-    if values is None:
         return
     (printed or _printed)(values)
     for note in getattr(values, "notes", ()):
         typer.echo(note)
     if hint := getattr(values, "next", ()):
-        wrote(values["out"], {}, as_json=False, hint=hint)
+        wrote(values["out"], hint=hint)
     refuse(values)
 
 
@@ -163,20 +163,14 @@ def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
     table(headings, [[*line.values()] for line in lines])
 
 
-def facts(values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what was measured: one JSON object, or a table of one row."""
-    if as_json:
-        in_json(values)
-    else:
-        table([*values], [tuple(values.values())])
+def facts(values: Mapping[str, Any]) -> None:
+    """Print what was measured: a table of one row."""
+    table([*values], [tuple(values.values())])
 
 
-def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: Command = ()) -> None:
+def wrote(out: Path | str, *, hint: Command = ()) -> None:
     """Print where the result was written, and a command to try next."""
-    if as_json:
-        in_json({"out": str(out), **sizes})
-    else:
-        typer.echo(f"wrote {out}" + (f"; next: {command(hint)}" if hint else ""))
+    typer.echo(f"wrote {out}" + (f"; next: {command(hint)}" if hint else ""))
 
 
 def command(words: Command) -> str:

@@ -158,7 +158,7 @@ def _print_evaluation(result: dict[str, Any]) -> None:
     """Print the figures of all documents, then a table of classes."""
     from polyadic.interface import output
 
-    output.facts({name: value for name, value in result.items() if name != "classes"}, as_json=False)
+    output.facts({name: value for name, value in result.items() if name != "classes"})
     headings = [heading.replace("_", " ") for heading in result["classes"][0]]
     output.table(headings, [tuple(each.values()) for each in result["classes"]])
 
@@ -321,7 +321,7 @@ def _print_written(result: dict[str, Any]) -> None:
     """Print the path that was written."""
     from polyadic.interface import output
 
-    output.wrote(result["out"], {}, as_json=False)
+    output.wrote(result["out"])
 
 
 @SENTENCES.verb(example="polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy", show=_print_written)

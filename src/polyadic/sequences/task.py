@@ -117,7 +117,7 @@ def _print_scores(result: dict[str, Any]) -> None:
 
     key = next((key for key in ("log_probabilities", "log_likelihoods") if key in result), None)
     if key is None:
-        output.facts(result, as_json=False)
+        output.facts(result)
     else:
         output.write_lines((f"{log:.10g}\n" for log in result[key]), None)
 

@@ -35,7 +35,7 @@ def _print_analysis(result: Analysed) -> None:
     sizes = {"rows": result["rows"], "columns": result["columns"], "observations": f"{result['observations']:.10g}"}
     p = "below 0.001" if result["p"] < 0.001 else f"{result['p']:.3f}"
     test = {"chi-square": f"{result['chi2']:.1f}", "degrees of freedom": result["degrees"], "p": p}
-    output.facts(sizes | test, as_json=False)
+    output.facts(sizes | test)
     _print_points(result)
     if "why" in result:
         _print_cell(result["why"])
@@ -181,7 +181,7 @@ def _print_cell(cell: dict[str, Any]) -> None:
     axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
     counted = {name: cell[name] for name in ("row", "column", "count", "expected", "times", "base")}
     typer.echo()
-    output.facts({**counted, **axes, "other axes": cell["other_axes"]}, as_json=False)
+    output.facts({**counted, **axes, "other axes": cell["other_axes"]})
     for side, nearest in cell["alike"].items():
         typer.echo()
         output.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])

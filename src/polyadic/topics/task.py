@@ -42,7 +42,7 @@ def _print_topics(result: dict[str, Any]) -> None:
     output.table(["topic", "words"], [(k, " ".join(words)) for k, words in result["words_of_topics"].items()])
     figures: dict[str, Any] = {name: result[name] for name in ("npmi", "c_v", "diversity") if name in result}
     if figures:
-        output.facts(figures, as_json=False)
+        output.facts(figures)
 
 
 @TASK.verb(
@@ -166,7 +166,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
 
     headings = ["topics", "perplexity", "spread", "coherence", "stability"]
     output.table(headings, [tuple(each.values()) for each in result["ranks"]])
-    output.facts({name: value for name, value in result.items() if name != "ranks"}, as_json=False)
+    output.facts({name: value for name, value in result.items() if name != "ranks"})
 
 
 @TASK.verb(

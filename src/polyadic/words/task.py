@@ -126,7 +126,7 @@ def _print_trained(result: Trained) -> None:
 
     from polyadic.interface import output
 
-    output.wrote(result["out"], {}, as_json=False)
+    output.wrote(result["out"])
     if result.looks:
         typer.echo()
         output.table(["look at", "what you see"], result.looks)
@@ -325,7 +325,7 @@ def _print_written(result: dict[str, Any]) -> None:
     """Print what was written."""
     from polyadic.interface import output
 
-    output.wrote(result["out"], {}, as_json=False)
+    output.wrote(result["out"])
 
 
 @TASK.verb(example="polyadic convert vectors vectors.txt --to word2vec", show=_print_written)

@@ -1,0 +1,181 @@
+"""The command ``explore``: a text in a browser, or one page of it as a file."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.settings import File, Folder, Metavar, Repeated, Within
+from polyadic.interface.task import Task
+from polyadic.text.task import source
+from polyadic.words.task import SETTINGS, entry_weights
+
+if TYPE_CHECKING:
+    from polyadic.explore.workspace import Workspace
+
+TASK = Task("explore", "Explore a text in a browser.")
+PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
+"""Options that select contents of an exported page."""
+Several = Annotated[list[str] | None, Repeated()]
+
+
+def _print_written(result: dict[str, Any]) -> None:
+    from polyadic.interface import output
+
+    output.wrote(result["out"])
+
+
+@TASK.verb(
+    example="polyadic explore holmes",
+    settings={"given": SETTINGS},
+    fixed=("keep_text",),
+    show=_print_written,
+    options=("out", "field", "port", "no_browser", "only_make", "export", *PAGE),
+)
+def explore(
+    sources: Annotated[list[str], Metavar("SOURCE...")],
+    given: dict[str, Any],
+    *,
+    out: Folder | None = None,
+    port: Annotated[int, Within(0, 65535)] = 0,
+    no_browser: bool = False,
+    only_make: bool = False,
+    export: File | None = None,
+    word: Annotated[Several, Metavar("WORD")] = None,
+    phrase: Annotated[Several, Metavar("'WORD WORD'")] = None,
+    topics: bool = False,
+    table: Annotated[Several, Metavar("FIELD[/FIELD]")] = None,
+    parts: Annotated[Several, Metavar("FIELD=VALUE[/VALUE]")] = None,
+    map_: bool = False,
+    force: bool = False,
+) -> dict[str, Any] | None:
+    """Explore a text in a browser: its words, their senses, phrases, concordance lines, topics, and a map.
+
+    The first time, the text is read and word vectors are trained, with the settings of polyadic train. The results are
+    kept in a folder, which opens at once the next time.
+
+    Parameters
+    ----------
+    sources
+        Text (files, folders, globs), or a folder made by an earlier polyadic explore.
+    out
+        Folder for the results; finished steps in it are reused (default: name of the source with -workspace).
+    port
+        Port on this machine; 0 selects a free one.
+    no_browser
+        Print the address without opening a browser.
+    only_make
+        Compute the results without starting the server.
+    export
+        HTML file to write instead of starting the server, with the results selected by the options below.
+    word
+        Word to include in the exported page; can be repeated.
+    phrase
+        Phrase to include in the exported page, such as 'old house'; can be repeated.
+    topics
+        Include the topics in the exported page.
+    table
+        Correspondence analysis to include in the exported page: a field, or two separated by a slash; can be repeated.
+    parts
+        Comparison of two parts of the text to include in the exported page, by a field; can be repeated.
+    map_
+        Include the map of words in the exported page.
+    """
+    from polyadic.interface import output
+
+    chosen = {"word": word, "phrase": phrase, "topics": topics, "table": table, "parts": parts, "map": map_}
+    if export is None and (idle := next((name for name, value in chosen.items() if value), None)):
+        raise InputError(f"{idle} selects contents of an exported page; name its file with export", idle, "export")
+    output.check_file(export, force=force)
+    if not only_make and export is None:
+        _check_server()
+    workspace = _workspace(sources, out, given, force=force)
+    if export is not None:
+        from polyadic.explore.export import Chosen, page
+
+        selected = Chosen(word or (), phrase or (), topics, table or (), parts or (), map_)
+        output.write_lines([page(workspace, selected)], export)
+        return {"out": str(export), "bytes": export.stat().st_size}
+    if only_make:
+        sizes = {"words": len(workspace.vectors), "documents": len(workspace.corpus.documents) - 1}
+        return {"out": str(workspace.path), **sizes}
+    _serve(workspace, port, browser=not no_browser)
+    return None
+
+
+def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, force: bool) -> Workspace:
+    """Open a workspace, or make one."""
+    from polyadic.core.files import read_meta
+    from polyadic.explore.workspace import KIND, Workspace
+    from polyadic.interface import errors, output
+
+    first = Path(sources[0])
+    if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
+        if given or out is not None:
+            idle = [*given, "out"][0]
+            raise InputError(f"{idle} has no effect: {first} is made already; leave it out", idle)
+        return Workspace.open(first)
+    if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
+        raise InputError(f"{first} is incomplete; repeat the command that started it, which resumes it")
+    settings = dict(given)
+    if "weights" in settings:
+        settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
+    folder = out or Path(f"{name_of(first)}-workspace")
+    with errors.keeping(errors.stages_in(folder)):
+        return Workspace.build(source(sources), folder, steps=output.Steps(), overwrite=force, **settings)
+
+
+def name_of(source: Path) -> str:
+    """Return the name of the workspace of a source.
+
+    >>> [name_of(Path(source)) for source in ("wiki.txt.xz", "letters/*.txt", "articles/")]
+    ['wiki', 'letters', 'articles']
+    """
+    full = source.absolute()
+    return full.name.split(".")[0].strip("*?[]") or full.parent.name or "text"
+
+
+def _check_server() -> None:
+    """Raise MissingExtraError, before any work, if the server is not installed."""
+    try:
+        import fastapi  # noqa: F401 # only whether it is there
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "explore", "a page in a browser") from None
+
+
+def _serve(workspace: Workspace, port: int, *, browser: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    import json
+    import socket
+    import sys
+    import webbrowser
+
+    import typer
+    import uvicorn
+
+    from polyadic.explore.server import HOST, application, new_token
+    from polyadic.interface import errors
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise InputError(f"port {port} cannot be used: {error.strerror}; use another, or 0", "port") from None
+        port, token = listening.getsockname()[1], new_token()
+        address = f"http://{HOST}:{port}/{token}/"
+        app = application(workspace, token=token, port=port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
+        workspace.warm()
+        if errors.in_json():
+            typer.echo(json.dumps({"address": address, "folder": str(workspace.path)}))  # one line, before the end
+        else:
+            typer.echo(f"{address}\nCtrl-C ends it.")
+        sys.stdout.flush()  # a program that reads the address waits for it
+        if browser:
+            webbrowser.open(address)
+        with contextlib.suppress(KeyboardInterrupt):  # it is how this ends
+            server.run(sockets=[listening])
