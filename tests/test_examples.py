@@ -22,7 +22,7 @@ from polyadic.datasets.examples import FILES, write_examples
 from polyadic.syntax.propositions import read_propositions
 from polyadic.syntax.trees import read_trees
 
-NOT_HERE = ("polyadic explore ", "polyadic demo ")
+NOT_HERE = ("polyadic explore ", "polyadic serve ", "polyadic demo ")
 """What serves until Ctrl-C, what needs the text of another package."""
 MAKE = (" train ", " corpus ", " count ", " convert ", " parse apply ")
 """What others begin with, in that order."""

@@ -26,6 +26,7 @@ from polyadic.embedding import Embedding
 from polyadic.explore import server
 from polyadic.explore.export import Chosen, page
 from polyadic.explore.workspace import Workspace
+from polyadic.interface import http
 from polyadic.tables.cross_table import cross_table
 
 BROWSER = os.environ.get("POLYADIC_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -64,14 +65,14 @@ VIEWS = {
 def served(workspace):
     """Serve a workspace, and give the address."""
     with socket.socket() as listening:
-        listening.bind((server.HOST, 0))
+        listening.bind((http.HOST, 0))
         port = listening.getsockname()[1]
         app = server.application(workspace, token="token", port=port)
         running = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            yield f"http://{server.HOST}:{port}/token/"
+            yield f"http://{http.HOST}:{port}/token/"
         finally:
             running.should_exit = True
             thread.join(60)

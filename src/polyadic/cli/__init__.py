@@ -2,9 +2,10 @@
 
 import platform
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version as distribution
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from polyadic.explore.task import TASK as EXPLORE
 from polyadic.interface.command_line import add_command
 from polyadic.interface.command_line import group as commands_of
 from polyadic.interface.errors import Verbs
+from polyadic.interface.task import Task
 from polyadic.ranking.task import TASK as RERANK
 from polyadic.relations.task import TASK as RELATIONS
 from polyadic.sentences.task import CLASSIFY, SENTENCES
@@ -46,24 +48,26 @@ TASKS = {"Start": (START, EXPLORE), "Words": (WORDS,), "Text": (TEXT, COUNTING),
 """Tasks whose commands have no group."""
 EXAMPLES = {verb.name: verb.example for tasks in TASKS.values() for task in tasks for verb in task.verbs.values()}
 """Examples of the commands that have no group, by name."""
-GROUPS = {
-    "Text": {"topics": commands_of(TOPICS), "sentences": commands_of(SENTENCES), "classify": commands_of(CLASSIFY)},
+FAMILIES: dict[str, dict[str, Task]] = {
+    "Text": {"topics": TOPICS, "sentences": SENTENCES, "classify": CLASSIFY},
     "Tables and relations": {
-        "complete": commands_of(COMPLETE),
-        "database": commands_of(DATABASE),
-        "relations": commands_of(RELATIONS),
-        "machine": commands_of(MACHINE),
-        "rerank": commands_of(RERANK),
+        "complete": COMPLETE,
+        "database": DATABASE,
+        "relations": RELATIONS,
+        "machine": MACHINE,
+        "rerank": RERANK,
     },
     "Syntax and sequences": {
-        "tag": commands_of(TAG),
-        "parse": commands_of(PARSE),
-        "roles": commands_of(ROLES),
-        "automaton": commands_of(AUTOMATON),
-        "hmm": commands_of(HMM),
+        "tag": TAG,
+        "parse": PARSE,
+        "roles": ROLES,
+        "automaton": AUTOMATON,
+        "hmm": HMM,
     },
 }
-"""Verbs with verbs of their own."""
+"""Tasks whose commands are groups."""
+GROUPS = {panel: {name: commands_of(task) for name, task in tasks.items()} for panel, tasks in FAMILIES.items()}
+"""Commands with commands of their own."""
 PANELS = ("Start", "Words", "Text", "Tables and relations", "Syntax and sequences")
 """Headings of the list of commands."""
 
@@ -81,6 +85,19 @@ for panel in PANELS:
     for name, group in GROUPS.get(panel, {}).items():
         app.add_typer(group, name=name, rich_help_panel=panel)
 add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=True)
+
+
+def questions_to(model: object) -> dict[str, Callable[..., Any]]:
+    """Return the functions of commands that only ask a model, by name, for :func:`polyadic.cli.task.serve`."""
+    classes = {f"{each.__module__}:{each.__name__}" for each in type(model).__mro__}
+    tasks = [task for panel in FAMILIES.values() for task in panel.values()]
+    return {
+        verb.name: verb.function
+        for task in (*tasks, *(below for task in tasks for below in task.groups.values()))
+        if classes & {*((task.model,) if isinstance(task.model, str) else task.model)}
+        for verb in task.verbs.values()
+        if verb.question
+    }
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it

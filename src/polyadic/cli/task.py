@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
-from polyadic.core.settings import Count, Folder, Metavar, Natural
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, Folder, Metavar, Natural, Within
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
 
@@ -33,6 +35,43 @@ def example(folder: Annotated[Path, Metavar("DIR")] = Path("example"), *, force:
     saved = Saved(out=str(folder), files=FILES)
     saved.next = ["train", folder / "holmes", "--out", "vectors"]
     return saved
+
+
+def about(model: Any) -> dict[str, Any]:
+    """Return the class and the settings of the model."""
+    return {"model": type(model).__name__, "settings": model.get_params(deep=False)}
+
+
+@TASK.verb(example="polyadic serve completed")
+def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, Within(0, 65535)] = 0) -> None:
+    """Answer questions to a saved model over HTTP, on this machine only, until Ctrl-C.
+
+    The routes are the commands that ask a model of its kind, such as api/recommend?row=NAME&top=5, with their options;
+    openapi.json describes them, and api/about gives the settings of the model.
+
+    Parameters
+    ----------
+    model
+        Folder of a saved model.
+    port
+        Port on this machine; 0 selects a free one.
+    """
+    from polyadic.cli import questions_to
+    from polyadic.core.serialization import load
+    from polyadic.interface import output
+
+    output.check_server()
+    from polyadic.interface import http
+
+    loaded = load(model)
+    questions = questions_to(loaded)
+    if not questions:
+        raise InputError(f"no command only asks a model of this kind ({type(loaded).__name__}), so none can be served")
+    questions["about"] = about
+    make = functools.partial(
+        http.application, questions, loaded, title=f"polyadic serve {model.name}", respond=http.plain_json
+    )
+    http.serve(make, port, folder=str(model))
 
 
 def _nothing_more(result: dict[str, Any]) -> None:

@@ -114,7 +114,7 @@ def predict(
     }
 
 
-@TASK.verb(example="polyadic complete recommend completed 'reader 1' -n 5")
+@TASK.verb(example="polyadic complete recommend completed 'reader 1' -n 5", question=True)
 def recommend(
     model: TableCompletion,
     row: str | None = None,
@@ -199,7 +199,7 @@ def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str,
     return {"out": str(out), "rows": len(model.rows_), "recommended": len(recommended), **measures}
 
 
-@TASK.verb(example="polyadic complete similar completed Dracula")
+@TASK.verb(example="polyadic complete similar completed Dracula", question=True)
 def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = False) -> dict[str, Any]:
     """List the columns whose predictions correlate most with those of a column, over all rows.
 
@@ -216,7 +216,7 @@ def similar(model: TableCompletion, name: str, *, top: Count = 10, rows: bool = 
     return {"name": name, "similar": [{"name": other, "correlation": round(r, 6)} for other, r in alike]}
 
 
-@TASK.verb(example="polyadic complete themes completed --top 5")
+@TASK.verb(example="polyadic complete themes completed --top 5", question=True)
 def themes(model: TableCompletion, *, top: Count = 10, number: Count | None = None) -> dict[str, Any]:
     """Describe the components behind the predictions: the columns that rise and fall with each.
 

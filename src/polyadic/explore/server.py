@@ -13,7 +13,7 @@ from polyadic.explore.answers import ANSWERS
 from polyadic.explore.export import Chosen
 from polyadic.explore.export import page as exported
 from polyadic.interface import http
-from polyadic.interface.http import HOST, fault, new_token
+from polyadic.interface.http import fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from starlette.types import ASGIApp
 
-__all__ = ["HOST", "application", "new_token"]
-
 TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "txt": "text/plain"}
 
 
-def application(workspace: Any, *, token: str, port: int, timeout: float = http.TIMEOUT) -> ASGIApp:
+def application(workspace: Any, token: str, port: int, *, timeout: float = http.TIMEOUT) -> ASGIApp:
     """Make the application of a workspace; see :func:`polyadic.interface.http.application`."""
     how: dict[str, Any] = {"title": "polyadic explore", "timeout": timeout, "more": _add_page}
-    return http.application(ANSWERS, workspace, token=token, port=port, **how)
+    return http.application(ANSWERS, workspace, token, port, **how)
 
 
 def _add_page(router: APIRouter, answers: http.Answers) -> None:

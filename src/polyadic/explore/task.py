@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError
 from polyadic.core.settings import File, Folder, Metavar, Repeated, Within
 from polyadic.interface.task import Task
 from polyadic.text.task import source
@@ -90,7 +90,7 @@ def explore(
         raise InputError(f"{idle} selects contents of an exported page; name its file with export", idle, "export")
     output.check_file(export, force=force)
     if not only_make and export is None:
-        _check_server()
+        output.check_server()
     workspace = _workspace(sources, out, given, force=force)
     if export is not None:
         from polyadic.explore.export import Chosen, page
@@ -101,7 +101,12 @@ def explore(
     if only_make:
         sizes = {"words": len(workspace.vectors), "documents": len(workspace.corpus.documents) - 1}
         return {"out": str(workspace.path), **sizes}
-    _serve(workspace, port, browser=not no_browser)
+    from polyadic.explore.server import application
+    from polyadic.interface import http
+
+    workspace.warm()
+    make = functools.partial(application, workspace)
+    http.serve(make, port, browser=not no_browser, folder=str(workspace.path))
     return None
 
 
@@ -135,47 +140,3 @@ def name_of(source: Path) -> str:
     """
     full = source.absolute()
     return full.name.split(".")[0].strip("*?[]") or full.parent.name or "text"
-
-
-def _check_server() -> None:
-    """Raise MissingExtraError, before any work, if the server is not installed."""
-    try:
-        import fastapi  # noqa: F401 # only whether it is there
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(str(error.name), "explore", "a page in a browser") from None
-
-
-def _serve(workspace: Workspace, port: int, *, browser: bool) -> None:
-    """Serve the page until Ctrl-C."""
-    import json
-    import socket
-    import sys
-    import webbrowser
-
-    import typer
-    import uvicorn
-
-    from polyadic.explore.server import HOST, application, new_token
-    from polyadic.interface import errors
-
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as error:
-            raise InputError(f"port {port} cannot be used: {error.strerror}; use another, or 0", "port") from None
-        port, token = listening.getsockname()[1], new_token()
-        address = f"http://{HOST}:{port}/{token}/"
-        app = application(workspace, token=token, port=port)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
-        workspace.warm()
-        if errors.in_json():
-            typer.echo(json.dumps({"address": address, "folder": str(workspace.path)}))  # one line, before the end
-        else:
-            typer.echo(f"{address}\nCtrl-C ends it.")
-        sys.stdout.flush()  # a program that reads the address waits for it
-        if browser:
-            webbrowser.open(address)
-        with contextlib.suppress(KeyboardInterrupt):  # it is how this ends
-            server.run(sockets=[listening])

@@ -249,7 +249,7 @@ def _described(parameter: Parameter) -> dict[str, Any]:
     elif parameter.positional:
         how["metavar"] = parameter.name.upper()
     elif several(parameter.hint):
-        how["metavar"] = {int: "N,...", float: "X,..."}.get(item(parameter.hint), "NAME,...")
+        how["metavar"] = {int: "N[,N...]", float: "X[,X...]"}.get(item(parameter.hint), "NAME,...")
     if parameter.shown_default or parameter.default is None:
         how["show_default"] = parameter.shown_default or False
     return how

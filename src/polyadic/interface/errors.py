@@ -145,6 +145,7 @@ def in_one_sentence() -> Iterator[None]:
         except BrokenPipeError:
             raise  # the reader of our output has enough; typer leaves quietly
         except WRONG_USAGE as error:
+            error.message = error.message.replace("Value error, ", "")  # the words of the option library
             if not _JSON.get():
                 raise
             say(error.format_message())

@@ -7,11 +7,16 @@ leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import json
 import secrets
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
@@ -22,8 +27,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Mount
 
 from polyadic.core.errors import InputError
+from polyadic.core.files import plain as converted
 from polyadic.core.settings import Within, spelled
 from polyadic.core.version import __version__
+from polyadic.interface.errors import in_json
 from polyadic.interface.task import NONE, first, parameters, plain, several
 
 if TYPE_CHECKING:
@@ -57,11 +64,12 @@ HEADERS = {
 def application(
     questions: Mapping[str, Callable[..., Any]],
     subject: Any,
-    *,
     token: str,
     port: int,
+    *,
     title: str,
     timeout: float = TIMEOUT,
+    respond: Callable[[Any], Response] = JSONResponse,
     more: Callable[[APIRouter, Answers], None] | None = None,
 ) -> ASGIApp:
     """Make an application that answers questions to a subject.
@@ -80,13 +88,16 @@ def application(
         Of the OpenAPI description.
     timeout : float
         Seconds that a question may take.
+    respond : callable
+        Makes the response of what a question returns.
     more : callable, optional
         Adds further routes to the router.
     """
     app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
     answers, router = Answers(subject, timeout), APIRouter()
     for name, function in questions.items():
-        router.add_api_route(f"/api/{name}", answers.endpoint(function), operation_id=name, **described(function))
+        endpoint = answers.endpoint(function, respond)
+        router.add_api_route(f"/api/{name}", endpoint, operation_id=name, **described(function))
     if more:
         more(router, answers)
     app.include_router(router)
@@ -141,8 +152,9 @@ class Answers:
 
 
 def query_model(function: Callable[..., Any]) -> Any:
-    """Make the pydantic model of the parameters of a question; it accepts no others."""
-    fields = {each.name: (_typed(each), _field(each)) for each in parameters(function)[1:]}
+    """Make the pydantic model of the parameters of a question, without files; it accepts no others."""
+    asked = [each for each in parameters(function)[1:] if plain(each.hint) is not Path and each.name != "force"]
+    fields = {each.name: (_typed(each), _field(each)) for each in asked}
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
@@ -232,9 +244,34 @@ class Guard:
         return (414, "the query is too long") if length > MAX_LENGTH else None
 
 
-def new_token() -> str:
-    """Make a token that cannot be guessed."""
-    return secrets.token_urlsafe(16)
+def plain_json(value: Any) -> Response:
+    """Respond with what a command prints under ``--json``."""
+    return JSONResponse(converted(value))
+
+
+def serve(make: Callable[[str, int], ASGIApp], port: int, *, browser: bool = False, **facts: Any) -> None:
+    """Serve an application, made with a token and a port, until Ctrl-C; print its address, in JSON with ``facts``."""
+    import socket
+    import webbrowser
+
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise InputError(f"port {port} cannot be used: {error.strerror}; use another, or 0", "port") from None
+        port, token = listening.getsockname()[1], secrets.token_urlsafe(16)
+        app = make(token, port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
+        address = f"http://{HOST}:{port}/{token}/"
+        typer.echo(json.dumps({"address": address, **facts}) if in_json() else f"{address}\nCtrl-C ends it.")
+        sys.stdout.flush()  # a program that reads the address waits for it
+        if browser:
+            webbrowser.open(address)
+        with contextlib.suppress(KeyboardInterrupt):  # it is how this ends
+            server.run(sockets=[listening])
 
 
 def fault(status: int, message: str) -> JSONResponse:

@@ -203,6 +203,15 @@ def check_picture(file: Path | None) -> None:
     check_file(file, force=True)
 
 
+def check_server() -> None:
+    """Raise MissingExtraError, before any work, if the server is not installed."""
+    try:
+        import fastapi  # noqa: F401 # only whether it is there
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "explore", "a server") from None
+
+
 def check_file(file: Path | None, *, force: bool) -> None:
     """Refuse, before any work, a file that could not be written after it."""
     if file is not None and not file.parent.is_dir():

@@ -104,6 +104,8 @@ class Verb:
         Word of the command line, if it is not the name of the function.
     distributed : bool
         Whether the command has ``--scheduler`` and ``--workers``.
+    question : bool
+        Whether it only asks a saved model, so that ``polyadic serve`` answers it over HTTP.
     """
 
     function: Callable[..., Any]
@@ -115,6 +117,7 @@ class Verb:
     word: str = ""
     distributed: bool = False
     fixed: tuple[str, ...] = ()
+    question: bool = False
 
     @property
     def name(self) -> str:

@@ -188,7 +188,11 @@ def _derivation_line(found: dict[str, Any], limit: int) -> str:
     return f"{found['rule']} ({found['right']:,} of {found['premises']:,}){': ' if facts else ''}{facts}"
 
 
-@TASK.verb(example="polyadic relations predict tensor --subject Norway --relation language", show=_print_predictions)
+@TASK.verb(
+    example="polyadic relations predict tensor --subject Norway --relation language",
+    question=True,
+    show=_print_predictions,
+)
 def predict(
     model: AnyModel,
     facts: File | None = None,

@@ -204,7 +204,7 @@ def _print_classes(result: dict[str, Any]) -> None:
     output.table(["class", "words"], [(name, ", ".join(words)) for name, words in result["words_of_classes"].items()])
 
 
-@CLASSIFY.verb(example="polyadic classify top classifier", show=_print_classes)
+@CLASSIFY.verb(example="polyadic classify top classifier", question=True, show=_print_classes)
 def top(
     model: TextClassifier, name: Annotated[str, Metavar("CLASS")] | None = None, *, top: Count = 10
 ) -> dict[str, Any]:

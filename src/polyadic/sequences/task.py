@@ -172,7 +172,7 @@ def _print_states(result: dict[str, Any]) -> None:
     output.table(["state", "symbols", "next"], rows)
 
 
-@HMM.verb(example="polyadic hmm top hmm", show=_print_states)
+@HMM.verb(example="polyadic hmm top hmm", question=True, show=_print_states)
 def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
     """List the most likely symbols of each state, and the states it most likely moves to.
 

@@ -95,7 +95,7 @@ def train(
     return saved
 
 
-@TASK.verb(example="polyadic topics show topics --picture topics.png", show=_print_topics)
+@TASK.verb(example="polyadic topics show topics --picture topics.png", question=True, show=_print_topics)
 def show(model: TextTopics, *, top: TopWords = 10, picture: Picture = None) -> dict[str, Any]:
     """List the words of each topic."""
     from polyadic.interface import output

@@ -232,7 +232,7 @@ def add(
     return saved
 
 
-@TASK.verb(example="polyadic database similar library novel Dracula")
+@TASK.verb(example="polyadic database similar library novel Dracula", question=True)
 def similar(
     model: DatabaseModel, entity: Annotated[str, Metavar("TYPE")], name: str, *, top: Count = 10
 ) -> dict[str, Any]:
