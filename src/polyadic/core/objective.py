@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from polyadic.core.entries import Entries
     from polyadic.core.penalties import Penalty
 
-LOADING_SECONDS = 3.0
-"""Seconds that loading compiled kernels may take."""
+COMPILE_SECONDS = 30.0
+"""Seconds that the first call of a kernel may take to compile it."""
 BATCH = 4096
 """Entries whose predictions are held at once for forms other than CP."""
 MAX_PIECE = 1 << 21
@@ -169,7 +169,7 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; a short one is repeated, as the first loads kernels.
+        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Objective:
             start = time.perf_counter()
             self.value_and_gradient(factors)
             took = time.perf_counter() - start
-            if took > LOADING_SECONDS:
+            if took > COMPILE_SECONDS:
                 break
         return took
 
