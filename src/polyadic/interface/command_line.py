@@ -19,6 +19,7 @@ from polyadic.interface.errors import say
 from polyadic.interface.task import (
     NONE,
     Parameter,
+    descriptions,
     fields_of,
     first,
     item,
@@ -26,6 +27,7 @@ from polyadic.interface.task import (
     parameters,
     plain,
     read_text,
+    readable,
     several,
 )
 
@@ -112,7 +114,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
         )
     names = {each.name for each in own} | {*verb.fixed}
     groups = {
-        name: {each: setting for each, setting in _fields(targets).items() if each not in names}
+        name: {each: _described_by(verb, setting) for each, setting in _fields(targets).items() if each not in names}
         for name, targets in verb.settings.items()
     }
     by_name = {each.name: each for each in own} | {
@@ -162,7 +164,12 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
     The description is that of the last class, with all defaults where classes differ.
     """
-    every = [each for target in (targets if isinstance(targets, tuple) else (targets,)) for each in fields_of(target)]
+    every = [
+        each
+        for target in (targets if isinstance(targets, tuple) else (targets,))
+        for each in fields_of(target)
+        if readable(each.hint)
+    ]
     found: dict[str, Parameter] = {}
     for each in every:
         known = found.get(each.name, each).hint
@@ -172,6 +179,12 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
         if len({*map(str, same)}) > 1 and not each.shown_default:
             found[name] = replace(each, shown_default=" or ".join(dict.fromkeys(map(str, same))))
     return found
+
+
+def _described_by(verb: Verb, setting: Parameter) -> Parameter:
+    """Describe a setting as the verb does, if it does: one of several classes may mean something else in each."""
+    help_, shown = descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
+    return replace(setting, help=help_, shown_default=shown)
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:

@@ -90,7 +90,7 @@ class Verb:
     settings : dict of str to str or tuple of str
         By parameter, ``"module:Class"`` of the dataclass whose fields are options; the function gets an object made of
         them, or for several classes a dict of the settings that were given. A setting that has the name of a parameter
-        is that parameter instead.
+        is that parameter instead. The verb's docstring describes a setting that means something else in each class.
     fixed : tuple of str
         Settings that are no options, since the function sets them.
     options : tuple of str
@@ -364,6 +364,16 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
     elif (kind := origin or hint) in READERS:
         with contextlib.suppress(ValueError, KeyError):
             yield READERS[kind](text)
+
+
+def readable(hint: Any) -> bool:
+    """Whether text can give a value besides None."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Annotated, tuple, list, Sequence, Collection):
+        return readable(arguments[0])
+    if origin in UNIONS:
+        return any(readable(each) for each in arguments if each is not type(None))
+    return origin is Literal or (origin or hint) in READERS
 
 
 READERS: dict[Any, Callable[[str], Any]] = {
