@@ -12,8 +12,8 @@ import * as topics from "./views/topics.js";
 import * as word from "./views/word.js";
 
 const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, theme, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
-const LINKS = [["Overview", "#/", "overview"], ["Lines", "#/lines", null], ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"],
-  ["Parts", "#/parts", "keywords"], ["Table", "#/table", "table"]];
+const LINKS = [["Overview", "#/", "overview"], ["Concordance", "#/lines", null], ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"],
+  ["Compare", "#/parts", "keywords"], ["Tables", "#/table", "table"]];
 
 const main = document.getElementById("main");
 const status = document.getElementById("status");
@@ -49,8 +49,8 @@ async function show() {
   document.querySelectorAll("nav a").forEach((link) =>
     link.getAttribute("href") === `#/${view}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current"));
   main.setAttribute("aria-busy", "true");
-  status.textContent = `Looking up ${title}`;
-  const waiting = setTimeout(() => mine === shown && main.replaceChildren(h("p", { class: "waiting" }, "Looking …")), 200);
+  status.textContent = `Loading ${title}`;
+  const waiting = setTimeout(() => mine === shown && main.replaceChildren(h("p", { class: "waiting" }, "Loading …")), 200);
   try {
     if (!module) throw new Error(`There is no view ${view}.`);
     await module.show(page, what, settings);

@@ -28,7 +28,7 @@ export async function ask(name, parameters = {}) {
   const question = key(name, parameters);
   if (answers) {
     if (question in answers) return answers[question];
-    throw new Error("This is not in the page that was sent; the whole is where it came from.");
+    throw new Error("This is not part of the exported page.");
   }
   if (!asked.has(question)) {
     asked.set(question, request(`${name}?${new URLSearchParams(entries(parameters))}`));
@@ -43,7 +43,7 @@ async function request(question) {
   try {
     response = await fetch(`api/${question}`, { headers: { Accept: "application/json" } });
   } catch {
-    throw new Error("The server does not answer; is polyadic explore still running?");
+    throw new Error("The server does not respond. Is polyadic explore still running?");
   }
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);

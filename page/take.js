@@ -42,4 +42,4 @@ export const png = (name, canvas) => button("PNG", name, async () => (await canv
 
 /** A link that saves what is shown as one file, which needs no server. */
 export const send = (name, chosen) =>
-  !alone && h("a", { href: `page.html?${new URLSearchParams(chosen)}`, download: `${name}.html`, class: "quiet", "aria-label": `Page to send: ${name}` }, "Page to send");
+  !alone && h("a", { href: `page.html?${new URLSearchParams(chosen)}`, download: `${name}.html`, class: "quiet", "aria-label": `Export page: ${name}` }, "Export page");

@@ -180,14 +180,14 @@ def test_word(planted, reader):
 def test_sorted_and_taken_along(planted, reader):
     """A column is sorted by its heading, and what is saved is what is shown."""
     reader.go(planted + VIEWS["word"])
-    collocates = reader.page.get_by_role("region", name="Words within 5 words of bank")
-    collocates.get_by_role("button", name="together").click()
+    collocates = reader.page.get_by_role("region", name="Collocates within 5 words of bank")
+    collocates.get_by_role("button", name="co-occurrences").click()
     counts = [int(cell) for cell in collocates.locator("tbody td:nth-child(2)").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
     saved = reader.saved(reader.page.get_by_role("button", name="CSV: collocates of bank")).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(saved, newline="")))
     assert sorted((int(row["together"]) for row in rows), reverse=True) == counts
-    drawing = reader.saved(reader.page.get_by_role("button", name="SVG: spread of bank"))
+    drawing = reader.saved(reader.page.get_by_role("button", name="SVG: dispersion of bank"))
     assert drawing.startswith(b"<svg")
     assert drawing.count(b"<rect") == 60
 
@@ -215,21 +215,21 @@ def test_concordance(planted, reader):
     """Lines are asked for by a form, stand around their word, and are sorted by what is beside it."""
     reader.go(planted + "#/lines")
     reader.page.get_by_label("Words", exact=True).fill("bank")
-    reader.page.get_by_label("Order").select_option("right")
+    reader.page.get_by_label("Sort by").select_option("right")
     reader.page.get_by_label("Field").select_option("kind")
-    reader.page.get_by_label("is", exact=True).fill("river")
-    reader.page.get_by_role("button", name="Look").last.click()
+    reader.page.get_by_label("Value", exact=True).fill("river")
+    reader.page.get_by_role("button", name="Search").last.click()
     reader.page.locator(".kwic tbody tr").first.wait_for()
     right = [text.strip(" .") for text in reader.page.locator(".kwic td.right").all_inner_texts()]
     assert right == sorted(right)
     assert "next →" in reader.text()
     saved = reader.saved(reader.page.get_by_role("button", name="CSV: lines of bank")).decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(saved, newline="")))
-    assert f"{len(rows)} lines; 1 to 100" in reader.text()
+    assert f"{len(rows)} lines · 1–100" in reader.text()
     assert {row["kind"] for row in rows} == {"river"}
     first = reader.text(".kwic tbody tr")
     reader.page.get_by_role("link", name="next →").click()
-    reader.page.get_by_role("link", name="← before").wait_for()
+    reader.page.get_by_role("link", name="← previous").wait_for()
     assert reader.text(".kwic tbody tr") != first
 
 
@@ -252,8 +252,8 @@ def test_map(planted, reader):
     reader.page.mouse.up()
     reader.page.keyboard.up("Shift")
     reader.page.locator(".chosen").get_by_text("27 words").wait_for()
-    for colours in ("how frequent they are", "whether more in kind river"):
-        reader.page.get_by_label("Colours tell").select_option(colours)
+    for colours in ("frequency", "more frequent in kind river"):
+        reader.page.get_by_label("Colour by").select_option(colours)
     drawing = reader.saved(reader.page.get_by_role("button", name="PNG: map"))
     assert drawing.startswith(b"\x89PNG")
     assert len(drawing) > 5_000
@@ -278,22 +278,22 @@ def test_two_people(chromium, planted, tmp_path):
     one = Reader(chromium)
     one.go(planted)
     one.page.get_by_label("Word or phrase").fill("bank")
-    one.page.get_by_role("button", name="Look").first.click()
+    one.page.get_by_role("button", name="Search").first.click()
     one.page.locator(".sense").first.wait_for()
     assert one.page.locator(".sense .quotes li").count() == 6
     file = tmp_path / "bank.html"
-    file.write_bytes(one.saved(one.page.get_by_role("link", name="Page to send: bank")))
-    one.page.get_by_role("link", name="Parts").click()
-    one.page.get_by_label("This").select_option("river")
+    file.write_bytes(one.saved(one.page.get_by_role("link", name="Export page: bank")))
+    one.page.get_by_role("link", name="Compare").first.click()
+    one.page.get_by_label("Part").select_option("river")
     one.page.get_by_role("button", name="Compare").click()
-    one.page.get_by_role("heading", name="More in river").wait_for()
+    one.page.get_by_role("heading", name="Key words of river").wait_for()
     words = set(one.page.locator("section").first.locator("tbody td:first-child").all_inner_texts())
     assert words - {"bank"} == workspaces.words_of("river")
     assert not one.faults
     one.context.close()
     colleague = Reader(chromium, offline=True)
     colleague.go(file.as_uri())
-    colleague.page.get_by_role("region", name="In this page").get_by_role("link", name="bank").click()
+    colleague.page.get_by_role("region", name="Contents").get_by_role("link", name="bank").click()
     colleague.page.locator(".sense").first.wait_for()
     assert colleague.page.locator(".sense .quotes li").count() == 6
     assert not colleague.faults

@@ -13,7 +13,7 @@ export async function show(page, what, settings) {
   page.append(
     h("h1", { dir: "auto" }, answer.name),
     h("dl", { class: "facts" }, Object.entries(answer.fields).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value)))),
-    h("p", { class: "small" }, `${number(answer.length)} sentences `, answer.start > 0 && go(Math.max(0, answer.start - PAGE), "← before"), " ", next < answer.length && go(next, "next →")),
+    h("p", { class: "small" }, `${number(answer.length)} sentences `, answer.start > 0 && go(Math.max(0, answer.start - PAGE), "← previous"), " ", next < answer.length && go(next, "next →")),
     h("div", { class: "text" }, answer.sentences.map((sentence) => h("p", { dir: "auto" }, sentence))),
     next < answer.length && h("p", {}, go(next, "next →")),
   );

@@ -4,9 +4,9 @@ import { PAGE, address, codePoints, documentOf, h, number } from "../dom.js";
 import { csv } from "../take.js";
 
 const MOST = 1000; // lines of an answer
-const SORTS = { document: "as in the text", left: "by what stands to the left", right: "by what stands to the right", relevance: "by most of the words" };
+const SORTS = { document: "text order", left: "left context", right: "right context", relevance: "relevance (BM25)" };
 
-export const title = (what, settings) => (settings.getAll("words").length ? `Lines: ${settings.getAll("words").join(", ")}` : "Lines");
+export const title = (what, settings) => (settings.getAll("words").length ? `Concordance: ${settings.getAll("words").join(", ")}` : "Concordance");
 
 /** Words between spaces; what stands in quotation marks is one phrase. */
 export const split = (text) => [...text.matchAll(/"([^"]+)"|\S+/g)].map((match) => (match[1] ?? match[0]).trim()).filter(Boolean);
@@ -16,23 +16,23 @@ export async function show(page, what, settings) {
   const asked = { words, width: settings.get("width"), either: settings.get("either"), sort: settings.get("sort"),
     field: settings.get("field"), value: settings.get("value"), start: settings.get("start") };
   const fields = Object.keys((await ask("overview")).fields);
-  page.append(h("h1", { dir: "auto" }, alone ? title(what, settings) : "Lines"), alone ? "" : form(asked, fields));
+  page.append(h("h1", { dir: "auto" }, alone ? title(what, settings) : "Concordance"), alone ? "" : form(asked, fields));
   if (!words.length) {
-    page.append(h("p", {}, "Words stand in one sentence; \"two words\" in quotation marks are a phrase, and wo* is every word that begins so."));
+    page.append(h("p", {}, "Finds sentences that contain all words. \"two words\" in quotation marks is a phrase; wo* matches every word that begins with wo."));
     return;
   }
   const answer = await ask("lines", { ...asked, top: PAGE });
   const start = answer.start;
   const go = (to, label) => h("a", { href: address("lines", "", { ...asked, start: to || null }) }, label);
   page.append(
-    h("p", { class: "lead", role: "status" }, answer.count === 0 ? "No line has them." :
-      `${number(answer.count)} lines; ${number(start + 1)} to ${number(start + answer.lines.length)} `,
-      start > 0 && go(Math.max(0, start - PAGE), "← before"), " ", !alone && start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
+    h("p", { class: "lead", role: "status" }, answer.count === 0 ? "No line matches." :
+      `${number(answer.count)} ${answer.count === 1 ? "line" : "lines"} · ${number(start + 1)}–${number(start + answer.lines.length)} `,
+      start > 0 && go(Math.max(0, start - PAGE), "← previous"), " ", !alone && start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
       csv(`lines of ${words.join(" ")}`, () => everyRow(asked, answer, fields))),
-    h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Lines" },
-      h("table", {}, h("caption", { class: "hidden" }, `Lines with ${words.join(", ")}`),
+    h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Concordance lines" },
+      h("table", {}, h("caption", { class: "hidden" }, `Concordance lines of ${words.join(", ")}`),
         ["left", "word", "right", "name"].map((name) => h("col", { class: name })),
-        h("thead", {}, h("tr", {}, ["before", "word", "behind", "document"].map((name) => h("th", { scope: "col" }, h("span", { class: "hidden" }, name))))),
+        h("thead", {}, h("tr", {}, ["left context", "word", "right context", "document"].map((name) => h("th", { scope: "col" }, h("span", { class: "hidden" }, name))))),
         h("tbody", {}, answer.lines.map((line) => {
           const { left, word, right } = cut(line);
           return h("tr", {}, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
@@ -74,10 +74,10 @@ function form(asked, fields) {
       field: given.value ? given.field : null, value: given.field ? given.value : null });
   } },
     field("Words", h("input", { name: "words", value: said, dir: "auto", autocapitalize: "off", spellcheck: "false" })),
-    field("Words between, at most", h("input", { name: "width", type: "number", min: "0", max: "1000", value: asked.width ?? "", placeholder: "sentence" })),
-    field("Order", choice("sort", SORTS, asked.sort ?? "document")),
-    fields.length > 0 && field("Field", choice("field", Object.fromEntries([["", "any document"], ...fields.map((name) => [name, name])]), asked.field ?? "")),
-    fields.length > 0 && field("is", h("input", { name: "value", value: asked.value ?? "", dir: "auto" })),
-    h("label", { class: "check" }, h("input", { type: "checkbox", name: "either", value: "true", checked: asked.either === "true" }), h("span", {}, "one is enough")),
-    h("button", {}, "Look"));
+    field("Maximum distance", h("input", { name: "width", type: "number", min: "0", max: "1000", value: asked.width ?? "", placeholder: "sentence" })),
+    field("Sort by", choice("sort", SORTS, asked.sort ?? "document")),
+    fields.length > 0 && field("Field", choice("field", Object.fromEntries([["", "all documents"], ...fields.map((name) => [name, name])]), asked.field ?? "")),
+    fields.length > 0 && field("Value", h("input", { name: "value", value: asked.value ?? "", dir: "auto" })),
+    h("label", { class: "check" }, h("input", { type: "checkbox", name: "either", value: "true", checked: asked.either === "true" }), h("span", {}, "any of the words")),
+    h("button", {}, "Search"));
 }

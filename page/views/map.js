@@ -23,22 +23,22 @@ export async function show(page, what, settings) {
   const stage = h("div", { class: "stage" });
   const dots = h("canvas", { "aria-hidden": "true" });
   const names = h("canvas", { tabindex: "0", role: "img", "aria-label":
-    `Map of ${number(answer.words.length)} words, those used alike near one another. Arrows move, plus and minus zoom; the search finds a word.` });
+    `Map of ${number(answer.words.length)} words, words used alike are close to each other. Arrows move, plus and minus zoom; the search finds a word.` });
   stage.append(dots, names);
   const parts = alone ? [] : Object.entries(fields).flatMap(([field, values]) => (values?.length > 1 && values.length <= PARTS ? values.map((value) => ({ field, value })) : []));
-  const chosen = h("div", { class: "chosen", role: "status" }, h("p", { class: "small" }, "Drag to move, wheel or pinch to zoom, click a word to read of it; hold shift and drag around words to list them."));
+  const chosen = h("div", { class: "chosen", role: "status" }, h("p", { class: "small" }, "Drag to move, wheel or pinch to zoom, click a word to open it; hold Shift and drag around words to list them."));
   const view = new Picture(points, dots, names, stage, (words) => list(chosen, answer, words));
   const colour = h("select", { id: "colour", change: async () => {
     const part = parts[colour.value];
     view.colour(colour.value, part && (await ask("ratios", part)).ratios);
   } },
-    h("option", { value: "theme" }, "their strongest theme"), h("option", { value: "count" }, "how frequent they are"),
-    parts.map(({ field, value }, at) => h("option", { value: at }, `whether more in ${field} ${value}`)));
+    h("option", { value: "theme" }, "strongest component"), h("option", { value: "count" }, "frequency"),
+    parts.map(({ field, value }, at) => h("option", { value: at }, `more frequent in ${field} ${value}`)));
   const find = h("input", { id: "find", value: what, dir: "auto", autocomplete: "off" });
   page.append(
     h("h1", {}, "Map"),
-    h("form", { class: "legend", submit: (event) => { event.preventDefault(); if (!view.find(find.value.trim())) fill(chosen, h("p", { role: "alert" }, `The map has no ${find.value}.`)); } },
-      h("label", { for: "colour" }, "Colours tell "), colour,
+    h("form", { class: "legend", submit: (event) => { event.preventDefault(); if (!view.find(find.value.trim())) fill(chosen, h("p", { role: "alert" }, `${find.value} is not on the map.`)); } },
+      h("label", { for: "colour" }, "Colour by "), colour,
       h("label", { for: "find" }, "Find "), find, h("button", {}, "Show"),
       h("button", { type: "button", class: "quiet", click: () => view.home() }, "Whole map"),
       png("map", () => view.picture())),

@@ -4,9 +4,9 @@ import { h, linesOf, number, quote, section, word } from "../dom.js";
 import { csv, send } from "../take.js";
 
 const WAYS = {
-  triples: ["By their triples", "What stands with all of them in the text."],
-  product: ["By the product", "The themes that all of them have."],
-  sum: ["By the sum", "What is near to either, as with vectors of pairs."],
+  triples: ["By triples", "Nearest words of the words that co-occur with all of them."],
+  product: ["By product", "Nearest words by the components that all of them share."],
+  sum: ["By sum", "Nearest words to the sum of the vectors."],
 };
 
 export const title = (what) => what;
@@ -16,17 +16,17 @@ export async function show(page, what) {
   const answer = await ask("phrase", { words });
   page.append(
     h("h1", { dir: "auto" }, answer.words.join(" ")),
-    h("p", { class: "lead" }, `${number(answer.together)} times within ten words of one another; `,
-      linesOf(answer.words, `${number(answer.count)} lines`), " have all. Each alone: ", answer.words.map((each) => [word(each), " "]), send(answer.words.join(" "), { phrases: answer.words.join(" ") })),
+    h("p", { class: "lead" }, `${number(answer.together)} co-occurrences within ten words · `,
+      linesOf(answer.words, `${number(answer.count)} concordance lines`), " · single words: ", answer.words.map((each) => [word(each), " "]), send(answer.words.join(" "), { phrases: answer.words.join(" ") })),
     h("div", { class: "columns three" }, Object.entries(WAYS).map(([name, [heading, about]]) =>
       section(heading, [csv(`${answer.words.join(" ")} ${name}`, () => [["word", "cosine"], ...(answer.nearest[name] ?? [])])],
         h("p", { class: "small" }, about),
         answer.nearest[name]
           ? h("ol", { class: "bars" }, answer.nearest[name].map(([other, cosine]) =>
               h("li", {}, word(other), h("span", { class: "bar", style: { width: `${Math.max(0, 100 * cosine)}%` } }), h("small", {}, number(cosine, 2)))))
-          : h("p", {}, name === "product" ? "They share no theme." : "They do not stand together.")))),
-    answer.third.length > 0 && section("Words that stand with all", [csv(`with ${answer.words.join(" ")}`, () => [["word", "times"], ...answer.third])],
+          : h("p", {}, name === "product" ? "They share no component." : "They do not co-occur.")))),
+    answer.third.length > 0 && section("Words that co-occur with all of them", [csv(`with ${answer.words.join(" ")}`, () => [["word", "occurrences"], ...answer.third])],
       h("p", { class: "words" }, answer.third.map(([other, count]) => h("span", {}, linesOf([...answer.words, other], h("span", { dir: "auto" }, other)), h("small", {}, number(count)))))),
-    section("Lines", [], answer.lines.length ? h("ul", { class: "quotes" }, answer.lines.map(quote)) : h("p", {}, "No line has all of them.")),
+    section("Concordance", [], answer.lines.length ? h("ul", { class: "quotes" }, answer.lines.map(quote)) : h("p", {}, "No line contains all of them.")),
   );
 }

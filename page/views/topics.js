@@ -18,8 +18,8 @@ export async function show(page, what, settings) {
   const right = h("div", {});
   page.append(
     h("h1", {}, "Topics"),
-    h("p", { class: "lead" }, "Each circle is a topic, as large as its share of the text; near ones use like words. Choose one. ", send("topics", { topics: true })),
-    h("p", { class: "legend" }, h("label", { for: "relevance" }, "Words by how frequent they are (1) or how special to the topic (0): "), slider, ` λ = ${relevance}`),
+    h("p", { class: "lead" }, "Each circle is a topic; its area is the share of the text. Topics with similar words are close to each other. Select one. ", send("topics", { topics: true })),
+    h("p", { class: "legend" }, h("label", { for: "relevance" }, "Relevance of words: frequent (1) or specific to the topic (0) "), slider, ` λ = ${relevance}`),
     h("div", { class: "columns half" }, h("div", {}, picture, svg("topics", () => picture)), right));
   if (chosen) await tell(right, chosen);
   else
@@ -37,9 +37,9 @@ async function tell(place, topic) {
     section("Words", [csv(`topic ${topic.topic}`, () => [["word", "count", "share"], ...topic.words])],
       h("ol", { class: "bars" }, topic.words.map(([text, total]) =>
         h("li", {}, word(text), h("span", { class: "bar", style: { width: `${(100 * total) / most}%` } }), h("small", {}, number(total))))),
-      h("p", { class: "small" }, "Bars show how often a word stands in all of the text.")),
+      h("p", { class: "small" }, "Bars: occurrences in the whole text.")),
     section("Documents", [csv(`documents of topic ${topic.topic}`, () => [["document", "name", "share", "words"], ...documents])],
-      h("p", { class: "small" }, `In ${number(count)} documents it is more than half.`),
+      h("p", { class: "small" }, `${number(count)} ${count === 1 ? "document" : "documents"} with a share above 50 %.`),
       table(`Documents with most of topic ${topic.topic}`, [
         ["document", ([, name]) => name, ([at, name]) => documentOf(at, name)],
         ["share", ([, , share]) => share, ([, , share]) => percent(share), true],

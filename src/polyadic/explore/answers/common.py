@@ -31,6 +31,21 @@ def known_word(workspace: Workspace, word: str) -> tuple[int, str]:
     return workspace.corpus.vocabulary[spelt], spelt
 
 
+def frequency(workspace: Workspace, number: int) -> Answer:
+    r"""Return occurrences, documents, and Gries's deviation of proportions of a word.
+
+    It is :math:`\tfrac12 \sum_d |n_d / n - N_d / N|`, with :math:`n_d` of n occurrences and :math:`N_d` of N tokens in
+    document d.
+    """
+    where, N = workspace.occurrences, len(workspace.corpus.ids)
+    positions = where.positions(number)
+    n = len(positions)
+    documents, counts = np.unique(where.documents(positions), return_counts=True)
+    size = where.lengths()[documents] / N
+    deviation = float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2)
+    return {"count": n, "per_million": 1e6 * n / N, "documents": len(documents), "deviation": deviation}
+
+
 def line_of(line: ConcordanceLine) -> Answer:
     """Return a concordance line with the positions of the words in it, and its document."""
     return {

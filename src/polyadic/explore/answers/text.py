@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from polyadic.core.settings import Natural, Within
-from polyadic.explore.answers.common import Top, line_of
+from polyadic.explore.answers.common import Top, frequency, line_of
 from polyadic.explore.answers.parts import values_of
 from polyadic.text.readers import name_of_document
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.explore.workspace import Workspace
 
+FREQUENT = 30
+"""Number of frequent words that are listed."""
 LISTED = 200
 """Maximum number of values of a field that are listed; a field with more is an identifier."""
 
@@ -20,7 +22,6 @@ LISTED = 200
 def overview(workspace: Workspace) -> Answer:
     """Return sizes and language of the text, the fields of documents, and the most frequent words."""
     corpus, vectors = workspace.corpus, workspace.vectors
-    words = corpus.vocabulary.words[:30]
     trained = vectors.meta.get("trained", {})
     fields = {name: values_of(workspace, name) for name in corpus.lines.fields}
     return {
@@ -35,7 +36,10 @@ def overview(workspace: Workspace) -> Answer:
         "method": trained.get("method"),
         "fields": {name: list(values) if len(values) <= LISTED else None for name, values in fields.items()},
         "topics": workspace.topics is not None,
-        "frequent": [[word, int(n)] for word, n in zip(words, corpus.vocabulary.counts, strict=False)],
+        "frequent": [
+            {"word": word, **frequency(workspace, number)}
+            for number, word in enumerate(corpus.vocabulary.words[:FREQUENT])
+        ],
         "polyadic": trained.get("polyadic"),
         "digest": corpus.digest,
     }

@@ -11,7 +11,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.settings import Count, Natural, Within
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
-from polyadic.explore.answers.common import OCCURRENCES, Top, Width, known_word, line_of, lists, short
+from polyadic.explore.answers.common import OCCURRENCES, Top, Width, frequency, known_word, line_of, lists, short
 from polyadic.metrics.association import log_dice, log_likelihood, pmi
 from polyadic.text.occurrences import sample
 from polyadic.words.occurrences import MIN_OCCURRENCES
@@ -28,6 +28,8 @@ WINDOWS = 5_000
 """Maximum number of occurrences around which triples are counted, as each has hundreds."""
 PARTS = 60
 """Number of parts of the text in the dispersion plot of a word."""
+CANDIDATES, SUBSTITUTES = 60, 6
+"""Number of frequent words whose senses are looked up for the home page, and of substitutes shown of each sense."""
 SPAN = 10
 """Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
 
@@ -50,8 +52,6 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
     where, vocabulary = workspace.occurrences, workspace.corpus.vocabulary
     positions = where.positions(number)
     n, N = len(positions), len(workspace.corpus.ids)
-    documents, counts = np.unique(where.documents(positions), return_counts=True)
-    size = where.lengths()[documents] / N
     spread = np.bincount(positions * PARTS // N, minlength=PARTS)
     looked = sample(positions, OCCURRENCES)
     others, together = where.pairs(looked, width)
@@ -68,12 +68,9 @@ def word(workspace: Workspace, word: str, *, width: Width = 5, top: Top = 30, mi
     shown = np.unique(np.concatenate([*best.values()]))
     return {
         "word": word,
-        "count": n,
-        "per_million": 1e6 * n / N,
+        **frequency(workspace, number),
         "rank": int((vocabulary.counts > n).sum()) + 1,
-        "documents": len(documents),
         "of_documents": len(where.lengths()),
-        "deviation": float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2),
         "spread": spread.tolist(),
         "neighbours": lists(workspace.vectors.neighbours(word, top=top)),
         "collocates": [
@@ -107,6 +104,19 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
             for sense in found.senses
         ],
     }
+
+
+def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
+    """Return frequent words of which several senses are found, and certain."""
+    found: list[Answer] = []
+    vocabulary = workspace.corpus.vocabulary
+    known = [word for word, n in zip(vocabulary.words, vocabulary.counts, strict=True) if n >= MIN_OCCURRENCES]
+    for word in known[:CANDIDATES] if workspace.senses else ():
+        its = senses_of(workspace, word, SUBSTITUTES)
+        if its.sure and len(its.senses) > 1 and len(found) < top:
+            senses = [{"share": short(sense.share), "words": list(sense.substitutes)} for sense in its.senses]
+            found.append({"word": word, "senses": senses})
+    return {"words": found}
 
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
