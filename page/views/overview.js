@@ -51,9 +51,9 @@ function later(name, question, parameters, content, more = "") {
   return section(name, [more], place);
 }
 
-const senses = ({ words }) => words.length === 0 ? h("p", {}, "None of the frequent words has several senses.") :
+const senses = ({ words, looked_up }) => [h("p", { class: "small" }, `Of the ${number(looked_up)} most frequent words, ${number(words.length)} ${words.length === 1 ? "has" : "have"} several senses.`),
   h("dl", { class: "plain" }, words.map((each) => [h("dt", {}, word(each.word)),
-    each.senses.map((sense) => h("dd", {}, `${percent(sense.share)} `, h("span", { dir: "auto" }, sense.words.join(", "))))]));
+    each.senses.map((sense) => h("dd", {}, `${percent(sense.share)} `, h("span", { dir: "auto" }, sense.words.join(", "))))]))];
 
 const topics = ({ topics }) => h("ol", { class: "plain" }, topics.toSorted((a, b) => b.share - a.share).slice(0, 10).map((each) =>
   h("li", {}, h("a", { href: address("topics", String(each.topic)), dir: "auto" }, each.words.slice(0, 6).map(([text]) => text).join(", ")), " ", h("small", {}, percent(each.share)))));

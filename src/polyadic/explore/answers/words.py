@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -28,8 +29,8 @@ WINDOWS = 5_000
 """Maximum number of occurrences around which triples are counted, as each has hundreds."""
 PARTS = 60
 """Number of parts of the text in the dispersion plot of a word."""
-CANDIDATES, SUBSTITUTES = 60, 6
-"""Number of frequent words whose senses are looked up for the home page, and of substitutes shown of each sense."""
+SECONDS, SUBSTITUTES = 8.0, 6
+"""Time to look up senses for the home page, and number of substitutes shown of each sense."""
 SPAN = 10
 """Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
 
@@ -107,16 +108,18 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
-    """Return frequent words of which several senses are found, and certain."""
+    """Return frequent words with several senses that are certain, of those that can be looked up in a few seconds."""
     found: list[Answer] = []
-    vocabulary = workspace.corpus.vocabulary
-    known = [word for word, n in zip(vocabulary.words, vocabulary.counts, strict=True) if n >= MIN_OCCURRENCES]
-    for word in known[:CANDIDATES] if workspace.senses else ():
+    vocabulary, end, looked_up = workspace.corpus.vocabulary, time.monotonic() + SECONDS, 0
+    for word, n in zip(vocabulary.words, vocabulary.counts, strict=True):
+        if workspace.senses is None or n < MIN_OCCURRENCES or len(found) == top or time.monotonic() > end:
+            break
+        looked_up += 1
         its = senses_of(workspace, word, SUBSTITUTES)
-        if its.sure and len(its.senses) > 1 and len(found) < top:
+        if its.sure and len(its.senses) > 1:
             senses = [{"share": short(sense.share), "words": list(sense.substitutes)} for sense in its.senses]
             found.append({"word": word, "senses": senses})
-    return {"words": found}
+    return {"words": found, "looked_up": looked_up}
 
 
 def phrase(workspace: Workspace, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
