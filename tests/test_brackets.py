@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.cao2014.candidates import shared
 from experiments.data.annotated import penn_sample
 from polyadic import InputError
 from polyadic.metrics.brackets import (
@@ -18,8 +19,7 @@ from polyadic.metrics.brackets import (
     match_brackets,
 )
 from polyadic.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
-from polyadic.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases, shared
-from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.brackets import Phrase, bracketing, category, clean, parse_phrase, read_phrases
 from polyadic.syntax.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])

@@ -11,8 +11,7 @@ from helpers import invoke
 from polyadic import load
 from polyadic.datasets import english
 from polyadic.metrics.brackets import bracket_score, match_brackets
-from polyadic.syntax.brackets import read_phrases
-from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.brackets import bracketing, read_phrases
 
 METHODS = {"split-merge": ["--cycles", "1"], "spectral": ["--states", "2", "--smoothing", "5"], "annotated": []}
 

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data.annotated import web_treebank
-from polyadic import InputError
-from polyadic.syntax import dependency
-from polyadic.syntax.candidates import DependencyCandidates, jackknife_dependencies, propose_dependencies
-from polyadic.syntax.dependency import ArcFactored, _coded
-from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
-from polyadic.syntax.kernels.best_trees import best_arcs
-from polyadic.syntax.rerank_features import (
+from experiments.cao2014.candidates import DependencyCandidates, jackknife_dependencies, propose_dependencies
+from experiments.cao2014.features import (
     ROOT,
     HeadContext,
     arcs,
@@ -25,7 +19,13 @@ from polyadic.syntax.rerank_features import (
     numbers,
     tree_heads,
 )
-from polyadic.syntax.reranking import feature_groups
+from experiments.cao2014.groups import feature_groups
+from experiments.data.annotated import web_treebank
+from polyadic import InputError
+from polyadic.syntax import dependency
+from polyadic.syntax.dependency import ArcFactored, _coded
+from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
+from polyadic.syntax.kernels.best_trees import best_arcs
 from polyadic.syntax.trees import Tree
 
 # The loops behind these doors: eisner_kbest, arc_scores, arc_step.

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from experiments.cao2014.candidates import jackknife_dependencies, propose_dependencies
+from experiments.cao2014.groups import feature_groups
 from experiments.data.annotated import web_treebank
 from experiments.syntax.higher_order import higher_orders, parses, restart_curve
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser, load
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.syntax.kernels.climbing import MAX_WORDS
-from polyadic.syntax.reranking import feature_groups
 from small_language import made, sentence
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.syntax.parsing import pair_collisions
 from helpers import invoke
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
 from polyadic.syntax.arc_features import (
@@ -17,7 +18,6 @@ from polyadic.syntax.arc_features import (
     SeveralRootsWarning,
     coded,
     known_features,
-    pair_collisions,
     rows_of,
     vector_rows,
 )

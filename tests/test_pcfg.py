@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data.annotated import penn_sample
-from polyadic import InputError
-from polyadic.metrics.brackets import bracket_score
-from polyadic.syntax.binarising import annotate, binarise, without_loops
-from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
-from polyadic.syntax.candidates import (
+from experiments.cao2014.candidates import (
     fold_splits,
     jackknife,
     oracle_counts,
@@ -23,6 +18,11 @@ from polyadic.syntax.candidates import (
     selected_counts,
     write_lists,
 )
+from experiments.data.annotated import penn_sample
+from polyadic import InputError
+from polyadic.metrics.brackets import bracket_score
+from polyadic.syntax.binarising import annotate, binarise, without_loops
+from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
 from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.pcfg import PCFG

@@ -12,7 +12,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
 from polyadic.metrics.figures import difference
-from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.brackets import bracketing
 from polyadic.syntax.latent_grammar import PlainPCFG
 from polyadic.syntax.latent_marginals import MarginalParser
 from polyadic.syntax.latent_pcfg import LatentPCFG

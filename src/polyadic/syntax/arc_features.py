@@ -1,7 +1,4 @@
-"""Features of sentences for a parser: feature ids, joined pairs and word vectors.
-
-Weights of pairs are hashed; :func:`pair_collisions` counts collisions.
-"""
+"""Features of sentences for a parser: feature ids, joined pairs and word vectors."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError, InputWarning, check_int
-from polyadic.syntax.kernels.arc_tensor import DISTANCES, FeaturePairs, hashed_cells, tensor_cells
+from polyadic.core.errors import InputError, InputWarning
+from polyadic.syntax.kernels.arc_tensor import FeaturePairs
 from polyadic.syntax.token_features import (
     BIAS,
     LEFT_TAGS,
@@ -154,42 +151,3 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
     rows[2:, rank : 2 * rank] = rows[1:-1, :rank]
     rows[1:-1, 2 * rank :] = rows[2:, :rank]
     return rows
-
-
-class Collisions(NamedTuple):
-    """Number of feature pairs, number of hashed cells in use, and share of pairs that share a cell."""
-
-    pairs: int
-    cells: int
-    shared: float
-
-
-def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1) -> Collisions:
-    """Count the feature pairs of the arcs of trees, with and without distance, and their hash collisions.
-
-    Pairs of wrongly predicted arcs and of tags between the ends of arcs use the same cells but are not counted.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
-    >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
-    >>> pair_collisions([dogs, dogs], bits=20)
-    Collisions(pairs=84, cells=84, shared=0.0)
-    """
-    check_int("bits", bits, low=4, high=30)
-    check_int("min_count", min_count, low=1)
-    treebank = list(trees)
-    check_trees(treebank)
-    known = known_features(treebank, min_count=min_count)
-    coder = TokenCoder(known)
-    no_weights = np.zeros(16, np.float32)
-    keys = []
-    for tree in treebank:
-        triples, _ = tensor_cells(coded_tree(tree, coder), no_weights, PAIRS, heads=tree.heads)
-        keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
-    ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
-    cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)
-    used, times = np.unique(cells, return_counts=True)
-    alone = int((times == 1).sum())
-    return Collisions(len(cells), len(used), 1 - alone / len(cells) if len(cells) else 0.0)

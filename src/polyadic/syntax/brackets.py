@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from polyadic.core.errors import InputError
+from polyadic.metrics.brackets import Bracketing
 from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
@@ -102,6 +103,12 @@ def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) ->
     return end
 
 
+def bracketing(tree: Phrase) -> Bracketing:
+    """Return the brackets of a tree in the form that the metric compares."""
+    tags = tree.tags()
+    return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
+
+
 def read_phrases(path: Path) -> Iterator[Phrase]:
     r"""Read the trees of a file in bracket format; unlabelled outer brackets get the label ``TOP``.
 
@@ -182,22 +189,6 @@ def _closed(content: list[str | Phrase], where: str) -> Phrase:
         case [str(label), *below] if below and all(isinstance(phrase, Phrase) for phrase in below):
             return Phrase(label, cast("tuple[Phrase, ...]", tuple(below)))
     raise InputError(f"{where}: brackets must contain a label and one word, or a label and phrases")
-
-
-def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase]) -> Phrase:
-    """Return an equal tree that shares equal subtrees with trees seen before, which ``known`` collects.
-
-    Examples
-    --------
-    >>> known = {}
-    >>> one, other = (shared(parse_phrase(text), known) for text in ("(S (NN a) (NN b))", "(X (NN a))"))
-    >>> one.below[0] is other.below[0]
-    True
-    """
-    if tree.word is not None:
-        return known.setdefault((tree.label, (tree.word,)), tree)
-    below = tuple(shared(child, known) for child in tree.below)
-    return known.setdefault((tree.label, tuple(map(id, below))), Phrase(tree.label, below))
 
 
 def category(label: str) -> str:

@@ -199,22 +199,9 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
     if not words:
         return None
     _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
-    tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
+    tops = parsed_heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
     relations, enhanced, misc = rest
     return Tree(forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped))
-
-
-def read_tagged_trees(path: Path) -> Iterator[Tree]:
-    """Read sentences with columns form, tag, head and optionally relation, as in the Penn Treebank sample."""
-    for start, sentence in numbered_sentences(path):
-        rows = [line.split("\t") for line in sentence]
-        for at, row in enumerate(rows, start):
-            if len(row) != len(rows[0]) or len(row) not in {3, 4}:
-                raise InputError(f"{path}, line {at} must have 3 or 4 columns, the same in all lines; got {len(row)}")
-        forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
-        heads = _heads(above, f"{path}, sentence from line {start}")
-        none = ("_",) * len(rows)
-        yield Tree(forms, none, none, tags, none, heads, rest[0] if rest else none, none, none)
 
 
 def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -231,7 +218,7 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
                 sentence = []
 
 
-def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
+def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     """Parse heads, and raise NoTreeError if one is out of range or there is a cycle."""
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)

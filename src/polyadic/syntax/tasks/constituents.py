@@ -164,7 +164,7 @@ def evaluate(model: Parser, trees: Trees, *, tagged: bool = False) -> dict[str, 
     """
     from polyadic.core.progress import tracked
     from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
-    from polyadic.syntax.candidates import bracketing
+    from polyadic.syntax.brackets import bracketing
 
     gold, matches = list(_clean(trees)), []
     for tree in tracked(gold, "parsing", total=len(gold)):
