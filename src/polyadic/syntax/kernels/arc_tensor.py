@@ -332,22 +332,12 @@ DISTANCES = BINS
 
 
 class ArcParts(NamedTuple):
-    """Parameters of the arc scores (float32), or their running sums for averaging.
+    """Parameters of the arc scores (float32), or their running sums for averaging."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (a power of two,)
-        Hashed weights of feature pairs.
-    U, V : ndarray of shape (features + dense values, R)
-        Factors of heads and of dependents.
-    W : ndarray of shape (DISTANCES, R)
-        Factor of distances.
-    """
-
-    theta: NDArray[Any]
-    U: NDArray[Any]
-    V: NDArray[Any]
-    W: NDArray[Any]
+    theta: NDArray[Any]  # hashed weights of feature pairs; their number is a power of two
+    U: NDArray[Any]  # factor of heads, (features + dense values, R)
+    V: NDArray[Any]  # factor of dependents
+    W: NDArray[Any]  # factor of distances, (DISTANCES, R)
 
 
 class ArcScores(NamedTuple):
@@ -396,25 +386,13 @@ def score_tensor_arcs(
     gamma: float,
     dense: NDArray[np.float32] | None = None,
 ) -> ArcScores:
-    r"""Return the score of each arc of a sentence.
+    r"""Return the score of each arc of a sentence (Lei et al. 2014, eq. 5).
 
     .. math:: S_{hm} = \gamma \, \theta \cdot \phi(h, m)
               + (1 - \gamma) \sum_r (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
 
-    Parameters
-    ----------
-    table : ndarray of int32 of shape (n + 1, columns)
-        Feature ids of the root and of each word; -1 for a missing feature.
-    parts : ArcParts
-    pairs : FeaturePairs
-    gamma : float
-        Weight of the pairs against the tensor.
-    dense : ndarray of float32 of shape (n + 1, values), optional
-        Real-valued features, which multiply the last rows of U and V.
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), eq. (5)
+    ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
+    ``dense`` of shape (n + 1, values) real-valued features, which multiply the last rows of U and V.
     """
     values = _check(table, parts, pairs, dense)
     size, rank = len(table), parts.W.shape[1]
@@ -454,20 +432,8 @@ def step_tensor_arcs(
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
     The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for factors that are
-    not updated.
-
-    Parameters
-    ----------
-    table, parts, pairs, dense
-        See :func:`score_tensor_arcs`.
-    scored : ArcScores
-        Scores with these parameters.
-    heads, predicted : ndarray of int of shape (n,)
-        Correct and predicted tree.
-    clock : int
-        Factor of the update in the running sums.
-    more : float
-        Squared norm of features that the same step updates elsewhere.
+    not updated. ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the running
+    sums, and ``more`` the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):

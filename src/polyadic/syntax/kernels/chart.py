@@ -33,18 +33,10 @@ if TYPE_CHECKING:
 
 
 class ChartRules(NamedTuple):
-    """Rules of a weighted grammar in the orders that the kernels need; made by :func:`chart_rules`.
+    """Rules of a grammar, sorted by the (left) child, and in other orders that kernels need (:func:`chart_rules`)."""
 
-    Attributes
-    ----------
-    binary, unary : ndarray of int32 of shape (rules, 3) and (rules, 2)
-        Parent and children of each rule, sorted by the (left) child.
-    binary_weights, unary_weights : ndarray of float64
-        Weights in the same order.
-    """
-
-    binary: NDArray[np.int32]
-    unary: NDArray[np.int32]
+    binary: NDArray[np.int32]  # parent and children, of shape (rules, 3)
+    unary: NDArray[np.int32]  # parent and child
     binary_weights: NDArray[np.float64]
     unary_weights: NDArray[np.float64]
     by_child: tuple[Any, Any]
@@ -56,37 +48,21 @@ class ChartRules(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Slots of a chart and their values; see :func:`inside`.
+    """Slots of a chart and their values; see :func:`inside`."""
 
-    Attributes
-    ----------
-    length : int
-        Number of words.
-    base : ndarray of int64 of shape (2, cells, blocks)
-        Slot of the first symbol of each block in each cell of the lower and the upper layer, or -1.
-    values : ndarray of float64 of shape (slots,)
-    """
-
-    length: int
-    base: NDArray[np.int64]
-    values: NDArray[np.float64]
+    length: int  # number of words
+    base: NDArray[np.int64]  # slot of the first symbol of each block, or -1; (2 layers, cells, blocks)
+    values: NDArray[np.float64]  # by slot
 
 
 def chart_rules(
     binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
 ) -> ChartRules:
-    """Sort the rules of a grammar for the kernels.
+    """Sort binary rules (parent, left, right) and unary rules (parent, child) for the kernels.
 
-    Parameters
-    ----------
-    binary : array of int of shape (rules, 3)
-        Parent, left child, right child.
-    unary : array of int of shape (rules, 2)
-        Parent and child. A rule may stand for a chain of rules; two are never applied in a row.
-    weights : pair of arrays
-        Weights of the binary and the unary rules: probabilities for sums, logarithms for maxima.
-    block : array of int of shape (symbols,)
-        Non-decreasing coarse symbols, from 0; ``arange(symbols)`` for none.
+    ``weights`` are those of the binary and of the unary rules: probabilities for sums, logarithms for maxima. A unary
+    rule may stand for a chain of rules; two are never applied in a row. ``block`` holds the coarse symbol of each
+    symbol, non-decreasing from 0; ``arange(symbols)`` for none.
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
@@ -143,15 +119,9 @@ def inside(
 ) -> Chart:
     """Fill a chart with sums over derivations of products of weights, or with maxima of sums of log-weights.
 
-    Parameters
-    ----------
-    rules : ChartRules
-    words, symbols, values : arrays of shape (N,)
-        Positions of words, from 0, ascending and without gaps; their possible symbols; and the weights of these.
-    summed : bool
-        Whether to sum products over derivations, instead of maximizing sums.
-    allowed : ndarray of bool of shape (2, cells, blocks), optional
-        Blocks allowed in each cell of the lower and the upper layer; all by default.
+    ``words``, ``symbols`` and ``values``, of shape (N,), list the positions of words, ascending from 0 without gaps,
+    their possible symbols and the weights of these. ``allowed``, of shape (2, cells, blocks), marks the blocks
+    allowed in each cell of the lower and the upper layer; all by default.
     """
     n, at, kinds, weights = _words(rules, words, symbols, values)
     cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
@@ -242,31 +212,19 @@ def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
 
 
 class Derivations(NamedTuple):
-    """Best derivations of a sentence, with shared parts.
-
-    Attributes
-    ----------
-    table : ndarray of int32 of shape (derivations, 4)
-        Rule (binary rules first, then unary ones; ``SAME`` from the lower to the upper layer, ``WORD`` for a word),
-        symbol, and rows of the parts: -1 for none, the position of a word.
-    values : ndarray of float64
-        Sum of the weights of each derivation.
-    best : ndarray of int32
-        Rows of the derivations of the whole sentence, best first.
-    """
+    """Best derivations of a sentence, with shared parts."""
 
     table: NDArray[np.int32]
-    values: NDArray[np.float64]
-    best: NDArray[np.int32]
+    """Rule (binary ones first, then unary ones), :data:`SAME` or :data:`WORD`; symbol; rows of both parts.
+
+    A part is -1 if there is none, and the position of the word for :data:`WORD`.
+    """
+    values: NDArray[np.float64]  # sum of the weights of each derivation
+    best: NDArray[np.int32]  # rows of the derivations of the whole sentence, best first
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
-    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima.
-
-    References
-    ----------
-    Huang, Chiang (2005), Better k-best parsing, algorithm 3
-    """
+    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
