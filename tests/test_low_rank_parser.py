@@ -73,13 +73,9 @@ def bin_of(h, m):
     return (away if away <= 5 else 6 if away <= 10 else 7) + (7 if h < m else 0)
 
 
-def moved(parts, sums=None):
-    return ArcParts(*(part.copy() for part in parts)), ArcParts(*(np.zeros(part.shape) for part in parts))
-
-
 def step(table, parts, pairs, *, dense=None, **how):
     """A step on copies; gives alpha, the new parts and their sums."""
-    new, sums = moved(parts)
+    new, sums = (ArcParts(*map(change, parts)) for change in (np.copy, np.zeros_like))
     scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
     scratch = Scratch.of(parts)
     alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, dense=dense, **how)
@@ -150,7 +146,7 @@ def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     assert 0 < alpha <= 1e-3
 
     def gain(which, at, by):
-        shifted, _ = moved(parts)
+        shifted = ArcParts(*map(np.copy, parts))
         shifted[which][at] += by
         S = score_tensor_arcs(table, shifted, pairs, gamma=gamma, dense=dense).scores
         return score_of(S, heads) - score_of(S, found)
@@ -289,7 +285,7 @@ def test_relations_are_learned(n, seed):
     table[:, 0] = np.arange(n + 1)  # words that can be told apart
     table[:, 1] = np.arange(n + 1)
     heads, labels = tree_of(n, rng), rng.integers(0, 4, n)
-    weights, sums = np.zeros((1 << 12, 4), np.float32), np.zeros((1 << 12, 4))
+    weights, sums = np.zeros((2, 1 << 12, 4), np.float32)
     how = {"pairs": pairs.columns, "C": 1e9, "weights": weights, "sums": sums}
     first = step_arc_labels(table, heads, labels, clock=0, **how)
     assert first >= int(n > 0)

@@ -135,8 +135,11 @@ def best_arcs(
     return heads, values
 
 
-ARC, RIGHT, LEFT = range(3)
-"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end."""
+ARC, RIGHT, LEFT = np.arange(3)
+"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end.
+
+They are numpy integers, because numba compiles a kernel anew for each literal argument.
+"""
 
 
 @njit(cache=True, nogil=True, forceinline=True)

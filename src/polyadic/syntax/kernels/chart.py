@@ -299,7 +299,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
     none = 0.0 if summed else -np.inf
     blocks, size = base.shape[2], len(block)
     rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
-    pool, used = np.empty(1 << 14), 0
+    pool, used = np.empty(1 << 14), np.int64(0)  # numba compiles a kernel anew for a literal 0
     ending, ends = np.full((COLUMNS_PER_TILE, size, n), none), np.zeros((COLUMNS_PER_TILE, size, 2), np.int64)
     right_lives = np.zeros((COLUMNS_PER_TILE, blocks), np.bool_)
     for tile in range((n - 1) // COLUMNS_PER_TILE + 1):
@@ -450,10 +450,8 @@ def _slot(base, block, first, layer, i, j, s):
 
 @njit(cache=True, nogil=True)
 def _larger(array):
-    """Return a copy with room for twice as many rows."""
-    wider = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
-    wider[: len(array)] = array
-    return wider
+    """Return a copy with twice as many rows; the contents of the new ones do not matter."""
+    return np.concatenate((array, array))
 
 
 @njit(cache=True, nogil=True)
@@ -584,7 +582,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
     item_of = np.full(len(values), -1, np.int32)
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
     table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
-    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
+    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), np.int64(0)
     stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, ends and layer of an item, and the wanted rank
     stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
     ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1
