@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.syntax.arc_relations import FIRST_WORD, SHIFT, RelationLearner, best_relations, with_children
-from polyadic.syntax.token_features import FIXED, TAG, WORD
+from polyadic.syntax.arc_features import FIXED, TAG, WORD
+from polyadic.syntax.arc_learning import FIRST_WORD, SHIFT, RelationLearner, best_relations, with_children
 
 
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1))

@@ -18,9 +18,8 @@ from polyadic.metrics.brackets import (
     counted,
     match_brackets,
 )
-from polyadic.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
+from polyadic.syntax.binarising import annotate, bare, binarise, head_child, unbinarise, without_loops
 from polyadic.syntax.brackets import Phrase, bracketing, category, clean, parse_phrase, read_phrases
-from polyadic.syntax.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
 tags = st.sampled_from(["NN", "VBZ", "DT", ",", ".", "CC", "POS", "IN"])

@@ -8,8 +8,7 @@ import pytest
 from polyadic import InputError
 from polyadic.syntax import latent_pcfg
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.derivations import Parse
-from polyadic.syntax.grammar import count_rules, relative_frequencies
+from polyadic.syntax.grammar import Parse, count_rules, relative_frequencies
 from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
 from polyadic.syntax.latent_pcfg import LatentPCFG, inside_features, outside_features
 

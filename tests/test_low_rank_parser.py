@@ -13,8 +13,19 @@ from experiments.data.annotated import web_treebank
 from polyadic import InputError, load
 from polyadic.core.kernels.averaging import ROWS, mean_weights
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.arc_features import PAIRS, coded, known_features, rows_of
-from polyadic.syntax.arc_tensor import ArcLearner
+from polyadic.syntax.arc_features import (
+    EDGE,
+    FIXED,
+    PAIRS,
+    ROOT,
+    TAG,
+    WORD,
+    coded,
+    known_features,
+    rows_of,
+    token_features,
+)
+from polyadic.syntax.arc_learning import ArcLearner
 from polyadic.syntax.higher_order import HigherOrderParser
 from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
@@ -29,7 +40,6 @@ from polyadic.syntax.kernels.arc_tensor import (
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
 from polyadic.syntax.trees import read_trees
 from small_language import made
 

@@ -15,15 +15,19 @@ from helpers import invoke
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
 from polyadic.syntax.arc_features import (
     PAIRS,
+    POS,
+    TAG,
+    WORD_TAG,
     SeveralRootsWarning,
+    TokenCoder,
     coded,
     known_features,
     rows_of,
+    token_features,
     vector_rows,
 )
 from polyadic.syntax.kernels.arc_tensor import hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import UnknownTagsWarning
-from polyadic.syntax.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
 from polyadic.syntax.trees import read_trees
 from small_language import made, sentence
 

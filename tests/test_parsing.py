@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from polyadic import InputError, MissingExtraError, pattern_triples
-from polyadic.syntax.spacy_parsing import parse
+from polyadic.syntax.spacy_components import parse
 
 
 def pipeline():

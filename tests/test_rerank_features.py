@@ -24,7 +24,7 @@ from experiments.cao2014.lists import (
 from polyadic import InputError
 from polyadic.core.query_groups import QueryGroups
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import Parse
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"

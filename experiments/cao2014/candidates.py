@@ -36,7 +36,7 @@ from polyadic.core.resources import MAX_THREADS
 from polyadic.metrics.brackets import MatchedBrackets, counted, match_counted
 from polyadic.syntax.brackets import Phrase, bracketing, parse_phrase
 from polyadic.syntax.dependency import ArcFactored
-from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import Parse
 from polyadic.syntax.pcfg import PCFG
 from polyadic.text.streams import blocks, lines, open_bytes
 

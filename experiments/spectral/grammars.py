@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
     from polyadic.metrics.brackets import MatchedBrackets
     from polyadic.syntax.brackets import Phrase
-    from polyadic.syntax.derivations import Parse
+    from polyadic.syntax.grammar import Parse
     from polyadic.syntax.latent_grammar import LatentGrammar
 
     Root = str | os.PathLike[str] | None

@@ -17,11 +17,10 @@ from polyadic.core.errors import check_int
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from polyadic.metrics.figures import difference
-from polyadic.syntax.arc_features import PAIRS, check_trees, coded_tree, known_features
+from polyadic.syntax.arc_features import PAIRS, TokenCoder, check_trees, coded_tree, known_features
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.text_tagger import TextTagger
-from polyadic.syntax.token_features import TokenCoder
 
 if TYPE_CHECKING:
     import os

@@ -16,7 +16,7 @@ tree by arcs alone, and the best trees under perturbed arc scores,
           \varepsilon_{hm} \sim \text{Gumbel}(0, 1)
 
 (The authors start from trees of random walks, whose arcs may cross.) A learning step updates the weights of arcs, the
-tensor and the weights of parts together, as in :mod:`~polyadic.syntax.arc_tensor`.
+tensor and the weights of parts together, as in :mod:`~polyadic.syntax.arc_learning`.
 
 References
 ----------
@@ -35,8 +35,8 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.averaging import mean_weights
 from polyadic.core.model import Natural, Within
-from polyadic.syntax.arc_features import PAIRS, coded_tree
-from polyadic.syntax.arc_tensor import ArcLearner
+from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD, coded_tree
+from polyadic.syntax.arc_learning import ArcLearner
 from polyadic.syntax.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
@@ -50,7 +50,6 @@ from polyadic.syntax.kernels.climbing import (
     score_trees,
 )
 from polyadic.syntax.low_rank_parser import LowRankParser
-from polyadic.syntax.token_features import LEMMA, POS, TAG, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_tensor import Decoder, Updates
+    from polyadic.syntax.arc_learning import Decoder, Updates
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
@@ -331,7 +330,7 @@ class TreeLearner(ArcLearner):
     Parameters
     ----------
     parts, pairs, C, updates
-        See :class:`~polyadic.syntax.arc_tensor.ArcLearner`.
+        See :class:`~polyadic.syntax.arc_learning.ArcLearner`.
     tree_parts : TreeParts
         Its weights are updated in place.
     search : TreeSearch

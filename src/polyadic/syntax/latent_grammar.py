@@ -23,7 +23,7 @@ import numpy as np
 from polyadic.core.model import Count, Model, Natural
 from polyadic.syntax.binarising import binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import Parse
 from polyadic.syntax.lexicon import signature
 from polyadic.syntax.pcfg import PCFG, ROOT
 

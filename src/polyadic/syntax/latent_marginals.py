@@ -27,7 +27,7 @@ from sklearn.base import clone
 from polyadic.core.model import Amount, Model
 from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import plain_scores, word_rows
+from polyadic.syntax.grammar import plain_scores, word_rows
 from polyadic.syntax.kernels.chart import chart_rules, inside, outside, value_of
 from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of

@@ -26,7 +26,9 @@ from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.arc_features import (
     AROUND,
     PAIRS,
+    TAG,
     CodedSentence,
+    TokenCoder,
     check_tagged,
     check_trees,
     coded_tree,
@@ -34,12 +36,10 @@ from polyadic.syntax.arc_features import (
     vector_rows,
     warn_several_roots,
 )
-from polyadic.syntax.arc_relations import RelationLearner, best_relations
-from polyadic.syntax.arc_tensor import ArcLearner, Updates
+from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, best_relations
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.token_features import TAG, TokenCoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_tensor import Decoder
+    from polyadic.syntax.arc_learning import Decoder
     from polyadic.syntax.trees import Tree
 
 Decoding = Literal["projective", "any"]
@@ -99,7 +99,7 @@ class LowRankParser(Model):
     one_root : bool
         Whether exactly one word depends on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}
-        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_tensor`).
+        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_learning`).
     averaged : bool
         Whether to average theta, U, V and W over the passes. The factors are averaged one by one, not their scores.
     min_count : int

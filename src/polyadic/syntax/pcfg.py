@@ -20,8 +20,17 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import Parse, PreparedGrammar, best_trees, plain_scores, word_rows
-from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
+from polyadic.syntax.grammar import (
+    Grammar,
+    Parse,
+    PreparedGrammar,
+    best_trees,
+    count_rules,
+    plain_scores,
+    projected,
+    relative_frequencies,
+    word_rows,
+)
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Positive
-from polyadic.syntax.arc_features import coded
+from polyadic.syntax.arc_features import BIAS, coded
 from polyadic.syntax.role_features import lemmas_of, word_features
-from polyadic.syntax.token_features import BIAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

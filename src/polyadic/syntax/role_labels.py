@@ -20,7 +20,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Within, learned
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition
-from polyadic.syntax.role_frames import Known, frames_of
+from polyadic.syntax.role_features import Known, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_tensor import Frame
+    from polyadic.syntax.role_features import Frame
     from polyadic.syntax.trees import Tree
 
 Bits = Annotated[int, Within(4, 30)]

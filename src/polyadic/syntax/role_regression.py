@@ -13,7 +13,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.syntax.predicates import PredicateFinder
-from polyadic.syntax.role_frames import check_sentences, framed, known_features, role_names
+from polyadic.syntax.role_features import check_sentences, framed, known_features, role_names
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_tensor import Frame
+    from polyadic.syntax.role_features import Frame
 
 UNSEEN_LOGIT = -50.0
 """Logit of a role that no candidate word has in training; finite, so that sums are defined."""

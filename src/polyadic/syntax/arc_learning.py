@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from polyadic.core.kernels.averaging import mean_weights
+from polyadic.syntax.arc_features import RELATION_PAIRS, with_children
 from polyadic.syntax.kernels.arc_tensor import (
     ArcParts,
     FeaturePairs,
@@ -32,13 +33,15 @@ from polyadic.syntax.kernels.arc_tensor import (
     score_tensor_arcs,
     step_tensor_arcs,
 )
+from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Decoder = Callable[[NDArray[np.float64]], NDArray[np.int32]]
+
 
 Updates = Literal["all", "cyclic"]
 _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), MovedFactors(False, False, True))
@@ -117,3 +120,49 @@ class ArcLearner:
         """Return the mean of the parameters at the start and after each sentence."""
         pairs = zip(self.parts, self._sums, strict=True)
         return ArcParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
+
+
+class RelationLearner:
+    """Weights of relations during learning, with the running sums for averaging.
+
+    Parameters
+    ----------
+    relations : int
+        Number of relations.
+    C : float
+        Maximum step size.
+    bits : int
+        Base-2 logarithm of the number of hashed weights per relation.
+    """
+
+    def __init__(self, relations: int, *, C: float, bits: int) -> None:
+        self.weights = np.zeros((1 << bits, relations), np.float32)
+        self.C = C
+        self.clock = 0
+        self._sums = np.zeros_like(self.weights)
+
+    def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
+        """Update the weights on each word of a sentence; return the number of wrong relations."""
+        self.clock += 1
+        return step_arc_labels(
+            with_children(table, heads),
+            heads,
+            labels,
+            pairs=RELATION_PAIRS,
+            C=self.C,
+            clock=self.clock,
+            weights=self.weights,
+            sums=self._sums,
+        )
+
+    def mean(self) -> NDArray[np.float32]:
+        """Return the mean of the weights at the start and after each sentence."""
+        return mean_weights(self.weights, self._sums, self.clock)
+
+
+def best_relations(
+    table: NDArray[np.int32], heads: NDArray[np.int32], weights: NDArray[np.float32], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the best relation of each word to its head."""
+    best = score_arc_labels(with_children(table, heads), heads, weights, pairs=RELATION_PAIRS).argmax(axis=1)
+    return tuple(names[at] for at in best.tolist())
