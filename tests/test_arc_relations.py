@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.syntax.arc_features import FIXED, TAG, WORD
-from polyadic.syntax.arc_learning import FIRST_WORD, SHIFT, RelationLearner, best_relations, with_children
+from polyadic.syntax.arc_features import FIRST_WORD, FIXED, SHIFT, TAG, WORD, with_children
+from polyadic.syntax.arc_learning import RelationLearner, best_relations
 
 
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1))

@@ -20,12 +20,11 @@ from polyadic.metrics.roles import match_roles, role_score
 from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.syntax.role_features import TRIPLES, framed, frames_of, known_features, near_words, role_names
+from polyadic.syntax.role_features import TRIPLES, Frame, framed, frames_of, known_features, near_words, role_names
 from polyadic.syntax.role_labels import best_roles, played_once
 from polyadic.syntax.role_regression import RoleRegression
 from polyadic.syntax.semantic_roles import (
     Costs,
-    Frame,
     RoleLearner,
     RoleParts,
     SemanticRoles,

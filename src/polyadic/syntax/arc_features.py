@@ -40,16 +40,7 @@ def token_features(
 ) -> list[list[str]]:
     """Return the features of the root and of each word: ``FIXED`` ones, empty if missing, then morphology.
 
-    Parameters
-    ----------
-    forms : sequence of str
-    tags : sequence of str
-        Tags of the treebank; ``"_"`` is replaced by the universal tag.
-    pos : sequence of str, optional
-        Universal parts of speech.
-    lemmas : sequence of str, optional
-    features : sequence of str, optional
-        Morphological features, separated by ``|``; ``"_"`` is none.
+    A tag ``"_"`` is replaced by the universal one, ``pos``; ``features`` are morphological ones, separated by ``|``.
 
     References
     ----------
@@ -72,15 +63,7 @@ def token_features(
 
 
 class TokenCoder:
-    """Maps the features of words to ids, several times faster than by their names.
-
-    ``known`` holds ids by the names of :func:`token_features`.
-
-    Examples
-    --------
-    >>> TokenCoder({"w=bark": 0, "t+=VBP": 1, "f=X": 2})(["Dogs", "bark"], ["NNS", "VBP"])[:, [WORD, 14]].tolist()
-    [[-1, -1], [-1, 1], [0, -1]]
-    """
+    """Maps features of words to ids, several times faster than by the names of :func:`token_features`, the keys."""
 
     def __init__(self, known: dict[str, int]) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
@@ -282,18 +265,8 @@ def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.in
 def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
     """Return the word vectors of the root (zeros) and of each word with its neighbours, or None without vectors.
 
-    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has shape
-    (n + 1, 3 * rank).
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
-
-    Examples
-    --------
-    >>> from polyadic.embedding import Embedding
-    >>> vector_rows(["Dogs", "bark"], Embedding(["dogs", "bark"], [[2.0], [-3.0]])).tolist()
-    [[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]
+    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has
+    shape (n + 1, 3 * rank).
     """
     if vectors is None:
         return None
@@ -310,13 +283,6 @@ def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray
     """Replace the morphology columns by the word and tag of the first and last dependent of each word.
 
     ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
-
-    Examples
-    --------
-    >>> table = np.arange(3 * FIXED, dtype=np.int32).reshape(3, FIXED)  # root and two words; the second is the head
-    >>> found = with_children(table, np.array([2, 0])) % (1 << SHIFT)
-    >>> found[:, FIRST_WORD].tolist(), (1 + table[:, WORD]).tolist()
-    ([44, 0, 23], [2, 23, 44])
     """
     words = np.arange(1, len(table))
     below = np.zeros((4, len(table)), np.int64)

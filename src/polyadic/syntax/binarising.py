@@ -1,9 +1,18 @@
-"""Annotation and binarisation of trees, and their inverse.
+"""Heads of phrases, and annotation and binarisation of trees.
+
+The head of a phrase is the child that determines its category, such as the verb of a clause, by the rules of Collins,
+after Magerman. Each category has a list of candidates, which are searched from the left or right.
 
 An annotated label is a category followed by context marks, each after ``^``: ``NP^S`` is a noun phrase below a
-sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left, with
-intermediate symbols that begin with ``@`` and name the category, the head and the last siblings (Klein & Manning 2003):
-``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
+sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left,
+with intermediate symbols that begin with ``@`` and name the category, the head and the last siblings (Klein & Manning
+2003): ``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
+
+References
+----------
+Magerman (1995), Statistical decision-tree models for parsing. Collins (1999), Head-driven statistical models for
+natural language parsing, appendix A. Johnson (1998), PCFG models of linguistic tree representations. Klein, Manning
+(2003), Accurate unlexicalized parsing
 """
 
 from __future__ import annotations
@@ -52,20 +61,7 @@ PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child.
-
-    References
-    ----------
-    Magerman (1995), Statistical decision-tree models for parsing. Collins (1999), Head-driven statistical models for
-    natural language parsing, appendix A
-
-    Examples
-    --------
-    >>> head_child("VP", ["VBZ", "NP", "PP"]), head_child("NP", ["DT", "NN", "NN"]), head_child("NP", ["NP", "PP"])
-    (0, 2, 0)
-    >>> head_child("NP", ["NP", "CC", "NP"]), head_child("S", ["NP", ",", "VP", "."])
-    (0, 2)
-    """
+    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child."""
     if label in {"NP", "NX"}:
         head = _noun_head(children)
     else:
@@ -103,43 +99,22 @@ VERBAL = {"VBD", "VBZ", "VBP", "MD"}
 
 
 def bare(symbol: str) -> str:
-    """Return the category of a symbol; an intermediate symbol keeps its ``@``.
-
-    Examples
-    --------
-    >>> [bare(symbol) for symbol in ("NP^S^base", "NP", "@VP^S|VBD>NP", ",^NP")]
-    ['NP', 'NP', '@VP', ',']
-    """
+    """Return the category of a symbol: ``NP^S^base`` is ``NP``; an intermediate symbol keeps its ``@``."""
     symbol = symbol.partition(MARK)[0]
     return symbol.partition("|")[0] if symbol.startswith(PARTIAL) else symbol
 
 
 def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
-    """Add the parent category, and marks that refine it, to the label of each phrase.
+    """Add the category above, ``TOP`` for the root, and marks that refine it, to each label of a cleaned tree.
 
-    Parameters
-    ----------
-    tree : Phrase
-        Cleaned tree; the parent of its root is called ``TOP``.
-    tags : bool
-        Whether tags get the category of their parent too.
-    splits : bool
-        Whether to add the marks of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
-        (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
-        (``bare``); tags without siblings (``U``).
-
-    References
-    ----------
-    Johnson (1998), PCFG models of linguistic tree representations. Klein, Manning (2003), Accurate unlexicalized
-    parsing
+    The marks of ``splits`` are those of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
+    (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
+    (``bare``); tags without siblings (``U``).
 
     Examples
     --------
     >>> from polyadic.syntax.brackets import parse_phrase
-    >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
-    >>> str(annotate(tree, splits=False))
-    '(S^TOP (NP^S (DT^NP The) (NN^NP dog)) (VP^S (VBZ^VP barks)))'
-    >>> str(annotate(tree))
+    >>> str(annotate(parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")))
     '(S^TOP (NP^S^base (DT^NP The) (NN^NP dog)) (VP^S^fin (VBZ^VP^U barks)))'
     """
     return _annotated(tree, "TOP", alone=False, tags=tags, splits=splits)
@@ -221,14 +196,7 @@ def joined(parts: Iterable[tuple[Phrase, ...]]) -> tuple[Phrase, ...]:
 
 
 def without_loops(tree: Phrase) -> Phrase:
-    """Drop phrases whose only child has their own category, since such rules allow endless derivations.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.brackets import parse_phrase
-    >>> str(without_loops(parse_phrase("(S (NP (NP (PRP It))) (VP (VBZ is)))")))
-    '(S (NP (PRP It)) (VP (VBZ is)))'
-    """
+    """Drop phrases whose only child has their own category, since such rules allow endless derivations."""
     while len(tree.below) == 1 and tree.below[0].label == tree.label:
         tree = tree.below[0]
     return tree if tree.word is not None else Phrase(tree.label, tuple(map(without_loops, tree.below)))

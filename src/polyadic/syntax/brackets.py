@@ -35,13 +35,6 @@ PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a
 class Phrase(NamedTuple):
     """A phrase, or a tag whose only child is its word.
 
-    Attributes
-    ----------
-    label : str
-        Category of the phrase, or the tag.
-    children : tuple of Phrase, or of one str
-        Phrases below, or the word.
-
     Examples
     --------
     >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")

@@ -23,14 +23,7 @@ Rule = tuple[str, ...]
 
 
 def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
-    """Count the rules of trees, without those from tags to words.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.brackets import parse_phrase
-    >>> count_rules([parse_phrase("(S (NP (PRP It)) (VP (VBZ is)))")])
-    Counter({('S', 'NP', 'VP'): 1, ('NP', 'PRP'): 1, ('VP', 'VBZ'): 1})
-    """
+    """Count the rules of trees, without those from tags to words."""
     counts: Counter[Rule] = Counter()
     for tree in trees:
         counts.update((p.label, *(child.label for child in p.below)) for p in tree.walk() if p.word is None)
@@ -38,21 +31,7 @@ def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
 
 
 class Grammar(NamedTuple):
-    """Rules with probabilities, numbered for a chart.
-
-    Attributes
-    ----------
-    symbols : tuple of str
-        Symbols, sorted by their coarse symbol.
-    coarse : tuple of str
-        Coarse symbols, in the order of their blocks.
-    binary : ndarray of int32 of shape (rules, 3)
-        Parent and children of binary rules.
-    chains : tuple of tuple of int
-        Symbols of each chain of unary rules, from the highest to the lowest.
-    binary_values, chain_values : ndarray of float64
-        Probabilities of binary rules and of chains.
-    """
+    """Rules with probabilities, numbered for a chart."""
 
     symbols: tuple[str, ...]
     coarse: tuple[str, ...]
@@ -63,16 +42,9 @@ class Grammar(NamedTuple):
 
     @classmethod
     def of(cls, probabilities: dict[Rule, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
-        """Index the symbols and build the chains of unary rules.
+        """Index the symbols and build chains of at most ``max_length`` unary rules, in which no symbol occurs twice.
 
-        Parameters
-        ----------
-        probabilities : dict of tuple of str to float
-            Probability of each binary and unary rule.
-        max_length : int
-            Maximum number of rules in a chain; no symbol occurs twice in one.
-        floor : float
-            Minimum probability of a chain of two or more rules.
+        ``floor`` is the minimum probability of a chain of two or more rules.
         """
         names = {symbol for rule in probabilities for symbol in rule}
         symbols = tuple(sorted(names, key=lambda symbol: (bare(symbol), symbol)))
@@ -129,13 +101,7 @@ class Grammar(NamedTuple):
 
 
 def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
-    """Return the maximum-likelihood probabilities of rules.
-
-    Examples
-    --------
-    >>> relative_frequencies(Counter({("NP", "PRP"): 1, ("NP", "DT", "NN"): 3, ("S", "NP", "VP"): 4}))
-    {('NP', 'PRP'): 0.25, ('NP', 'DT', 'NN'): 0.75, ('S', 'NP', 'VP'): 1.0}
-    """
+    """Return the maximum-likelihood probabilities of rules."""
     totals: Counter[str] = Counter()
     for rule, count in counts.items():
         totals[rule[0]] += count
@@ -143,13 +109,7 @@ def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
 
 
 def projected(counts: Counter[Rule]) -> Counter[Rule]:
-    """Count the rules of the coarse grammar.
-
-    Examples
-    --------
-    >>> projected(Counter({("NP^S", "PRP^NP"): 1, ("NP^VP", "PRP^NP"): 2}))
-    Counter({('NP', 'PRP'): 3})
-    """
+    """Count the rules of the coarse grammar."""
     coarse: Counter[Rule] = Counter()
     for rule, count in counts.items():
         coarse[tuple(map(bare, rule))] += count
@@ -164,18 +124,7 @@ class Parse(NamedTuple):
 
 
 class PreparedGrammar(NamedTuple):
-    """A grammar whose rules are sorted for best derivations.
-
-    Attributes
-    ----------
-    rules : ChartRules
-    names : tuple of str
-        Label of each symbol in a tree.
-    chains : tuple of tuple of int
-        Symbols of each unary rule.
-    number : dict of str to int
-        Index of each symbol.
-    """
+    """A grammar whose rules are sorted for best derivations."""
 
     rules: ChartRules
     names: tuple[str, ...]

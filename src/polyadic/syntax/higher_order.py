@@ -119,35 +119,14 @@ class HigherOrderParser(LowRankParser):
 
     Parameters
     ----------
-    rank : int
-        Rank of the tensor.
     order : int
         Maximum number of arcs in a part, 2 or 3.
     restarts : int
         Number of random starts of the tree search, besides the best tree by arcs, when a sentence is parsed.
     gamma : float
         Weight of the sparse features and of the parts against the tensor: 0 uses the tensor alone, 1 uses no tensor.
-    C : float
-        Maximum step size of the passive-aggressive updates.
-    labels : bool
-        Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
-    init : {"svd", "random"}
-        Initial values of the tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns
-        in one pass, ``"random"`` from small random numbers.
-    decoding : {"projective", "any"}
-        Whether trees must be projective or may have crossing arcs.
-    one_root : bool
-        Whether exactly one word depends on the root, as in Universal Dependencies.
-    updates : {"all", "cyclic"}
-        Whether a step updates U, V and W together or one of them in turn.
-    averaged : bool
-        Whether to average the parameters over the passes.
-    min_count : int
-        Minimum number of occurrences of a feature.
     bits : int
         Base-2 logarithm of the number of hashed weights of pairs, and of those of parts.
-    vectors : Embedding, optional
-        Word vectors used as additional features.
     seed : int, optional
         Seed of the order of the sentences, of a random start and of the restarts. Each sentence is parsed with the same
         random numbers, whatever was parsed before.
@@ -158,13 +137,11 @@ class HigherOrderParser(LowRankParser):
         Hashed weights of parts.
     parts_, relation_weights_, relations_, features_
         See :class:`~polyadic.syntax.low_rank_parser.LowRankParser`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei, Xin,
-    Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei,
+    Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
 
     Examples
     --------
@@ -180,22 +157,10 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` good trees of a sentence and their scores, best first.
+        """Return up to ``k`` good trees and their scores, best first; see ``LowRankParser.candidates``.
 
-        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
-        the tree of :meth:`parse` or one with a higher score.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
+        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first
+        is the tree of :meth:`parse` or one with a higher score.
         """
         _check_length(tree.forms)
         table = coded_tree(tree, self._coder)
@@ -271,21 +236,9 @@ class Climbed(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSearch:
-    r"""Hill climbing from several starts.
+    """Hill climbing from several starts.
 
-    Attributes
-    ----------
-    decode : callable
-        Maps tables of arc scores to the heads of their best trees.
-    projective, single_root : bool
-        Constraints on trees, the same as those of ``decode``.
-    restarts : int
-        Number of starts besides the best tree by arcs.
-    noise : float
-        Scale :math:`\tau` of the noise.
-    beam : float
-        Maximum difference of an arc's score to the best score for the same word; at most :data:`MAX_HEADS` heads are
-        considered.
+    ``decode`` maps tables of arc scores to the heads of their best trees, under the same constraints.
     """
 
     decode: Decoder
@@ -325,18 +278,7 @@ class TreeSearch:
 
 
 class TreeLearner(ArcLearner):
-    """Parameters of arcs and parts during learning, with the running sums for averaging.
-
-    Parameters
-    ----------
-    parts, pairs, C, updates
-        See :class:`~polyadic.syntax.arc_learning.ArcLearner`.
-    tree_parts : TreeParts
-        Its weights are updated in place.
-    search : TreeSearch
-    rng : numpy.random.Generator
-        Generator of the noise.
-    """
+    """Parameters of arcs and parts during learning, updated in place, with the running sums for averaging."""
 
     def __init__(
         self,

@@ -44,17 +44,7 @@ if TYPE_CHECKING:
 
 
 class SentenceForest(NamedTuple):
-    """Derivations of a sentence that are probable enough under the plain grammar.
-
-    Attributes
-    ----------
-    words : sequence of str
-    forest : Forest
-    leaves : ndarray of int of shape (tags, 2)
-        Node of each tag of a word, and position of the word.
-    root : int
-        Node of the whole sentence.
-    """
+    """Derivations of a sentence that are probable enough under the plain grammar."""
 
     words: Sequence[str]
     forest: Forest
@@ -63,17 +53,7 @@ class SentenceForest(NamedTuple):
 
 
 class PhraseMarginals(NamedTuple):
-    """Marginals of phrases, each a symbol in a cell.
-
-    Attributes
-    ----------
-    cells, symbols : ndarray of int of shape (phrases,)
-    marginals : ndarray of shape (phrases,)
-    low : ndarray of int
-        Phrase of each node of a lower layer.
-    chained : ndarray of int of shape (unary edges, longest chain)
-        Phrases that each unary edge adds, or -1.
-    """
+    """Marginals of phrases, each a symbol in a cell."""
 
     cells: NDArray[np.int64]
     symbols: NDArray[np.int64]
@@ -117,18 +97,7 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a grammar with the settings of ``grammar``.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Fit a grammar with the settings of ``grammar``; see ``PCFG.fit``."""
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 
@@ -150,17 +119,7 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the best sum of marginals, or the grammar's own parse if there is none.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        See ``PCFG.k_best`` for words and tags.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)

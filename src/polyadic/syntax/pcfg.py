@@ -168,10 +168,8 @@ class PCFG(Model):
 
         Parameters
         ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
+        words, tags
+            See :meth:`k_best`.
 
         Raises
         ------
@@ -181,20 +179,7 @@ class PCFG(Model):
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-scores of the tags of each word.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
-        """
+        """Return the log-scores of the tags of each word; see :meth:`k_best`."""
         if isinstance(words, str):
             raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
         if not words or (tags is not None and len(tags) != len(words)):

@@ -75,16 +75,7 @@ _ENDS = re.compile(r"[.?!…]+|[:;=8][-o]?[()\[\]DPp]")
 
 
 class PlainSentence(NamedTuple):
-    """Words of a sentence and its text.
-
-    Attributes
-    ----------
-    forms : tuple of str
-    glued : tuple of bool
-        Whether no space follows each word.
-    text : str
-        Text on one line.
-    """
+    """Words of a sentence, whether no space follows each of them, and the text on one line."""
 
     forms: tuple[str, ...]
     glued: tuple[bool, ...]

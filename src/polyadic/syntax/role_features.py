@@ -36,18 +36,7 @@ CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compo
 
 
 def word_features(tree: Tree) -> list[list[str]]:
-    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> import numpy as np
-    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
-    >>> tree = Tree(("Dogs", "bark"), ("dog", "bark"), none, none, none, heads, ("nsubj", "root"), none, none)
-    >>> rows = word_features(tree)
-    >>> rows[0][RELATION], rows[0][HEAD_LEMMA], rows[1][FRAME], rows[1][VOICE]
-    ('d=nsubj', 'hl=bark', 'fr=nsubj V', 'v=active')
-    """
+    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology."""
     rows = token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)[1:]
     children, heads = tree.children(), tree.heads.tolist()
     lemmas = lemmas_of(tree)
@@ -77,17 +66,7 @@ def lemmas_of(tree: Tree) -> list[str]:
 
 
 def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list[str]]:
-    """Return for each word the features of the path from the predicate up and down to the word.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> import numpy as np
-    >>> none, heads = ("_",) * 3, np.array([2, 0, 2], np.int32)
-    >>> tree = Tree(("I", "try", "talking"), none, none, none, none, heads, ("nsubj", "root", "xcomp"), none, none)
-    >>> path_features(tree, 3, [1])[0][PATH]
-    'h=^xcomp !nsubj'
-    """
+    """Return for each word the features of the path from the predicate up and down to the word."""
     above = _above(tree, predicate)
     rows = []
     for word in words:
@@ -161,16 +140,7 @@ TRIPLES = np.array(_TRIPLES)
 
 
 class Frame(NamedTuple):
-    """A predicate and its candidate arguments, as feature ids with -1 for a missing feature.
-
-    Attributes
-    ----------
-    predicate : ndarray of int32 of shape (1, word features)
-    words : ndarray of int32 of shape (n, word features)
-    paths : ndarray of int32 of shape (n, path features)
-    cells : ndarray of int32 of shape (n, pairs)
-        See :func:`~polyadic.syntax.kernels.role_cells.hashed_cells`.
-    """
+    """A predicate and its n candidate arguments, as feature ids with -1 for a missing feature."""
 
     predicate: NDArray[np.int32]
     words: NDArray[np.int32]

@@ -148,26 +148,16 @@ def _check_place(tree: Tree, predicate: int) -> None:
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
-    """Return which roles at most one word may have: core roles, all or none.
-
-    Examples
-    --------
-    >>> played_once(["ARG0", "ARGM-TMP", "A1", "C-ARG1"], "core").tolist()
-    [True, False, True, False]
-    """
+    """Return which roles at most one word may have: core roles, all or none."""
     return np.array([once == "all" or (once == "core" and bool(CORE.fullmatch(role))) for role in roles], bool)
 
 
 def best_roles(
     scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the role of each word in the best assignment; -1 is no role.
+    """Return the role of each word in the best assignment (Kuhn 1955, the Hungarian method); -1 is no role.
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
-
-    References
-    ----------
-    Kuhn (1955), The Hungarian method for the assignment problem
 
     Examples
     --------

@@ -65,18 +65,7 @@ class RoleRegression(RoleLabels):
     bits: Bits = 20
 
     def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Fit the regression to sentences with roles.
-
-        Parameters
-        ----------
-        sentences : iterable of Sentence
-            Training sentences with trees, predicates and arguments.
-
-        Raises
-        ------
-        InputError
-            If no predicate has an argument among its candidate words, or a parameter is out of range.
-        """
+        """Fit the regression to sentences with roles; see ``SemanticRoles.fit``."""
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 

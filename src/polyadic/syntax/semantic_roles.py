@@ -3,9 +3,24 @@ r"""Semantic role labelling with a four-way tensor over features of predicate, w
 .. math:: s(p, a, r) = \gamma \, (\theta \cdot \phi(p, a) + \theta_r \cdot \phi(p, a))
           + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
 
-The sum over k scores all combinations of features, including unseen ones; the sparse part has a weight for each of some
-combinations. The roles of a predicate are predicted jointly, because two words never have the same core role
+The sum over k scores all combinations of features, including unseen ones; the sparse part has a weight for each of
+some combinations. The roles of a predicate are predicted jointly, because two words never have the same core role
 (:mod:`~polyadic.syntax.role_labels`).
+
+In learning, the cost-augmented best roles are compared with the correct ones:
+
+.. math:: \text{loss} = \text{cost}(\hat y) + s(\hat y) - s(y), \qquad \hat y = \arg\max_{y'} s(y') + \text{cost}(y')
+
+theta, P, Q, R and S are updated together with a step size that removes the loss to first order, at most ``C``:
+
+.. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
+          + (1 - \gamma)^2 (\|\partial P\|^2 + \|\partial Q\|^2 + \|\partial R\|^2 + \|\partial S\|^2)}\Big)
+
+The final parameters are averages of each factor by itself, as in :mod:`polyadic.syntax.arc_learning`.
+
+References
+----------
+Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling, sections 3, 4
 """
 
 from __future__ import annotations
@@ -39,19 +54,7 @@ if TYPE_CHECKING:
 
 
 class RoleParts(NamedTuple):
-    """Parameters of the role scores (float32), or their running sums for averaging (float64).
-
-    Attributes
-    ----------
-    theta : ndarray of shape (cells + roles + 1,)
-        Hashed weights, shared by all roles and per role.
-    P, Q : ndarray of shape (features, K)
-        Factors of predicates and of words.
-    R : ndarray of shape (path features, K)
-        Factor of paths.
-    S : ndarray of shape (roles + 1, K)
-        Factor of roles; row 0 is shared by all roles.
-    """
+    """Parameters of the role scores (float32), or their running sums for averaging (float64)."""
 
     theta: NDArray[Any]
     P: NDArray[Any]
@@ -95,14 +98,9 @@ def total_score(scores: NDArray[np.float64], roles: NDArray[np.int64]) -> float:
 
 
 class RoleLearner:
-    """Parameters during learning, with the running sums for averaging.
+    """Parameters ``parts``, updated in place, with the running sums for averaging.
 
-    Parameters
-    ----------
-    parts : RoleParts
-        Updated in place.
-    decode : callable
-        Maps role scores and the scores of no role to the best roles.
+    ``decode`` maps role scores and the scores of no role to the best roles.
     """
 
     def __init__(self, parts: RoleParts, *, gamma: float, C: float, costs: Costs, decode: Decoder) -> None:

@@ -88,17 +88,9 @@ def _loaded(name: str) -> Language:
 class PipelineComponent(ABC):
     """Base of the pipeline components.
 
-    Parameters
-    ----------
-    model : str, optional
-        Folder of a model, read on first use. A saved pipeline brings its own.
-    language : str
-        Language of the sentence splitter, used if sentence boundaries are not set.
-
-    Raises
-    ------
-    InputError
-        If a text is processed and there is no model, or one of the wrong type.
+    ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
+    sentence boundaries are not set. Without a model, or with one of the wrong type, processing a text raises
+    InputError.
     """
 
     def __init__(self, model: str | None, *, language: str) -> None:

@@ -56,26 +56,14 @@ class SplitMergePCFG(LatentGrammar):
         Share of the state pairs that are merged again in each cycle.
     smoothing : float
         Pseudo-count that draws the probabilities of a state towards those of its symbol.
-    horizontal : int
-        Number of previous siblings that a rule of a binarised tree remembers.
-    rare : int
-        Maximum count of a word that is replaced by its word class.
-    candidates : int
-        Number of trees of the plain grammar that are reranked.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
         mean negative log-likelihood of a tree.
 
     Attributes
     ----------
-    plain_ : PlainPCFG
-        Plain grammar with the same rules.
-    tensors_ : RuleTensors
-        Tensors of the rules.
-    known_ : set of str
-        Words that are not replaced by their word class.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
+    plain_, tensors_, known_
+        See :class:`~polyadic.syntax.latent_grammar.LatentGrammar`.
 
     References
     ----------
@@ -156,19 +144,7 @@ BYTES_PER_NUMBER = 88.0
 
 
 class TreeArrays(NamedTuple):
-    """Trees whose nodes have at most two children.
-
-    Attributes
-    ----------
-    edges : ndarray of int32 of shape (nodes, 4)
-        Rule, node and children of each node, children before parents; -1 for a missing child.
-    symbols : ndarray of int of shape (nodes,)
-        Symbol of each node.
-    roots : ndarray of int
-        Root nodes, whose symbol occurs nowhere else.
-    rules : ndarray of int of shape (rules, 3)
-        Symbols of parent and children of each rule; -1 for a missing child, as in rules of words.
-    """
+    """Trees whose nodes have at most two children."""
 
     edges: NDArray[np.int32]
     symbols: Whole
@@ -177,17 +153,7 @@ class TreeArrays(NamedTuple):
 
 
 class TensorLayout(NamedTuple):
-    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol.
-
-    Attributes
-    ----------
-    starts : ndarray of int of shape (rules,)
-        First entry of each tensor.
-    parents, children : ndarray of int of shape (numbers,)
-        For each entry, the parent state, counted over all symbols, and the group of entries that differ in it alone.
-    symbols : ndarray of int of shape (states,)
-        Symbol of each state.
-    """
+    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol."""
 
     starts: Whole
     parents: Whole

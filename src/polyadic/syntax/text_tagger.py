@@ -157,21 +157,7 @@ class TextTagger(Model):
 
 
 class Lemmas:
-    """Lemma dictionary by word and tag, with suffix rules for unknown words.
-
-    Parameters
-    ----------
-    known : dict of (str, str) to str
-        Lemma of each lower-cased word and tag.
-    capitals : collection of str
-        Tags of words whose lemmas keep capitals.
-
-    Examples
-    --------
-    >>> lemmas = Lemmas.counted([("Dogs", "NNS", "dog"), ("Alps", "NNPS", "Alps")])
-    >>> lemmas.lemma("Cats", "NNS"), lemmas.lemma("Andes", "NNPS")
-    ('cat', 'Andes')
-    """
+    """Lemma dictionary by lower-cased word and tag, with suffix rules for unknown words; some tags keep capitals."""
 
     def __init__(self, known: dict[tuple[str, str], str], capitals: Iterable[str] = ()) -> None:
         self.known = known
