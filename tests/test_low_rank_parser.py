@@ -22,7 +22,6 @@ from polyadic.syntax.arc_features import (
     WORD,
     coded,
     known_features,
-    rows_of,
     token_features,
 )
 from polyadic.syntax.arc_learning import ArcLearner
@@ -40,7 +39,7 @@ from polyadic.syntax.kernels.arc_tensor import (
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.trees import read_trees
+from polyadic.syntax.trees import read_trees, untagged
 from small_language import made
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
@@ -246,7 +245,7 @@ def test_means_are_those_of_all_moments():
     learner = ArcLearner(parts, PAIRS, gamma=0.3, C=0.5, decode=LowRankParser()._decode)
     losses = []
     for tree in trees:
-        losses.append(learner.learn(coded(rows_of(tree), known), tree.heads)[1])
+        losses.append(learner.learn(coded(token_features(tree), known), tree.heads)[1])
         total = [one + part for one, part in zip(total, learner.parts, strict=True)]
     assert max(losses) > 0
     for mean, one in zip(learner.mean(), total, strict=True):
@@ -308,7 +307,8 @@ def test_relations_are_learned(n, seed):
 
 def test_features_of_words_by_hand():
     """Neighbours, tags around, morphology; what is not said is empty."""
-    rows = token_features(["Dogs", "bark"], ["NNS", "VBP"], pos=["NOUN", "VERB"], features=["Number=Plur|X=Y", "_"])
+    columns = {"xpos": ("NNS", "VBP"), "upos": ("NOUN", "VERB"), "features": ("Number=Plur|X=Y", "_")}
+    rows = token_features(dataclasses.replace(untagged(["Dogs", "bark"]), **columns))
     assert rows[0][WORD] == f"w={ROOT}"
     assert rows[1][FIXED:] == ["f=Number=Plur", "f=X=Y"]
     assert {f"w-={ROOT}", "w+=bark", "t+=VBP", f"tt={ROOT} NNS VBP", "p=NOUN", "p+=VERB", "l"} & set(rows[1]) == {

@@ -22,18 +22,17 @@ from polyadic.syntax.arc_features import (
     TokenCoder,
     coded,
     known_features,
-    rows_of,
     token_features,
     vector_rows,
 )
 from polyadic.syntax.kernels.arc_tensor import hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import UnknownTagsWarning
-from polyadic.syntax.trees import read_trees
+from polyadic.syntax.trees import read_trees, untagged
 from small_language import made, sentence
 
 # A loop behind a door: hashed_cells.
 
-MORE = ("pos", "lemmas", "features")
+MORE = ("upos", "lemmas", "features")
 
 
 def replaced(trees, **columns):
@@ -120,7 +119,7 @@ def test_cells_are_those_that_are_scored(seed, bits):
     known = known_features(trees, min_count=1)
     theta = np.random.default_rng(seed).normal(size=1 << bits).astype(np.float32)
     for tree in trees:
-        triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
+        triples, weights = tensor_cells(coded(token_features(tree), known), theta, PAIRS, heads=tree.heads)
         np.testing.assert_array_equal(theta[hashed_cells(triples, bits=bits)], weights.astype(np.float32))
     with pytest.raises(ValueError, match="triples must be int64"):
         hashed_cells(triples[:, :2], bits=bits)
@@ -133,7 +132,7 @@ def test_collisions_are_counted(bits):
     known = known_features(trees, min_count=1)
     pairs = set()
     for tree in trees:
-        triples, _ = tensor_cells(coded(rows_of(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
+        triples, _ = tensor_cells(coded(token_features(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
         pairs |= set(map(tuple, triples.tolist()))
     times = Counter(hashed_cells(np.array(sorted(pairs)), bits=bits).tolist())
     found = pair_collisions(iter(trees), bits=bits)
@@ -146,7 +145,7 @@ def test_collisions_are_counted(bits):
 
 def test_universal_tags_take_the_place_of_others():
     """Where the treebank has no tags of its own, universal ones are used; where there are none at all, that is said."""
-    rows = token_features(["a", "b"], ["_", "X"], pos=["NOUN", "VERB"])
+    rows = token_features(dataclasses.replace(untagged(["a", "b"]), xpos=("_", "X"), upos=("NOUN", "VERB")))
     assert [rows[1][at] for at in (TAG, POS, WORD_TAG)] == ["t=NOUN", "p=NOUN", "wt=a NOUN"]
     assert rows[2][TAG] == "t=X"
     trees = [dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in made(30, 0)]
@@ -173,13 +172,13 @@ WORD = st.text("ab|=_ ", min_size=1, max_size=3)
 @given(st.data(), st.integers(1, 5))
 def test_numbers_are_those_of_names(data, n):
     """The fast way to number features gives what looking up each name gives, whatever words and tags look like."""
-    columns = [data.draw(st.lists(WORD, min_size=n, max_size=n)) for _ in range(5)]
-    words, tags, *rest = columns
-    more = {name: data.draw(st.sampled_from([None, column])) for name, column in zip(MORE, rest, strict=True)}
-    rows = token_features(words, tags, **more)
+    words, tags, *rest = (tuple(data.draw(st.lists(WORD, min_size=n, max_size=n))) for _ in range(5))
+    more = {name: data.draw(st.sampled_from([(), column])) for name, column in zip(MORE, rest, strict=True)}
+    tree = dataclasses.replace(untagged(words), xpos=tags, **more)
+    rows = token_features(tree)
     names = sorted({name for row in rows for name in row if name})
     known = {name: at for at, name in enumerate(names) if data.draw(st.booleans())}
-    np.testing.assert_array_equal(TokenCoder(known)(words, tags, **more), coded(rows, known))
+    np.testing.assert_array_equal(TokenCoder(known)(tree), coded(rows, known))
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])

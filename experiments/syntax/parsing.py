@@ -17,7 +17,7 @@ from polyadic.core.errors import check_int
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from polyadic.metrics.figures import difference
-from polyadic.syntax.arc_features import PAIRS, TokenCoder, check_trees, coded_tree, known_features
+from polyadic.syntax.arc_features import PAIRS, TokenCoder, check_trees, known_features
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.text_tagger import TextTagger
@@ -139,7 +139,7 @@ def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1
     no_weights = np.zeros(16, np.float32)
     keys = []
     for tree in treebank:
-        triples, _ = tensor_cells(coded_tree(tree, coder), no_weights, PAIRS, heads=tree.heads)
+        triples, _ = tensor_cells(coder(tree), no_weights, PAIRS, heads=tree.heads)
         keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
     ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
     cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)

@@ -11,6 +11,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, InputWarning
 from polyadic.syntax.kernels.arc_tensor import FeaturePairs
+from polyadic.syntax.trees import first_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,34 +31,18 @@ FIXED = 21
 """Number of features of each word before those of its morphology."""
 
 
-def token_features(
-    forms: Sequence[str],
-    tags: Sequence[str],
-    *,
-    pos: Sequence[str] | None = None,
-    lemmas: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
-) -> list[list[str]]:
+def token_features(tree: Tree) -> list[list[str]]:
     """Return the features of the root and of each word: ``FIXED`` ones, empty if missing, then morphology.
 
-    A tag ``"_"`` is replaced by the universal one, ``pos``; ``features`` are morphological ones, separated by ``|``.
+    A tag ``"_"`` is replaced by the universal one.
 
     References
     ----------
     Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
-
-    Examples
-    --------
-    >>> rows = token_features(["Dogs", "bark"], ["NNS", "VBP"], features=["Number=Plur", "_"])
-    >>> rows[1][WORD], rows[1][LEFT_TAGS], rows[1][FIXED:], rows[2][FIXED:]
-    ('w=Dogs', 'tl=<root> NNS', ['f=Number=Plur'], [])
     """
-    columns = [
-        [x and f"{kind}={x}" for x in column] if kind else column
-        for kind, column in _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
-    ]
+    columns = [[x and f"{kind}={x}" for x in column] if kind else column for kind, column in _columns(tree)]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    for row, morphology in zip(rows[1:], _present(features, len(forms)), strict=True):
+    for row, morphology in zip(rows[1:], _present(tree.features, len(tree)), strict=True):
         row += [f"f={feature}" for feature in morphology.split("|") if feature]
     return rows
 
@@ -72,24 +57,15 @@ class TokenCoder:
             self._numbers.setdefault(kind, {})[value] = at
         self._morphology: dict[str, list[int]] = {"": []}
 
-    def __call__(
-        self,
-        forms: Sequence[str],
-        tags: Sequence[str],
-        *,
-        pos: Sequence[str] | None = None,
-        lemmas: Sequence[str] | None = None,
-        features: Sequence[str] | None = None,
-    ) -> NDArray[np.int32]:
+    def __call__(self, tree: Tree) -> NDArray[np.int32]:
         """Return a row of feature ids for the root and for each word, -1 for an unknown or missing feature."""
-        more = [[], *map(self._numbers_of, _present(features, len(forms)))]
-        table = np.full((len(forms) + 1, FIXED + max(map(len, more))), -1, np.int32)
-        columns = _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
-        numbered = chain.from_iterable(map(self._numbers.get(kind, {}).get, x, repeat(-1)) for kind, x in columns)
-        table[:, :FIXED] = np.fromiter(numbered, np.int32, FIXED * len(table)).reshape(FIXED, -1).T
+        more = [[], *map(self._numbers_of, _present(tree.features, len(tree)))]
+        table = np.full((len(tree) + 1, FIXED + max(map(len, more))), -1, np.int32)
+        numbered = (map(self._numbers.get(kind, {}).get, column, repeat(-1)) for kind, column in _columns(tree))
+        ids = np.fromiter(chain.from_iterable(numbered), np.int32, FIXED * len(table))
+        table[:, :FIXED] = ids.reshape(FIXED, -1).T
         for row, numbers in enumerate(more):
-            if numbers:
-                table[row, FIXED : FIXED + len(numbers)] = numbers
+            table[row, FIXED : FIXED + len(numbers)] = numbers
         return table
 
     def _numbers_of(self, morphology: str) -> list[int]:
@@ -101,18 +77,12 @@ class TokenCoder:
         return known
 
 
-def _columns(
-    forms: Sequence[str],
-    tags: Sequence[str],
-    *,
-    pos: Sequence[str] | None,
-    lemmas: Sequence[str] | None,
-    features: Sequence[str] | None,
-) -> list[tuple[str, list[str]]]:
+def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
     """Return the kind and values of each fixed feature; an empty value is none."""
-    p = [ROOT if pos else "", *_present(pos, len(forms))]
-    w, t = [ROOT, *forms], [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tags, p[1:], strict=True))]
-    s = ["", *_present(lemmas, len(forms))]
+    n = len(tree)
+    p = [ROOT if tree.upos else "", *_present(tree.upos, n)]
+    t = [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tree.xpos, p[1:], strict=True))]
+    w, s = [ROOT, *tree.forms], ["", *_present(tree.lemmas, n)]
     before, after = _before(t), _after(t)
     return [
         ("", [ANY] * len(w)),
@@ -135,11 +105,11 @@ def _columns(
         ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
         ("p-", ["", *p[:-1]]),
         ("p+", [*p[1:], ""]),
-        ("m", ["", *_present(features, len(forms))]),
+        ("m", ["", *_present(tree.features, n)]),
     ]
 
 
-def _present(column: Sequence[str] | None, n: int) -> list[str]:
+def _present(column: Sequence[str], n: int) -> list[str]:
     return ["" if x == "_" else x for x in column] if column else [""] * n
 
 
@@ -197,7 +167,7 @@ class CodedSentence(NamedTuple):
     @classmethod
     def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> CodedSentence:
         """Encode a sentence."""
-        return cls(coded_tree(tree, coder), tree.heads, vector_rows(tree.forms, vectors))
+        return cls(coder(tree), tree.heads, vector_rows(tree.forms, vectors))
 
 
 def check_trees(trees: Sequence[Tree]) -> None:
@@ -209,11 +179,8 @@ def check_trees(trees: Sequence[Tree]) -> None:
             raise InputError(f"sentence {at} has no words")
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
             raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
-        above = np.concatenate([[0], tree.heads])
-        for _ in range(len(tree).bit_length()):  # doubles the distance each time
-            above = above[above]
-        if above.any():
-            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
+        if lost := first_lost(tree.heads):
+            raise InputError(f"sentence {at}: word {lost} does not lead to the root")
 
 
 class SeveralRootsWarning(InputWarning):
@@ -241,18 +208,8 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
 
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
     """Return ids of the features that occur at least ``min_count`` times."""
-    counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
+    counts = Counter(feature for tree in trees for row in token_features(tree) for feature in row if feature)
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
-
-
-def rows_of(tree: Tree) -> list[list[str]]:
-    """Return the features of the root and the words of a sentence."""
-    return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
-
-
-def coded_tree(tree: Tree, coder: TokenCoder) -> NDArray[np.int32]:
-    """Return the feature ids of the root and the words of a sentence."""
-    return coder(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
 
 
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:

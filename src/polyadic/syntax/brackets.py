@@ -44,7 +44,7 @@ class Phrase(NamedTuple):
     (['The', 'dog', 'barks'], ['DT', 'NN', 'VBZ'])
     """
 
-    label: str
+    label: str  # category of the phrase, or the tag
     children: tuple[Phrase, ...] | tuple[str]
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.kernels.chart import Chart, ChartRules, Derivations
+    from polyadic.syntax.kernels.chart import Chart, Derivations
 
 
 Rule = tuple[str, ...]
@@ -33,11 +33,11 @@ def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
 class Grammar(NamedTuple):
     """Rules with probabilities, numbered for a chart."""
 
-    symbols: tuple[str, ...]
-    coarse: tuple[str, ...]
-    binary: NDArray[np.int32]
-    chains: tuple[tuple[int, ...], ...]
-    binary_values: NDArray[np.float64]
+    symbols: tuple[str, ...]  # sorted by their coarse symbol
+    coarse: tuple[str, ...]  # in the order of their blocks
+    binary: NDArray[np.int32]  # parent and children of binary rules, (rules, 3)
+    chains: tuple[tuple[int, ...], ...]  # symbols of each chain of unary rules, from the highest to the lowest
+    binary_values: NDArray[np.float64]  # probabilities
     chain_values: NDArray[np.float64]
 
     @classmethod
@@ -91,14 +91,6 @@ class Grammar(NamedTuple):
         weights = self.binary_values, np.array(list(ends.values()))
         return chart_rules(self.binary, unary, weights=weights, block=np.arange(len(self.symbols)))
 
-    def maxima(self) -> tuple[ChartRules, tuple[tuple[int, ...], ...]]:
-        """Return the rules for best derivations, in blocks, and the chain of each unary rule."""
-        ends = np.array([(chain[0], chain[-1]) for chain in self.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")
-        weights = np.log(self.binary_values), np.log(self.chain_values[order])
-        rules = chart_rules(self.binary, ends[order], weights=weights, block=self.block)
-        return rules, tuple(self.chains[at] for at in order.tolist())
-
 
 def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
     """Return the maximum-likelihood probabilities of rules."""
@@ -124,17 +116,23 @@ class Parse(NamedTuple):
 
 
 class PreparedGrammar(NamedTuple):
-    """A grammar whose rules are sorted for best derivations."""
+    """A grammar whose rules are sorted for a chart, in which a chain of unary rules is one rule."""
 
     rules: ChartRules
-    names: tuple[str, ...]
-    chains: tuple[tuple[int, ...], ...]
-    number: dict[str, int]
+    names: tuple[str, ...]  # label of each symbol in a tree
+    chains: tuple[tuple[int, ...], ...]  # symbols of each unary rule
+    number: dict[str, int]  # index of each symbol
 
     @classmethod
-    def of(cls, grammar: Grammar) -> PreparedGrammar:
-        """Sort the rules of a grammar."""
-        rules, chains = grammar.maxima()
+    def of(cls, grammar: Grammar, *, logs: bool = True) -> PreparedGrammar:
+        """Sort the rules of a grammar in blocks, weighted by probabilities or by their logarithms."""
+        ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
+        order = np.argsort(ends[:, 1], kind="stable")
+        weights = grammar.binary_values, grammar.chain_values[order]
+        if logs:
+            weights = np.log(weights[0]), np.log(weights[1])
+        rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
+        chains = tuple(grammar.chains[at] for at in order.tolist())
         number = {symbol: at for at, symbol in enumerate(grammar.symbols)}
         return cls(rules, tuple(map(bare, grammar.symbols)), chains, number)
 

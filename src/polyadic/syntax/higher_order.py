@@ -35,7 +35,7 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.averaging import mean_weights
 from polyadic.core.model import Natural, Within
-from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD, coded_tree
+from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
 from polyadic.syntax.arc_learning import ArcLearner
 from polyadic.syntax.kernels.climbing import (
     GRAND,
@@ -163,7 +163,7 @@ class HigherOrderParser(LowRankParser):
         is the tree of :meth:`parse` or one with a higher score.
         """
         _check_length(tree.forms)
-        table = coded_tree(tree, self._coder)
+        table = self._coder(tree)
         by_arcs, _ = super().candidates(tree, k=k)
         proposed = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
         scores = score_trees(table, self._scores(tree.forms, table), proposed, self._tree_parts())
@@ -179,7 +179,7 @@ class HigherOrderParser(LowRankParser):
             Sentence with heads.
         """
         _check_length(tree.forms)
-        table = coded_tree(tree, self._coder)
+        table = self._coder(tree)
         return float(score_trees(table, self._scores(tree.forms, table), tree.heads[None], self._tree_parts())[0])
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
@@ -244,9 +244,9 @@ class TreeSearch:
     decode: Decoder
     projective: bool
     single_root: bool
-    restarts: int
-    noise: float
-    beam: float
+    restarts: int  # number of starts besides the best tree by arcs
+    noise: float  # scale tau
+    beam: float  # maximum difference to the best arc of the same word; at most MAX_HEADS arcs are considered
 
     def __call__(
         self,

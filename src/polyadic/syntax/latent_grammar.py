@@ -138,9 +138,9 @@ class LatentGrammar(Model, ABC):
 class RuleTensors(NamedTuple):
     """Parameters of a grammar with latent states."""
 
-    rules: dict[Rule, Array]
-    unseen: dict[str, Array]
-    first: Array
+    rules: dict[Rule, Array]  # tensor of each rule: a vector for a word, a matrix for a unary rule
+    unseen: dict[str, Array]  # for each tag the vector of words not seen with it
+    first: Array  # weights of the states of the root
 
     @property
     def states(self) -> dict[str, int]:
@@ -152,9 +152,9 @@ class Node(NamedTuple):
     """Node of a binarised tree."""
 
     label: str
-    rule: Rule
-    below: tuple[int, ...]
-    span: tuple[int, int]
+    rule: Rule  # label and labels of the children, or label and class of the word
+    below: tuple[int, ...]  # indices of the children among the preceding nodes; empty for a tag
+    span: tuple[int, int]  # start and end of the words, end exclusive
 
 
 def class_of(word: str, known: Collection[str], *, first: bool) -> str:

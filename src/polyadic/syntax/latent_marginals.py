@@ -27,8 +27,8 @@ from sklearn.base import clone
 from polyadic.core.model import Amount, Model
 from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.grammar import plain_scores, word_rows
-from polyadic.syntax.kernels.chart import chart_rules, inside, outside, value_of
+from polyadic.syntax.grammar import PreparedGrammar, plain_scores, word_rows
+from polyadic.syntax.kernels.chart import inside, outside, value_of
 from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of
 from polyadic.syntax.pcfg import ROOT, SCALE
@@ -48,8 +48,8 @@ class SentenceForest(NamedTuple):
 
     words: Sequence[str]
     forest: Forest
-    leaves: NDArray[np.int64]
-    root: int
+    leaves: NDArray[np.int64]  # node of each tag of a word, and position of the word; (tags, 2)
+    root: int  # node of the whole sentence
 
 
 class PhraseMarginals(NamedTuple):
@@ -58,8 +58,8 @@ class PhraseMarginals(NamedTuple):
     cells: NDArray[np.int64]
     symbols: NDArray[np.int64]
     marginals: NDArray[np.float64]
-    low: NDArray[np.int64]
-    chained: NDArray[np.int64]
+    low: NDArray[np.int64]  # phrase of each node of a lower layer
+    chained: NDArray[np.int64]  # phrases that each unary edge adds, or -1; (unary edges, longest chain)
 
 
 class MarginalParser(Model):
@@ -149,11 +149,7 @@ class MarginalParser(Model):
     def _make_ready(self) -> None:
         """Arrange the tensors in the rule order of the chart; those of a chain of unary rules are multiplied."""
         grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
-        ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")  # the order of the chart, where a chain is one rule
-        weights = grammar.binary_values, grammar.chain_values[order]
-        self._rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
-        chains = [grammar.chains[k] for k in order.tolist()]
+        self._rules, _, chains, _ = PreparedGrammar.of(grammar, logs=False)
         self._members = np.full((len(chains), max(map(len, chains), default=1) - 1), -1)  # all but the lowest
         for row, chain in zip(self._members, chains, strict=True):
             row[: len(chain) - 1] = chain[:-1]

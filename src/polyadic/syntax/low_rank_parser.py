@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -31,7 +31,6 @@ from polyadic.syntax.arc_features import (
     TokenCoder,
     check_tagged,
     check_trees,
-    coded_tree,
     known_features,
     vector_rows,
     warn_several_roots,
@@ -40,6 +39,7 @@ from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, b
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.syntax.low_rank_tensors import unfolded_start
+from polyadic.syntax.trees import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -236,7 +236,8 @@ class LowRankParser(Model):
         InputError
             If there are no words, or the columns differ in length.
         """
-        return self._parsed(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
+        return self._parsed(forms, self._coder(tree))
 
     def scores(
         self,
@@ -248,7 +249,8 @@ class LowRankParser(Model):
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
         """Return the scores of all arcs, head (row 0 is the root) by dependent; see :meth:`parse`."""
-        return self._scores(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
+        return self._scores(forms, self._coder(tree))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Yield sentences with predicted heads and relations; their own heads and relations are ignored.
@@ -264,7 +266,7 @@ class LowRankParser(Model):
         """
         words = unknown = 0
         for tree in trees:
-            table = coded_tree(tree, self._coder)
+            table = self._coder(tree)
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
@@ -286,7 +288,7 @@ class LowRankParser(Model):
         heads : ndarray of int32 of shape (trees, n)
         scores : ndarray of shape (trees,)
         """
-        scores = self._scores(tree.forms, coded_tree(tree, self._coder))
+        scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
@@ -323,18 +325,6 @@ class LowRankParser(Model):
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
-    def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
-        """Return the feature ids of a sentence."""
-        given = [column for column in (forms, tags, *columns.values()) if column is not None]
-        if any(isinstance(column, str) for column in given):
-            raise InputError("words and tags must be lists of strings; got one string")
-        lengths = {len(column) for column in given}
-        if len(lengths) > 1 or 0 in lengths:
-            raise InputError(
-                f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}"
-            )
-        return self._coder(forms, tags, **columns)
-
     def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
         dense = vector_rows(forms, self.vectors)
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
@@ -352,6 +342,18 @@ class LowRankParser(Model):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._coder = TokenCoder(self.features_)
+
+
+def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
+    """Return a sentence of the given columns, without a tree; missing columns have no features."""
+    given = [column for column in (forms, tags, *columns.values()) if column is not None]
+    if any(isinstance(column, str) for column in given):
+        raise InputError("words and tags must be lists of strings; got one string")
+    lengths = {len(column) for column in given}
+    if len(lengths) > 1 or 0 in lengths:
+        raise InputError(f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}")
+    pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
+    return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:

@@ -10,7 +10,6 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.syntax import arc_features as t
-from polyadic.syntax.arc_features import FIXED as TOKEN_FIXED
 from polyadic.syntax.arc_features import coded, token_features
 from polyadic.syntax.kernels.role_cells import hashed_cells
 
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from polyadic.syntax.trees import Tree
 
 
-RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(TOKEN_FIXED, TOKEN_FIXED + 8)
+RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
 """Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
-FIXED = TOKEN_FIXED + 8
+FIXED = t.FIXED + 8
 """Number of features of each word before those of its morphology."""
 ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
 """Columns of the features of a path."""
@@ -37,7 +36,7 @@ CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compo
 
 def word_features(tree: Tree) -> list[list[str]]:
     """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology."""
-    rows = token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)[1:]
+    rows = token_features(tree)[1:]
     children, heads = tree.children(), tree.heads.tolist()
     lemmas = lemmas_of(tree)
     for at, row in enumerate(rows):
@@ -47,7 +46,7 @@ def word_features(tree: Tree) -> list[list[str]]:
         order = sorted([*below, at])
         frame = [_plain(tree.relations[i]) if i != at else "V" for i in order]
         head = heads[at] - 1
-        row[TOKEN_FIXED:TOKEN_FIXED] = [
+        row[t.FIXED : t.FIXED] = [
             f"d={tree.relations[at]}",
             f"v={voice}",
             f"lv={lemmas[at]} {voice}",
@@ -142,10 +141,10 @@ TRIPLES = np.array(_TRIPLES)
 class Frame(NamedTuple):
     """A predicate and its n candidate arguments, as feature ids with -1 for a missing feature."""
 
-    predicate: NDArray[np.int32]
-    words: NDArray[np.int32]
-    paths: NDArray[np.int32]
-    cells: NDArray[np.int32]
+    predicate: NDArray[np.int32]  # (1, word features)
+    words: NDArray[np.int32]  # (n, word features)
+    paths: NDArray[np.int32]  # (n, path features)
+    cells: NDArray[np.int32]  # (n, triples), see hashed_cells
 
 
 class Known(NamedTuple):

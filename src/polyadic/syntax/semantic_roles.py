@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 class RoleParts(NamedTuple):
     """Parameters of the role scores (float32), or their running sums for averaging (float64)."""
 
-    theta: NDArray[Any]
-    P: NDArray[Any]
-    Q: NDArray[Any]
-    R: NDArray[Any]
-    S: NDArray[Any]
+    theta: NDArray[Any]  # hashed weights, shared by all roles and per role, (cells + roles + 1,)
+    P: NDArray[Any]  # factor of predicates, (features, K)
+    Q: NDArray[Any]  # factor of words
+    R: NDArray[Any]  # factor of paths
+    S: NDArray[Any]  # factor of roles, (roles + 1, K); row 0 is shared by all
 
 
 class Costs(NamedTuple):

@@ -146,19 +146,19 @@ BYTES_PER_NUMBER = 88.0
 class TreeArrays(NamedTuple):
     """Trees whose nodes have at most two children."""
 
-    edges: NDArray[np.int32]
-    symbols: Whole
-    roots: Whole
-    rules: Whole
+    edges: NDArray[np.int32]  # rule, node and children of each node, children before parents; -1 for a missing child
+    symbols: Whole  # of the nodes
+    roots: Whole  # root nodes, whose symbol occurs nowhere else
+    rules: Whole  # symbols of parent and children of each rule; -1 for a missing child, as in rules of words
 
 
 class TensorLayout(NamedTuple):
     """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol."""
 
-    starts: Whole
-    parents: Whole
-    children: Whole
-    symbols: Whole
+    starts: Whole  # first entry of each tensor
+    parents: Whole  # parent state of each entry, counted over all symbols
+    children: Whole  # group of entries that differ in the parent state alone
+    symbols: Whole  # symbol of each state
 
     @classmethod
     def of(cls, rules: Whole, states: Whole) -> TensorLayout:

@@ -13,18 +13,18 @@ from dataclasses import KW_ONLY, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Model, Seed
 from polyadic.core.solvers.run import Result
 from polyadic.sequences.sequence_tagger import SequenceTagger, coded, learned_features
 from polyadic.syntax.plain_text import plain_trees
 from polyadic.syntax.tag_features import tag_features
-from polyadic.syntax.trees import Tree
+from polyadic.syntax.trees import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from polyadic.syntax.trees import Tree
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -151,9 +151,7 @@ class TextTagger(Model):
         forms : sequence of str
             Words of the sentence.
         """
-        none = ("_",) * len(forms)
-        heads = np.zeros(len(forms), np.int32)
-        return next(self.annotate([Tree(tuple(forms), none, none, none, none, heads, none, none, none)]))
+        return next(self.annotate([untagged(forms)]))
 
 
 class Lemmas:

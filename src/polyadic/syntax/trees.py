@@ -123,6 +123,12 @@ class Tree:
         return "\n".join([*self.comments, *words, "", ""])
 
 
+def untagged(forms: Sequence[str]) -> Tree:
+    """Return a sentence of words alone, with heads of 0."""
+    none = ("_",) * len(forms)
+    return Tree(tuple(forms), none, none, none, none, np.zeros(len(forms), np.int32), none, none, none)
+
+
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
     r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X.
 
@@ -225,11 +231,14 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     if odd is not None:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
-    reached = np.concatenate([np.zeros(1, np.int32), heads])
-    for _ in range(n.bit_length()):  # doubles the distance each time
-        reached = reached[reached]
-    if reached.any():
-        raise NoTreeError(
-            f"{where}: word {int(np.flatnonzero(reached)[0])} does not lead to the root; heads must form a tree"
-        )
+    if lost := first_lost(heads):
+        raise NoTreeError(f"{where}: word {lost} does not lead to the root; heads must form a tree")
     return heads
+
+
+def first_lost(heads: NDArray[np.int32]) -> int:
+    """Return the first word whose heads do not lead to the root, or 0."""
+    reached = np.concatenate([np.zeros(1, np.int32), heads])
+    for _ in range(len(heads).bit_length()):  # doubles the distance each time
+        reached = reached[reached]
+    return int(np.argmax(reached > 0))
