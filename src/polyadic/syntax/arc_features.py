@@ -209,6 +209,11 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
     """Return ids of the features that occur at least ``min_count`` times."""
     counts = Counter(feature for tree in trees for row in token_features(tree) for feature in row if feature)
+    return numbered(counts, min_count=min_count)
+
+
+def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
+    """Return ids of the features that are counted at least ``min_count`` times."""
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 

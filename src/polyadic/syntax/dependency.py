@@ -54,8 +54,6 @@ class ArcFactored(Model):
         Averaged weights.
     words_, tags_ : dict of str to int
         Ids of the words seen at least twice, and of the tags.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

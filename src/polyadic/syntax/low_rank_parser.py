@@ -122,8 +122,6 @@ class LowRankParser(Model):
         Names of the relations.
     features_ : dict of str to int
         Rows of U and V by feature.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

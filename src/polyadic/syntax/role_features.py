@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.syntax import arc_features as t
-from polyadic.syntax.arc_features import coded, token_features
+from polyadic.syntax.arc_features import coded, numbered, token_features
 from polyadic.syntax.kernels.role_cells import hashed_cells
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
             places = [argument.place for argument in proposition.arguments]
             words.update(feature for place in (proposition.place, *places) for feature in rows[place - 1] if feature)
             paths.update(feature for row in path_features(sentence.tree, proposition.place, places) for feature in row)
-    kept = ((feature for feature, count in counts.items() if count >= min_count) for counts in (words, paths))
-    known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
+    known = Known(numbered(words, min_count=min_count), numbered(paths, min_count=min_count))
     if not all(known):
         raise InputError(
             f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count", "min_count"
@@ -215,9 +214,3 @@ def roles_of(proposition: Proposition, words: Sequence[int], number: dict[str, i
     """Return the index of the role of each word, -1 for none."""
     role_at = dict(proposition.arguments)
     return np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
-
-
-def check_sentences(sentences: Sequence[Sentence]) -> None:
-    """Raise InputError if no predicate has an argument."""
-    if not any(proposition.arguments for sentence in sentences for proposition in sentence.propositions):
-        raise InputError("no predicate has arguments to learn semantic roles from")

@@ -12,15 +12,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Model, Within, learned
+from polyadic.core.model import Model, Within
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition
-from polyadic.syntax.role_features import Known, frames_of
+from polyadic.syntax.role_features import Known, frames_of, role_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +40,16 @@ CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
 class RoleLabels(Model, ABC):
     """Base of semantic role labellers.
 
+    Sentences need dependency trees, from a treebank or a parser. Predicates may be given; otherwise a classifier, which
+    is fitted too, finds them.
+
+    Parameters
+    ----------
+    near : bool
+        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
+    once : {"core", "all", "none"}
+        Roles that at most one word per predicate may have: core roles, all roles or none.
+
     Attributes
     ----------
     known_ : Known
@@ -55,9 +65,31 @@ class RoleLabels(Model, ABC):
     once: Once
     bits: Bits
 
-    known_: Known = learned()
-    roles_: list[str] = learned()
-    predicates_: PredicateFinder = learned()
+    def fit(self, sentences: Iterable[Sentence]) -> Self:
+        """Fit the labeller to sentences with roles.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+            Training sentences with trees, predicates and arguments.
+
+        Raises
+        ------
+        InputError
+            If no predicate has an argument among its candidate words, or a parameter is out of range.
+        """
+        self.check()
+        corpus = list(sentences)
+        if not any(proposition.arguments for sentence in corpus for proposition in sentence.propositions):
+            raise InputError("no predicate has arguments to learn semantic roles from")
+        names, finder = role_names(corpus), PredicateFinder().fit(corpus)
+        known = self._learn(corpus, names)
+        self.known_, self.roles_, self.predicates_ = known, names, finder
+        return self
+
+    @abstractmethod
+    def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
+        """Estimate the scores of the named roles; return the ids of the features."""
 
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
         """Return the candidate arguments of a predicate and the score of each role (column) for each of them (row).

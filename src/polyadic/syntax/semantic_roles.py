@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -38,12 +38,11 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.kernels.role_cells import score_cells
 from polyadic.syntax.low_rank_tensors import greedy_power
-from polyadic.syntax.predicates import PredicateFinder
-from polyadic.syntax.role_features import TRIPLES, check_sentences, framed, known_features, role_names
+from polyadic.syntax.role_features import TRIPLES, framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels, best_roles, played_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -237,10 +236,6 @@ class SemanticRoles(RoleLabels):
         numbers.
     costs : (float, float, float)
         Training costs of a spurious argument, a wrong role and a missed argument.
-    near : bool
-        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
-    once : {"core", "all", "none"}
-        Roles that at most one word per predicate may have: core roles, all roles or none.
     averaged : bool
         Whether to average the parameters over the passes. The factors are averaged one by one, not their scores.
     min_count : int
@@ -257,8 +252,6 @@ class SemanticRoles(RoleLabels):
         Parameters theta, P, Q, R and S.
     known_, roles_, predicates_
         See :class:`~polyadic.syntax.role_labels.RoleLabels`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -292,27 +285,11 @@ class SemanticRoles(RoleLabels):
     seed: Seed = 0
     callback: Callback = None
 
-    def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Fit the labeller to sentences with roles.
-
-        Parameters
-        ----------
-        sentences : iterable of Sentence
-            Training sentences with trees, predicates and arguments.
-
-        Raises
-        ------
-        InputError
-            If no predicate has an argument among its candidate words, or a parameter is out of range.
-        """
-        self.check()
-        corpus = list(sentences)
-        check_sentences(corpus)
-        known, names = known_features(corpus, min_count=self.min_count), role_names(corpus)
-        finder = PredicateFinder().fit(corpus)
-        parts = self._keep(run(self._epochs(corpus, known, names), max_iter=self.max_iter, callback=self.callback))
-        self.known_, self.roles_, self.predicates_, self.parts_ = known, names, finder, RoleParts(*parts)
-        return self
+    def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
+        known = known_features(sentences, min_count=self.min_count)
+        parts = self._keep(run(self._epochs(sentences, known, names), max_iter=self.max_iter, callback=self.callback))
+        self.parts_ = RoleParts(*parts)
+        return known
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
         """Yield the initial parameters with the loss of zero weights, then those after each pass."""
