@@ -18,7 +18,7 @@ from polyadic.metrics.brackets import (
     counted,
     match_brackets,
 )
-from polyadic.syntax.binarising import annotate, bare, binarise, head_child, unbinarise, without_loops
+from polyadic.syntax.binarising import PARTIAL, annotate, bare, binarise, head_child, without_loops
 from polyadic.syntax.brackets import Phrase, bracketing, category, clean, parse_phrase, read_phrases
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
@@ -31,6 +31,18 @@ def above(below):
 
 
 trees = st.recursive(leaves, above)
+
+
+def unbinarise(tree):
+    """Undo annotation and binarisation."""
+
+    def parts(phrase):
+        if phrase.word is not None:
+            return (Phrase(bare(phrase.label), phrase.children),)
+        below = tuple(part for child in phrase.below for part in parts(child))
+        return below if phrase.label.startswith(PARTIAL) else (Phrase(bare(phrase.label), below),)
+
+    return parts(tree)[0]
 
 
 @given(st.lists(trees, min_size=1, max_size=3))

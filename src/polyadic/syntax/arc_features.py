@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.syntax.trees import Tree
 
-
 ROOT, EDGE, ANY = "<root>", "<edge>", "*"
 
 BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)

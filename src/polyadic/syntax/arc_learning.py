@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     Decoder = Callable[[NDArray[np.float64]], NDArray[np.int32]]
 
-
 Updates = Literal["all", "cyclic"]
 _TURNS = (MovedFactors(True, False, False), MovedFactors(False, True, False), MovedFactors(False, False, True))
 

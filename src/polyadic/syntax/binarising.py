@@ -23,8 +23,7 @@ from polyadic.core.errors import InputError
 from polyadic.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+    from collections.abc import Sequence
 
 LEFT, RIGHT = 1, -1
 
@@ -158,8 +157,6 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
     >>> tree = parse_phrase("(VP (MD may) (RB not) (VP (VB bark)) (. .))")
     >>> str(binarise(tree, horizontal=1))
     '(VP (@VP|MD>VP (@VP|MD>RB (MD may) (RB not)) (VP (VB bark))) (. .))'
-    >>> unbinarise(binarise(tree)) == tree
-    True
     """
     if tree.word is not None:
         return tree
@@ -175,24 +172,6 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
         symbol = tree.label if last else stem + "".join(seen[-horizontal:] if horizontal else side)
         built = Phrase(symbol, (built, below[i]) if side == ">" else (below[i], built))
     return built if order else Phrase(tree.label, (built,))
-
-
-def unbinarise(tree: Phrase) -> Phrase:
-    """Undo :func:`annotate` and :func:`binarise`."""
-    return _spliced(tree)[0]
-
-
-def _spliced(tree: Phrase) -> tuple[Phrase, ...]:
-    """Return a tree, or the parts of an intermediate phrase."""
-    if tree.word is not None:
-        return (Phrase(bare(tree.label), tree.children),)
-    below = joined(_spliced(child) for child in tree.below)
-    return below if tree.label.startswith(PARTIAL) else (Phrase(bare(tree.label), below),)
-
-
-def joined(parts: Iterable[tuple[Phrase, ...]]) -> tuple[Phrase, ...]:
-    """Concatenate tuples of phrases."""
-    return tuple(phrase for part in parts for phrase in part)
 
 
 def without_loops(tree: Phrase) -> Phrase:

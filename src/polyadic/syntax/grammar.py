@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from polyadic.syntax.kernels.chart import Chart, Derivations
 
+Production = tuple[str, ...]
 
-Rule = tuple[str, ...]
 
-
-def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
+def count_rules(trees: Iterable[Phrase]) -> Counter[Production]:
     """Count the rules of trees, without those from tags to words."""
-    counts: Counter[Rule] = Counter()
+    counts: Counter[Production] = Counter()
     for tree in trees:
         counts.update((p.label, *(child.label for child in p.below)) for p in tree.walk() if p.word is None)
     return counts
@@ -41,7 +40,7 @@ class Grammar(NamedTuple):
     chain_values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, probabilities: dict[Rule, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
+    def of(cls, probabilities: dict[Production, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
         """Index the symbols and build chains of at most ``max_length`` unary rules, in which no symbol occurs twice.
 
         ``floor`` is the minimum probability of a chain of two or more rules.
@@ -92,7 +91,7 @@ class Grammar(NamedTuple):
         return chart_rules(self.binary, unary, weights=weights, block=np.arange(len(self.symbols)))
 
 
-def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
+def relative_frequencies(counts: Counter[Production]) -> dict[Production, float]:
     """Return the maximum-likelihood probabilities of rules."""
     totals: Counter[str] = Counter()
     for rule, count in counts.items():
@@ -100,9 +99,9 @@ def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
     return {rule: count / totals[rule[0]] for rule, count in counts.items()}
 
 
-def projected(counts: Counter[Rule]) -> Counter[Rule]:
+def projected(counts: Counter[Production]) -> Counter[Production]:
     """Count the rules of the coarse grammar."""
-    coarse: Counter[Rule] = Counter()
+    coarse: Counter[Production] = Counter()
     for rule, count in counts.items():
         coarse[tuple(map(bare, rule))] += count
     return coarse

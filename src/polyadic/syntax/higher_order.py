@@ -68,6 +68,15 @@ LEARNING_RESTARTS = 1
 
 
 _ = -1
+_THIRD_ORDER = (  # x is the grandparent, or the dependent before s
+    (POS, POS, POS, POS),
+    (TAG, TAG, TAG, TAG),
+    (LEMMA, POS, POS, POS),
+    (POS, LEMMA, POS, POS),
+    (POS, POS, LEMMA, POS),
+    (POS, POS, POS, LEMMA),
+    (POS, _, POS, POS),
+)
 _TEMPLATES = (
     # x is the grandparent, and s is not used
     (GRAND, POS, POS, _, POS),
@@ -91,22 +100,7 @@ _TEMPLATES = (
     (SIBLING, _, LEMMA, LEMMA, TAG),
     (SIBLING, _, LEMMA, TAG, LEMMA),
     (SIBLING, _, TAG, LEMMA, LEMMA),
-    # x is the grandparent
-    (GRAND_SIBLING, POS, POS, POS, POS),
-    (GRAND_SIBLING, TAG, TAG, TAG, TAG),
-    (GRAND_SIBLING, LEMMA, POS, POS, POS),
-    (GRAND_SIBLING, POS, LEMMA, POS, POS),
-    (GRAND_SIBLING, POS, POS, LEMMA, POS),
-    (GRAND_SIBLING, POS, POS, POS, LEMMA),
-    (GRAND_SIBLING, POS, _, POS, POS),
-    # x is the dependent before s
-    (THREE, POS, POS, POS, POS),
-    (THREE, TAG, TAG, TAG, TAG),
-    (THREE, LEMMA, POS, POS, POS),
-    (THREE, POS, LEMMA, POS, POS),
-    (THREE, POS, POS, LEMMA, POS),
-    (THREE, POS, POS, POS, LEMMA),
-    (THREE, POS, _, POS, POS),
+    *((kind, *columns) for kind in (GRAND_SIBLING, THREE) for columns in _THIRD_ORDER),
 )
 TEMPLATES = np.array(_TEMPLATES)
 """Kind of part, and the columns of the features of x, h, s and m that are joined."""

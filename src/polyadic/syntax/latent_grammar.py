@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ class LatentGrammar(Model, ABC):
 class RuleTensors(NamedTuple):
     """Parameters of a grammar with latent states."""
 
-    rules: dict[Rule, Array]  # tensor of each rule: a vector for a word, a matrix for a unary rule
+    rules: dict[Production, Array]  # tensor of each rule: a vector for a word, a matrix for a unary rule
     unseen: dict[str, Array]  # for each tag the vector of words not seen with it
     first: Array  # weights of the states of the root
 
@@ -152,7 +152,7 @@ class Node(NamedTuple):
     """Node of a binarised tree."""
 
     label: str
-    rule: Rule  # label and labels of the children, or label and class of the word
+    rule: Production  # label and labels of the children, or label and class of the word
     below: tuple[int, ...]  # indices of the children among the preceding nodes; empty for a tag
     span: tuple[int, int]  # start and end of the words, end exclusive
 

@@ -38,7 +38,7 @@ from polyadic.syntax.latent_grammar import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> 
     inner: list[list[str]] = []
     outer: list[list[str]] = []
     of_label: dict[str, list[int]] = defaultdict(list)
-    of_rule: dict[Rule, list[int]] = defaultdict(list)
+    of_rule: dict[Production, list[int]] = defaultdict(list)
     for tree in forest:
         shift = len(nodes)
         nodes += [node._replace(below=tuple(shift + k for k in node.below)) for node in tree]

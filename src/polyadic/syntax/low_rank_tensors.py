@@ -85,7 +85,6 @@ def greedy_power(
     *,
     rank: int,
     seed: int = 0,
-    starts: int = 1,
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[NDArray[np.float64], Vectors]:
@@ -93,8 +92,7 @@ def greedy_power(
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
-    The best of ``starts`` random starts is kept for each term. Once nothing is left of the tensor, sigma and the
-    columns are 0.
+    Once nothing is left of the tensor, sigma and the columns are 0.
 
     Examples
     --------
@@ -104,17 +102,13 @@ def greedy_power(
     [2.0, 3.0]
     """
     check_int("rank", rank, low=1)
-    check_int("starts", starts, low=1)
     rng = np.random.default_rng(seed)
     sigma, factors = np.zeros(rank), [np.zeros((size, rank)) for size in shape]
     # A smaller term is a rounding error of the deflation.
     negligible = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
     for r in range(rank):
         taken = [factors[0][:, :r] * sigma[:r], *(factor[:, :r] for factor in factors[1:])]
-        how: dict[str, Any] = {"taken": taken, "rng": rng, "max_iter": max_iter, "tol": tol}
-        best = max(
-            (rank_one_power(indices, values, shape, **how) for _ in range(starts)), key=lambda tensor: tensor.sigma
-        )
+        best = rank_one_power(indices, values, shape, taken=taken, rng=rng, max_iter=max_iter, tol=tol)
         if best.sigma <= negligible:
             break
         sigma[r] = best.sigma

@@ -112,13 +112,7 @@ class PCFG(Model):
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the annotated and binarised tree from which rules are counted.
-
-        Parameters
-        ----------
-        tree : Phrase
-            Tree of the treebank.
-        """
+        """Return the annotated and binarised tree from which rules are counted."""
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
@@ -189,17 +183,10 @@ class PCFG(Model):
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Return which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
+        """Return which coarse symbols are probable enough in which cells, by the scores of the coarse tags of words.
 
-        Parameters
-        ----------
-        plain : sequence of dict
-            Scores of the coarse tags of each word.
-
-        Returns
-        -------
-        ndarray of bool of shape (2, cells, coarse symbols), or None
-            See :func:`~polyadic.syntax.kernels.chart.inside`.
+        The result, of shape (2, cells, coarse symbols), is input of :func:`~polyadic.syntax.kernels.chart.inside`; it
+        is None if all are allowed, or none is.
         """
         if self.threshold == 0:
             return None

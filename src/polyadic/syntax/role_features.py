@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from polyadic.syntax.propositions import Proposition, Sentence
     from polyadic.syntax.trees import Tree
 
-
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
 """Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
 FIXED = t.FIXED + 8

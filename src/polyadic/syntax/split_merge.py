@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -113,11 +113,11 @@ class SplitMergePCFG(LatentGrammar):
         return RuleTensors(tensors, unseen, np.ones(1))
 
 
-def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], TreeArrays]:
+def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
     """Return the rules of a forest, and its trees as arrays; in each tree the root comes last."""
     nodes = [node for tree in forest for node in tree]
     symbols: dict[str, int] = {}
-    rules: dict[Rule, int] = {}
+    rules: dict[Production, int] = {}
     kinds = []
     for node in nodes:
         symbols.setdefault(node.label, len(symbols))

@@ -93,13 +93,6 @@ class Tree:
         """Return the sentence with other heads and relations, without the columns that belong to its present tree.
 
         These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
-
-        Parameters
-        ----------
-        heads : ndarray of int32 of shape (n,)
-            Head of each word.
-        relations : sequence of str
-            Relation of each word.
         """
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not

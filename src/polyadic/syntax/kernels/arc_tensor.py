@@ -16,7 +16,7 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BINS = 15
+DISTANCES = 15
 """Number of distance bins: 0 for any distance, then 1 to 5, 6 to 10 and more, to the left and to the right."""
 
 
@@ -92,8 +92,8 @@ def _feature_sums(table, U, total):
 def _low_rank_scores(P, Q, W, share, scores):
     """Add the scores of the tensor to those of the arcs."""
     size, rank = P.shape
-    scaled = np.empty((BINS, rank), W.dtype)
-    for d in range(BINS):
+    scaled = np.empty((DISTANCES, rank), W.dtype)
+    for d in range(DISTANCES):
         for r in range(rank):
             scaled[d, r] = share * (W[0, r] + (W[d, r] if d else 0))
     for h in range(size):
@@ -273,7 +273,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     room = table.size + dense.shape[1] if gamma < 1 else 0
     u_features, v_features = np.empty(room, np.int64), np.empty(room, np.int64)
     u_rows, v_rows = np.empty((room, rank), np.float32), np.empty((room, rank), np.float32)
-    dW = np.zeros((BINS, rank), np.float32)
+    dW = np.zeros((DISTANCES, rank), np.float32)
     if gamma < 1:
         dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
         _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW)
@@ -295,7 +295,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
     _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
     if gamma < 1 and moves[2]:
-        for d in range(BINS):
+        for d in range(DISTANCES):
             for r in range(rank):
                 W[d, r] += step * dW[d, r]
                 sums[3][d, r] += step * clock * dW[d, r]
@@ -325,10 +325,6 @@ def _hashed_cells(triples, mask, cells):
     """Write the cell of each (head feature, dependent feature, bin)."""
     for k in range(len(triples)):
         cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])
-
-
-DISTANCES = BINS
-"""Number of bins of signed distances, the first for any distance."""
 
 
 class ArcParts(NamedTuple):

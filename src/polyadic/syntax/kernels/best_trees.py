@@ -122,13 +122,9 @@ def best_arcs(
     >>> heads.tolist(), values.tolist()
     ([[2, 0], [0, 1]], [9.0, 3.0])
     """
-    table = np.array(scores, np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"scores must be a square matrix for the root and at least one word; got shape {table.shape}")
+    [table] = _checked(np.asarray(scores)[None])
     np.fill_diagonal(table, -np.inf)
     table[:, 0] = -np.inf
-    if np.isnan(table).any() or (table == np.inf).any():
-        raise ValueError("scores must not be NaN or plus infinity")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number of at least 1; got {k}")
     heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))

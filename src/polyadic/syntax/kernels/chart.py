@@ -129,7 +129,7 @@ def inside(
         raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
     used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
     # per symbol of a cell: a value, an item index, and for one in ten an entry of a row
-    _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
+    check_memory(16.0 * float(np.sum(used * symbols_of)), f"a chart of {n:,} words", "split the sentence")
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
     sizes = np.where(allowed, symbols_of, 0).astype(np.int64)
@@ -140,11 +140,6 @@ def inside(
     how = rules.by_block, u, rules.block, rules.first, base
     _chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
     return Chart(n, base, filled)
-
-
-def _check_room(n: int, needed: float) -> None:
-    """Raise InputError if a chart would not fit in memory."""
-    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
 
 
 def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
@@ -170,7 +165,8 @@ def span_shares(
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
-    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers per symbol, layer and cell
+    needed = 64.0 * n * (n + 1) * size  # eight numbers per symbol, layer and cell
+    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary

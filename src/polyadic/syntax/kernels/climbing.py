@@ -32,10 +32,12 @@ GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
 They and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 """
 ROOT = np.int64(0)
-PLACES = 4094
+MAX_WORDS = 4094
 """Maximum number of words of a sentence: the positions of a part are digits of one number."""
 SLACK = 1e-6
 """Minimum gain of a step, so that rounding errors do not prolong the climb."""
+CACHE_SIZE = 1 << 16
+"""Maximum number of cached part scores per sentence."""
 MAX_PASSES = 1000
 """Maximum number of passes over the words; a few suffice unless scores are so large that rounding exceeds the slack."""
 
@@ -87,7 +89,7 @@ def _summed(model, kind, x, h, s, m):
 def _part(model, kind, x, h, s, m):
     """Return the score of a part, cached in a hash table in which later parts overwrite earlier ones."""
     _, _, _, cache, _ = model
-    digits = np.int64(PLACES + 2)
+    digits = np.int64(MAX_WORDS + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
     at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(cache) - 1)
     one = cache[at]
@@ -474,12 +476,6 @@ def _move_cells(cells, counts, step, clock, weights, sums):
     for c in range(len(cells)):
         weights[cells[c]] += step * counts[c]
         sums[cells[c]] += step * clock * counts[c]
-
-
-MAX_WORDS = PLACES
-"""Maximum number of words of a sentence."""
-CACHE_SIZE = 1 << 16
-"""Maximum number of cached part scores per sentence."""
 
 
 class TreeParts(NamedTuple):
