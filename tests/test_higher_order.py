@@ -29,8 +29,7 @@ from polyadic.syntax.kernels.climbing import (
     move_weights,
     score_trees,
 )
-
-# The loops behind the doors: are_trees, tree_score, climb, tree_difference, move_cells.
+from small_language import rooted
 
 SEEDS = st.integers(0, 2**32 - 1)
 SOME = np.array(
@@ -99,12 +98,9 @@ def climbed(table, S, parts, rng, *, projective=True, single_root=True, restarts
 
 
 def is_tree(heads, *, projective, single_root):
-    above = np.array([0, *heads])
-    for _ in heads:
-        above = above[above]
     arcs = [(min(h, m), max(h, m)) for m, h in enumerate(heads, 1)]
     crossing = any(a < c < b < d for (a, b), (c, d) in itertools.permutations(arcs, 2))
-    return not above.any() and not (projective and crossing) and (not single_root or list(heads).count(0) == 1)
+    return rooted(heads) and not (projective and crossing) and (not single_root or list(heads).count(0) == 1)
 
 
 def every_tree(n, **kind):

@@ -15,16 +15,19 @@ from polyadic.core.kernels.averaging import ROWS, mean_weights
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.arc_features import (
     EDGE,
+    FIRST_WORD,
     FIXED,
     PAIRS,
     ROOT,
+    SHIFT,
     TAG,
     WORD,
     coded,
     known_features,
     token_features,
+    with_children,
 )
-from polyadic.syntax.arc_learning import ArcLearner
+from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, best_relations
 from polyadic.syntax.higher_order import HigherOrderParser
 from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
@@ -40,10 +43,7 @@ from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.low_rank_tensors import unfolded_start
 from polyadic.syntax.trees import read_trees, untagged
-from small_language import made
-
-# The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
-# arc_label_steps.
+from small_language import made, random_heads, rooted
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -57,18 +57,10 @@ def case(n, seed, *, bits=14, rank=3, features=20, values=0):
     return table, parts, FeaturePairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
 
 
-def tree_of(n, rng):
-    """Heads of a random tree: each word below one that was placed before it."""
-    order, heads = rng.permutation(n) + 1, np.zeros(n, np.int32)
-    for at, word in enumerate(order[1:], 1):
-        heads[word - 1] = order[rng.integers(at)]
-    return heads
-
-
 def two_trees(n, rng):
     """Two trees that differ."""
     while True:
-        one, other = tree_of(n, rng), tree_of(n, rng)
+        one, other = random_heads(n, rng), random_heads(n, rng)
         if (one != other).any():
             return one, other
 
@@ -128,7 +120,7 @@ def test_the_sparse_part_scores_pairs(n, seed):
     table, parts, pairs, rng = case(n, seed)
     table[:, pairs.tag] = -1
     S = score_tensor_arcs(table, parts, pairs, gamma=1.0).scores
-    heads = tree_of(n, rng)
+    heads = random_heads(n, rng)
     cells, values = tensor_cells(table, parts.theta, pairs, heads=heads)
     assert values.sum() == pytest.approx(score_of(S, heads), rel=1e-4, abs=1e-3)
     for a, b, d in cells.tolist():
@@ -293,7 +285,7 @@ def test_relations_are_learned(n, seed):
     table, _, pairs, rng = case(n, seed)
     table[:, 0] = np.arange(n + 1)  # words that can be told apart
     table[:, 1] = np.arange(n + 1)
-    heads, labels = tree_of(n, rng), rng.integers(0, 4, n)
+    heads, labels = random_heads(n, rng), rng.integers(0, 4, n)
     weights, sums = np.zeros((2, 1 << 12, 4), np.float32)
     how = {"pairs": pairs.columns, "C": 1e9, "weights": weights, "sums": sums}
     first = step_arc_labels(table, heads, labels, clock=0, **how)
@@ -303,6 +295,44 @@ def test_relations_are_learned(n, seed):
     assert (score_arc_labels(table, heads, weights, pairs=pairs.columns).argmax(axis=1) == labels).all()
     assert not sums.any()
     np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-4)
+
+
+@given(st.integers(1, 9), SEEDS)
+def test_children_are_the_first_and_the_last(n, seed):
+    """Each column agrees with a search; numbers of different columns never meet, unknown ones stay unknown."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-1, 40, size=(n + 1, FIXED + 2)).astype(np.int32)
+    heads = rng.integers(0, n + 1, size=n).astype(np.int32)
+    found = with_children(table, heads)
+    assert (found[:, :FIXED] == table[:, :FIXED]).all()
+    for word in range(n + 1):
+        below = [m for m in range(1, n + 1) if heads[m - 1] == word]
+        wanted = []
+        for j, (child, column) in enumerate([(0, WORD), (0, TAG), (-1, WORD), (-1, TAG)], 1):
+            number = table[below[child], column] + 1 if below else 0
+            wanted.append(-1 if below and number == 0 else number + (j << SHIFT))
+        assert found[word, FIRST_WORD:].tolist() == wanted
+
+
+def test_a_relation_that_only_a_child_tells():
+    """Two nouns below a verb, alike but for the word below them, come to have their own relations."""
+    rng = np.random.default_rng(0)
+    learner = RelationLearner(3, C=1.0, bits=12)
+    names = ["case", "obl", "obj"]
+
+    def sentence(marked):
+        """Give root, verb, noun and a word below the noun: 5 is a preposition, 6 is none."""
+        table = np.full((4, FIXED), -1, np.int32)
+        table[:, 0] = 0
+        table[1:, WORD] = [1, 2 + rng.integers(3), 5 if marked else 6]
+        table[1:, TAG] = [7, 8, 9]
+        return table, np.array([0, 1, 2], np.int32), np.array([0, 1 if marked else 2, 0])
+
+    for _ in range(20):
+        learner.learn(*sentence(rng.random() < 0.5))
+    for marked in (True, False):
+        table, heads, _ = sentence(marked)
+        assert best_relations(table, heads, learner.mean(), names)[1] == names[1 if marked else 2]
 
 
 def test_features_of_words_by_hand():
@@ -363,13 +393,6 @@ def test_the_best_tree_is_the_best():
         if heads.count(0) == 1 and rooted(heads)
     )
     assert values["any"] == pytest.approx(best)
-
-
-def rooted(heads):
-    above = np.array([0, *heads])
-    for _ in heads:
-        above = above[above]
-    return not above.any()
 
 
 def test_without_relations():

@@ -37,8 +37,6 @@ from polyadic.syntax.semantic_roles import (
 )
 from polyadic.syntax.trees import Tree
 
-# The loop behind score_cells is cell_scores.
-
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -15,22 +15,16 @@ from polyadic.syntax.kernels.best_trees import (
     best_spanning_tree,
     best_spanning_trees,
 )
+from small_language import rooted
 
 SEEDS = st.integers(0, 2**32 - 1)
-# The loops behind the doors: spanning_tree, projective_trees.
 
 
 @functools.cache
 def trees(n, *, single_root):
     """All assignments of heads in which every word comes up to the root; by Cayley's formula (n + 1)^(n - 1)."""
-    found = []
-    for heads in itertools.product(range(n + 1), repeat=n):
-        reached = np.array([0, *heads])
-        for _ in range(n):
-            reached = reached[reached]
-        if not reached.any() and (not single_root or heads.count(0) == 1):
-            found.append(heads)
-    return found
+    every = itertools.product(range(n + 1), repeat=n)
+    return [heads for heads in every if rooted(heads) and (not single_root or heads.count(0) == 1)]
 
 
 def value_of(S, heads):
@@ -115,10 +109,7 @@ def test_long_sentences(n, seed):
     before = S.copy()
     heads, value = best_spanning_tree(S)
     np.testing.assert_array_equal(S, before)
-    reached = np.concatenate([[0], heads])
-    for _ in range(6):
-        reached = reached[reached]
-    assert not reached.any()
+    assert rooted(heads)
     assert (heads == 0).sum() == 1
     assert value >= best_arcs(S)[1][0] - 1e-9
 

@@ -66,9 +66,10 @@ class TextTagger(Model):
 
     Examples
     --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> two, none = np.zeros(2, np.int32), ("_", "_")
-    >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
+    >>> from dataclasses import replace
+    >>> from polyadic.syntax.trees import untagged
+    >>> tags = {"upos": ("NOUN", "VERB"), "xpos": ("NNS", "VBP")}
+    >>> dogs = replace(untagged(["Dogs", "bark"]), lemmas=("dog", "bark"), **tags)
     >>> [pigs] = TextTagger(min_count=1).fit([dogs]).trees(["Pigs bark"])
     >>> pigs.upos, pigs.lemmas
     (('NOUN', 'VERB'), ('pig', 'bark'))
