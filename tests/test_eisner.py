@@ -79,13 +79,6 @@ def test_every_tree_is_found(single_root, count):
 
 def test_faults_are_named():
     """Shapes and numbers that do not fit are refused before a loop reads beyond an array."""
-    for scores, fault in (
-        ([[0.0]], "square"),
-        (np.zeros((2, 3)), "square"),
-        (np.full((2, 2), np.nan), "NaN or plus infinity"),
-    ):
-        with pytest.raises(ValueError, match=fault):
-            best_arcs(scores)
     for k in (0, 1.5):
         with pytest.raises(ValueError, match="at least 1"):
             best_arcs(np.zeros((2, 2)), k)
@@ -126,20 +119,6 @@ def test_a_small_language_is_learned():
     assert parser.history_[0] == 1.0
     assert parser.history_[-1] < 0.1
     assert parser.n_iter_ == 3
-
-
-def test_what_is_not_looked_at_may_be_anything():
-    """Column 0 and the diagonal of the scores, which stay as they were."""
-    scores = np.random.default_rng(0).normal(size=(5, 5))
-    heads, values = best_arcs(scores, 3)
-    for odd in (np.nan, np.inf):
-        np.fill_diagonal(scores, odd)
-        scores[:, 0] = odd
-        before = scores.copy()
-        again, same = best_arcs(scores, 3)
-        np.testing.assert_array_equal(again, heads)
-        np.testing.assert_array_equal(same, values)
-        np.testing.assert_array_equal(scores, before)
 
 
 def test_a_pass_that_is_cut_short_leaves_no_trace(monkeypatch):

@@ -269,16 +269,6 @@ def test_the_search_looks_at_good_heads(n, monkeypatch):
         assert {*np.flatnonzero(held["allowed"][:, m])} - {m} == good | {wanted[m - 1], start[m - 1]}
 
 
-def test_a_copy_is_climbed_from_once():
-    """Equal starts end at equal trees."""
-    table, S, parts, _ = case(6, 0)
-    start = best_projective_tree(S)[0]
-    allowed = np.ones(S.shape, bool)
-    trees, values = climb_trees(table, S, np.stack([start] * 3), parts=parts, allowed=allowed, projective=True)
-    assert (trees == trees[0]).all()
-    assert len(set(values.tolist())) == 1
-
-
 @given(st.integers(1, 9), SEEDS, st.sampled_from([2, 3]), st.booleans(), st.booleans())
 def test_climbs_know_nothing_of_one_another(n, seed, order, projective, single_root):
     """From several starts each comes to where it comes alone, to the last bit, whatever was worth what before."""

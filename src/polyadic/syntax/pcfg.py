@@ -158,18 +158,7 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree.
-
-        Parameters
-        ----------
-        words, tags
-            See :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
-        """
+        """Return the most probable tree; see :meth:`k_best`."""
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:

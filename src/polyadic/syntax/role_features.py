@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.propositions import Proposition, Sentence
+    from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 
 RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
@@ -194,7 +194,7 @@ def role_names(sentences: Iterable[Sentence]) -> list[str]:
 def framed(
     sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
 ) -> list[tuple[Frame, NDArray[np.int64]]]:
-    """Return the frame of each predicate that has candidate arguments, and their roles."""
+    """Return the frame of each predicate that has candidate arguments, and the index of their roles, -1 for none."""
     number = {name: at for at, name in enumerate(names)}
     framed_roles = []
     for sentence in tracked(list(sentences), "reading frames"):
@@ -202,14 +202,10 @@ def framed(
         frames = frames_of(sentence.tree, places, known, near=near, bits=bits)
         for proposition, (words, frame) in zip(sentence.propositions, frames, strict=True):
             if words:
-                framed_roles.append((frame, roles_of(proposition, words, number)))
+                role_at = dict(proposition.arguments)
+                roles = np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
+                framed_roles.append((frame, roles))
     if not any((roles >= 0).any() for _, roles in framed_roles):
         where = "near its predicate in the tree; set near=False" if near else "another word than its predicate"
         raise InputError(f"no argument to learn from is {where}")
     return framed_roles
-
-
-def roles_of(proposition: Proposition, words: Sequence[int], number: dict[str, int]) -> NDArray[np.int64]:
-    """Return the index of the role of each word, -1 for none."""
-    role_at = dict(proposition.arguments)
-    return np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
