@@ -163,11 +163,6 @@ class CodedSentence(NamedTuple):
     heads: NDArray[np.int32]
     dense: NDArray[np.float32] | None = None
 
-    @classmethod
-    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> CodedSentence:
-        """Encode a sentence."""
-        return cls(coder(tree), tree.heads, vector_rows(tree.forms, vectors))
-
 
 def check_trees(trees: Sequence[Tree]) -> None:
     """Raise InputError if there are no sentences, a sentence is empty, or heads do not form a tree."""

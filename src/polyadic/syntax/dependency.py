@@ -21,6 +21,7 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.arc_features import check_trees
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
+from polyadic.syntax.trees import check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -138,10 +139,7 @@ class ArcFactored(Model):
         InputError
             If there are no words, a string is passed instead of a list, or there are not as many tags.
         """
-        if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
-        if not words or len(words) != len(tags):
-            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags)}")
+        check_words(words, tags)
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
     def k_best(

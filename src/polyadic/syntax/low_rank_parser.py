@@ -182,8 +182,8 @@ class LowRankParser(Model):
         number = {name: at for at, name in enumerate(relations)}
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
         coder = TokenCoder(known)
-        sentences = [CodedSentence.of(tree, coder, self.vectors) for tree in treebank]
-        epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
+        rows = (CodedSentence(coder(tree), tree.heads, vector_rows(tree.forms, self.vectors)) for tree in treebank)
+        epochs = self._epochs(list(rows), labels, features=len(known), relations=len(relations))
         measure = None if held_out is None else self._measure(held_out, known, relations)
         result = run(epochs, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.relations_, self.features_, self._coder = relations, known, coder

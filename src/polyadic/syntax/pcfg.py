@@ -33,6 +33,7 @@ from polyadic.syntax.grammar import (
 )
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
+from polyadic.syntax.trees import check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -163,10 +164,7 @@ class PCFG(Model):
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
         """Return the log-scores of the tags of each word; see :meth:`k_best`."""
-        if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
-        if not words or (tags is not None and len(tags) != len(words)):
-            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags or words)}")
+        check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]

@@ -122,6 +122,15 @@ def untagged(forms: Sequence[str]) -> Tree:
     return Tree(tuple(forms), none, none, none, none, np.zeros(len(forms), np.int32), none, none, none)
 
 
+def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
+    """Raise InputError if a sentence is one string, has no words, or not as many tags as words."""
+    if isinstance(words, str):
+        raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
+    size = len(words if tags is None else tags)
+    if not words or len(words) != size:
+        raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {size}")
+
+
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
     r"""Read the sentences of a file in CoNLL-U or the older CoNLL-X.
 
