@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.data.annotated import web_treebank
+from helpers import in_json, invoke, output, succeed
 from polyadic import InputError, load
 from polyadic.core.kernels.averaging import ROWS, mean_weights
 from polyadic.metrics.dependencies import dependency_score, match_trees
@@ -491,28 +492,19 @@ def test_what_fails_leaves_the_parser_as_it_was():
 
 def test_the_command_line(tmp_path):
     """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
-
-    from helpers import invoke
-
-    def call(*words):
-        result = invoke("parse", *words)
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
+    call = partial(succeed, "parse")
     train, bare, out = tmp_path / "train.conllu", tmp_path / "bare.conllu", tmp_path / "out.conllu"
     train.write_text("".join(tree.conllu() for tree in made(40, 0)))
     new = made(10, 1)
     rows = [line.split("\t") for tree in new for line in tree.conllu().split("\n")[:-1]]
     bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) > 1 else "" for row in rows) + "\n")
-    options = ["--set", "rank=4", "--set", "C=0.1", "--max-iter", 5, "--validation", train, "--json"]
-    told = json.loads(call("train", train, "--out", tmp_path / "model", *options))
+    options = ["--set", "rank=4", "--set", "C=0.1", "--max-iter", 5, "--validation", train]
+    told = in_json("parse", "train", train, "--out", tmp_path / "model", *options)
     assert (told["sentences"], told["relations"]) == (40, 5)
     assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
     assert told["validation_error"] < 0.1
     (tmp_path / "none.conllu").write_text("")
-    refused = invoke(
-        "parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu")
-    )
+    refused = invoke("parse", "train", train, "--out", tmp_path / "m", "--validation", tmp_path / "none.conllu")
     assert "none.conllu has no sentences to validate on" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
@@ -522,13 +514,11 @@ def test_the_command_line(tmp_path):
     assert call("apply", tmp_path / "model", bare) == out.read_text()
     gold = tmp_path / "gold.conllu"
     gold.write_text("".join(tree.conllu() for tree in new))
-    found = json.loads(call("evaluate", tmp_path / "model", gold, "--tables", "--json"))
+    found = in_json("parse", "evaluate", tmp_path / "model", gold, "--tables")
     assert found["uas"] == found["las"] == 1
     assert {row["name"] for row in found["relation"]} >= {"det", "subj", "root"}
     assert "UAS" in call("evaluate", tmp_path / "model", gold)
     gold.write_text("")
     for words in (["train", gold, "--out", tmp_path / "other"], ["evaluate", tmp_path / "model", gold]):
-        refused = invoke("parse", *words)
-        assert refused.exit_code == 1
-        assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
+        assert f"{gold} has no sentences" in output("parse", *words, code=1).replace("\n", "")
     assert not (tmp_path / "other").exists()

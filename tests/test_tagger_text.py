@@ -1,6 +1,5 @@
 """From text to tagged words: how it is cut, what is told of words, figures of tags, and ``polyadic tag``."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.data.annotated import CONLL2000, chunks, web_treebank
 from experiments.syntax.tagging import chunk_rows, cut_rows
-from helpers import invoke
+from helpers import in_json, invoke
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
@@ -321,7 +320,7 @@ def bank(tmp_path):
 def test_commands_of_text(tmp_path, bank):
     """A tagger of CoNLL-U tags CoNLL-U, text of a file and text of standard input, and is judged."""
     out = tmp_path / "tagger"
-    told = json.loads(run("train", bank, "--out", out, "--min-count", 1, "--json").stdout)
+    told = in_json("tag", "train", bank, "--out", out, "--min-count", 1)
     assert (told["sentences"], told["words"]) == (3, 12)
     assert {"loss of upos", "loss of xpos", "loss of features"} < set(told)
     assert run("train", bank, "--out", out).exit_code == 1
@@ -333,7 +332,7 @@ def test_commands_of_text(tmp_path, bank):
     assert run("apply", out, "--text", "-", stdin="The dogs bark.\nThe cat sleeps.").stdout == tagged.stdout
     assert run("apply", out, bank, "--out", tmp_path / "again").exit_code == 0
     assert (tmp_path / "again").read_text() == bank.read_text()
-    judged = json.loads(run("evaluate", out, bank, "--json").stdout)["figures"]
+    judged = in_json("tag", "evaluate", out, bank)["figures"]
     assert {figure["name"]: figure["value"] for figure in judged} == dict.fromkeys(NAMES, 1.0)
     assert "upos\t1" in run("evaluate", out, bank).stdout
 
@@ -353,7 +352,7 @@ def test_commands_of_columns(tmp_path):
         done = run("train", path, "--columns", "--out", out, "--max-iter", 8, *more)
         assert done.exit_code == 0, done.output
         assert load(out).bio
-        figures = json.loads(run("evaluate", out, path, "--tables", "--json").stdout)
+        figures = in_json("tag", "evaluate", out, path, "--tables")
         assert [figure["value"] for figure in figures["figures"]] == [1.0] * 4
         assert figures["kinds"][0]["name"] == "NP"
         tagged = run("apply", out, path).stdout.split("\n")
@@ -368,9 +367,9 @@ def test_spans_that_begin_by_i_are_learned(tmp_path):
     """As in CoNLL-2003, where B-X stands only between two spans of a kind."""
     path, out = tmp_path / "columns", tmp_path / "model"
     path.write_text("Rome I-LOC\nis O\nold O\n\nAnn I-PER\nLee I-PER\nsees O\nRome I-LOC\n\n" * 5)
-    assert json.loads(run("train", path, "--columns", "--out", out, "--json").stdout)["bio"] is False
+    assert in_json("tag", "train", path, "--columns", "--out", out)["bio"] is False
     assert not load(out).bio
-    figures = json.loads(run("evaluate", out, path, "--json").stdout)["figures"]
+    figures = in_json("tag", "evaluate", out, path)["figures"]
     assert [figure["value"] for figure in figures] == [1.0] * 4
 
 
