@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -102,11 +101,7 @@ class SplitMergePCFG(LatentGrammar):
             seed=self.seed,
         )
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
-        ends = np.cumsum([states[symbols[symbols >= 0]].prod() for symbols in trees.rules]).tolist()
-        tensors = {
-            rule: numbers[start:end].reshape(states[symbols[symbols >= 0]])
-            for rule, symbols, (start, end) in zip(rules, trees.rules, pairwise([0, *ends]), strict=True)
-        }
+        tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
         of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
         unseen = {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}
