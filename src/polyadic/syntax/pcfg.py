@@ -177,10 +177,8 @@ class PCFG(Model):
         """
         if self.threshold == 0:
             return None
-        places, symbols, values = word_rows(plain, self._plain.number)
-        best = np.array([max(word_tags.values()) for word_tags in plain])
-        weights = SCALE * np.exp(np.array(values) - best[places])
-        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], min_share=self.threshold)
+        root, rows = self._plain.number[ROOT], word_weights(plain, self._plain.number)
+        shares = span_shares(self._sums, *rows, root, min_share=self.threshold)
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
@@ -191,3 +189,12 @@ class PCFG(Model):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._make_ready()
+
+
+def word_weights(
+    scores: Sequence[dict[str, float]], number: dict[str, int]
+) -> tuple[list[int], list[int], NDArray[np.float64]]:
+    """Return positions, symbols and weights of the tags of all words; that of the best tag of a word is ``SCALE``."""
+    places, symbols, values = word_rows(scores, number)
+    best = np.array([max(word_tags.values()) for word_tags in scores])
+    return places, symbols, SCALE * np.exp(np.array(values) - best[places])
