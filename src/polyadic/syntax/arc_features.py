@@ -64,7 +64,8 @@ class TokenCoder:
         ids = np.fromiter(chain.from_iterable(numbered), np.int32, FIXED * len(table))
         table[:, :FIXED] = ids.reshape(FIXED, -1).T
         for row, numbers in enumerate(more):
-            table[row, FIXED : FIXED + len(numbers)] = numbers
+            if numbers:
+                table[row, FIXED : FIXED + len(numbers)] = numbers
         return table
 
     def _numbers_of(self, morphology: str) -> list[int]:

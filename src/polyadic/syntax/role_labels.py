@@ -40,9 +40,6 @@ CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
 class RoleLabels(Model, ABC):
     """Base of semantic role labellers.
 
-    Sentences need dependency trees, from a treebank or a parser. Predicates may be given; otherwise a classifier, which
-    is fitted too, finds them.
-
     Parameters
     ----------
     near : bool
