@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.cao2014.candidates import read_lists
+from experiments.data.annotated import read_tagged_trees
 from experiments.data.multilabel import read_label_names, read_labelling
 from experiments.data.pautomac import pautomac_model
 from polyadic.completion.coupled.database_file import read_database
@@ -37,11 +39,10 @@ from polyadic.relations.schema import read_schema
 from polyadic.sequences.automata import from_text
 from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
 from polyadic.syntax.brackets import clean, read_phrases
-from polyadic.syntax.candidates import read_lists
 from polyadic.syntax.columns import read_columns
 from polyadic.syntax.plain_text import plain_trees, read_paragraphs
 from polyadic.syntax.propositions import read_propositions
-from polyadic.syntax.trees import read_tagged_trees, read_trees
+from polyadic.syntax.trees import read_trees
 from polyadic.text import readers, stopwords
 from polyadic.text.feature_lines import RankLines, read_feature_lines
 from polyadic.text.languages import guess

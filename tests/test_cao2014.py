@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.cao2014 import compared, protocol
+from experiments.cao2014.groups import CandidateGroups
 from experiments.cao2014.lists import Lists, crossed
 from experiments.cao2014.tasks import TASKS
 from polyadic import InputError
 from polyadic.core.query_groups import QueryGroups
-from polyadic.syntax.reranking import CandidateGroups
 
 K = 6
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from polyadic.syntax.kernels.chart import SAME, WORD, chart_rules, inside, k_best, outside, span_shares, value_of
 from strategies import tries
 
-# The loops behind these doors: chart_inside, chart_outside, chart_kbest, span_inside, span_outside.
-
 
 @st.composite
 def grammars(draw):

@@ -1,18 +1,16 @@
 """``polyadic parse constituents``: grammars on the command line."""
 
 import importlib
-import json
 from functools import partial
 
 import numpy as np
 import pytest
 
-from helpers import invoke
+from helpers import in_json, invoke
 from polyadic import load
 from polyadic.datasets import english
 from polyadic.metrics.brackets import bracket_score, match_brackets
-from polyadic.syntax.brackets import read_phrases
-from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.brackets import bracketing, read_phrases
 
 METHODS = {"split-merge": ["--cycles", "1"], "spectral": ["--states", "2", "--smoothing", "5"], "annotated": []}
 
@@ -28,9 +26,8 @@ def folder(tmp_path_factory):
     (where / "train.mrg").write_text("".join(f"( {tree})\n" for tree in trees[:70]))
     (where / "test.mrg").write_text("".join(f"{tree}\n" for tree in trees[70:]))
     for method, options in METHODS.items():
-        done = call("train", where / "train.mrg", "--out", where / method, "--method", method, *options, "--json")
-        assert done.exit_code == 0, done.output
-        assert json.loads(done.stdout)["trees"] == 70
+        words = "train", where / "train.mrg", "--out", where / method, "--method", method, *options
+        assert in_json("parse", "constituents", *words)["trees"] == 70
     return where
 
 
@@ -44,11 +41,11 @@ def test_what_is_learned_is_applied_and_judged(folder, method):
     parser = load(folder / method)
     assert parsed == [parser.parse(tree.words()) for tree in gold]
     score = bracket_score(match_brackets(*map(bracketing, pair)) for pair in zip(gold, parsed, strict=True))
-    found = json.loads(call("evaluate", folder / method, folder / "test.mrg", "--json").stdout)
+    judged = "parse", "constituents", "evaluate", folder / method, folder / "test.mrg"
+    found = in_json(*judged)
     assert found["f1"] == found["figure"]["value"] == score.f1 > 0.7
     assert found["figure"]["low"] <= score.f1 <= found["figure"]["high"]
-    given = json.loads(call("evaluate", folder / method, folder / "test.mrg", "--tagged", "--json").stdout)
-    assert given["tagging"] == 1
+    assert in_json(*judged, "--tagged")["tagging"] == 1
 
 
 def test_lines_of_words(folder):

@@ -1,18 +1,18 @@
 """The parser of higher order: what it learns, the lists that it proposes, and real sentences."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 
+from experiments.cao2014.candidates import jackknife_dependencies, propose_dependencies
+from experiments.cao2014.groups import feature_groups
 from experiments.data.annotated import web_treebank
 from experiments.syntax.higher_order import higher_orders, parses, restart_curve
+from helpers import in_json, output, succeed
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser, load
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.syntax.kernels.climbing import MAX_WORDS
-from polyadic.syntax.reranking import feature_groups
 from small_language import made, sentence
 
 
@@ -183,14 +183,10 @@ def test_real_sentences():
 
 def test_the_command_line_learns_an_order(tmp_path):
     """``--order 2`` makes a parser of that order, which ``evaluate`` reads; 4 is refused."""
-
-    from helpers import invoke
-
     gold, out = tmp_path / "gold.conllu", tmp_path / "parser"
     gold.write_text("".join(tree.conllu() for tree in made(20, 0)))
-    words = ["parse", "train", str(gold), "--out", str(out), "--max-iter", "3", "--set", "C=0.1"]
-    assert invoke(*words, "--order", "2").exit_code == 0
+    words = ["parse", "train", gold, "--out", out, "--max-iter", 3, "--set", "C=0.1"]
+    succeed(*words, "--order", 2)
     assert load(out).order == 2
-    told = invoke("parse", "evaluate", out, gold, "--json")
-    assert json.loads(told.stdout)["uas"] > 0.9
-    assert invoke(*words, "--order", "4").exit_code == 2
+    assert in_json("parse", "evaluate", out, gold)["uas"] > 0.9
+    output(*words, "--order", 4, code=2)

@@ -13,8 +13,6 @@ from polyadic.syntax.latent_marginals import MarginalParser
 from polyadic.syntax.latent_pcfg import LatentPCFG
 from polyadic.syntax.split_merge import SplitMergePCFG
 
-# Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges, tree_inside, tree_counts.
-
 BANK = [
     "(S (NP (D the) (N man)) (VP (V saw) (NP (NP (D a) (N dog)) (PP (P with) (NP (D a) (N hat))))))",
     "(S (NP (D a) (N dog)) (VP (V saw) (NP (D the) (N man)) (PP (P with) (NP (D the) (N hat)))))",

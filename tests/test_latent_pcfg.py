@@ -8,19 +8,12 @@ import pytest
 from polyadic import InputError
 from polyadic.syntax import latent_pcfg
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.derivations import Parse
-from polyadic.syntax.grammar import count_rules, relative_frequencies
+from polyadic.syntax.grammar import Parse, count_rules, relative_frequencies
 from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
 from polyadic.syntax.latent_pcfg import LatentPCFG, inside_features, outside_features
+from small_language import PHRASES
 
-TREES = [
-    parse_phrase(text)
-    for text in (
-        "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN man)) (PP (IN with) (NP (DT a) (NN hat)))))",
-        "(S (NP (DT the) (NN man)) (VP (VBZ sees) (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT the) (NN hat))))))",
-        "(S (NP (PRP he)) (VP (VBZ sees) (NP (DT a) (NN hat)) (. .)))",
-    )
-]
+TREES = PHRASES[:3]
 
 
 def agreeing(first, second):
@@ -28,19 +21,23 @@ def agreeing(first, second):
     return parse_phrase(f"(S (A (B ({first.upper()} {first}))) (A (B ({second.upper()} {second}))))")
 
 
+def plain_log_probability(tree):
+    """Return the log-probability of a tree by the relative frequencies of rules and words in all trees."""
+    rules = relative_frequencies(count_rules(map(PlainPCFG().prepared, TREES)))
+    tags = [(tag.label, tag.word) for one in TREES for tag in one.tags()]
+    expected = sum(math.log(rules[p.rule]) for p in nodes_of(PlainPCFG().prepared(tree), "") if p.below)
+    for tag in tree.tags():
+        expected += math.log(tags.count((tag.label, tag.word)) / sum(tag.label == one for one, _ in tags))
+    return expected
+
+
 def test_without_features_it_is_the_plain_grammar(monkeypatch):
     """A tree has the product of the relative frequencies of its rules and words."""
     for name in ("inside_features", "outside_features"):
         monkeypatch.setattr(latent_pcfg, name, lambda nodes: [[""] for _ in nodes])
     model = LatentPCFG(3, rare=0).fit(TREES)
-    rules = relative_frequencies(count_rules(map(PlainPCFG().prepared, TREES)))
-    tags = [(tag.label, tag.word) for tree in TREES for tag in tree.tags()]
     for tree in TREES:
-        expected = sum(math.log(rules[p.rule]) for p in nodes_of(PlainPCFG().prepared(tree), "") if p.below)
-        for tag in tree.tags():
-            label = [one for one in tags if one[0] == tag.label]
-            expected += math.log(label.count((tag.label, tag.word)) / len(label))
-        assert model.log_probability(tree) == pytest.approx(expected)
+        assert model.log_probability(tree) == pytest.approx(plain_log_probability(tree))
 
 
 def test_hidden_states_are_found():

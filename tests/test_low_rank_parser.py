@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,11 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.data.annotated import web_treebank
+from helpers import in_json, invoke, output, succeed
 from polyadic import InputError, load
 from polyadic.core.kernels.averaging import ROWS, mean_weights
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.syntax.arc_features import PAIRS, coded, known_features, rows_of
-from polyadic.syntax.arc_tensor import ArcLearner
+from polyadic.syntax.arc_features import (
+    EDGE,
+    FIRST_WORD,
+    FIXED,
+    PAIRS,
+    ROOT,
+    SHIFT,
+    TAG,
+    WORD,
+    coded,
+    known_features,
+    token_features,
+    with_children,
+)
+from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, best_relations
 from polyadic.syntax.higher_order import HigherOrderParser
 from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
@@ -27,14 +41,11 @@ from polyadic.syntax.kernels.arc_tensor import (
     tensor_cells,
 )
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
+from polyadic.syntax.kernels.best_trees import best_projective_tree, best_spanning_tree
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from polyadic.syntax.trees import read_trees
-from small_language import made
-
-# The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
-# arc_label_steps.
+from polyadic.syntax.trees import read_trees, untagged
+from small_language import made, random_heads
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -48,18 +59,10 @@ def case(n, seed, *, bits=14, rank=3, features=20, values=0):
     return table, parts, FeaturePairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
 
 
-def tree_of(n, rng):
-    """Heads of a random tree: each word below one that was placed before it."""
-    order, heads = rng.permutation(n) + 1, np.zeros(n, np.int32)
-    for at, word in enumerate(order[1:], 1):
-        heads[word - 1] = order[rng.integers(at)]
-    return heads
-
-
 def two_trees(n, rng):
     """Two trees that differ."""
     while True:
-        one, other = tree_of(n, rng), tree_of(n, rng)
+        one, other = random_heads(n, rng), random_heads(n, rng)
         if (one != other).any():
             return one, other
 
@@ -73,13 +76,9 @@ def bin_of(h, m):
     return (away if away <= 5 else 6 if away <= 10 else 7) + (7 if h < m else 0)
 
 
-def moved(parts, sums=None):
-    return ArcParts(*(part.copy() for part in parts)), ArcParts(*(np.zeros(part.shape) for part in parts))
-
-
 def step(table, parts, pairs, *, dense=None, **how):
     """A step on copies; gives alpha, the new parts and their sums."""
-    new, sums = moved(parts)
+    new, sums = (ArcParts(*map(change, parts)) for change in (np.copy, np.zeros_like))
     scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
     scratch = Scratch.of(parts)
     alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, dense=dense, **how)
@@ -123,7 +122,7 @@ def test_the_sparse_part_scores_pairs(n, seed):
     table, parts, pairs, rng = case(n, seed)
     table[:, pairs.tag] = -1
     S = score_tensor_arcs(table, parts, pairs, gamma=1.0).scores
-    heads = tree_of(n, rng)
+    heads = random_heads(n, rng)
     cells, values = tensor_cells(table, parts.theta, pairs, heads=heads)
     assert values.sum() == pytest.approx(score_of(S, heads), rel=1e-4, abs=1e-3)
     for a, b, d in cells.tolist():
@@ -150,7 +149,7 @@ def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     assert 0 < alpha <= 1e-3
 
     def gain(which, at, by):
-        shifted, _ = moved(parts)
+        shifted = ArcParts(*map(np.copy, parts))
         shifted[which][at] += by
         S = score_tensor_arcs(table, shifted, pairs, gamma=gamma, dense=dense).scores
         return score_of(S, heads) - score_of(S, found)
@@ -240,7 +239,7 @@ def test_means_are_those_of_all_moments():
     learner = ArcLearner(parts, PAIRS, gamma=0.3, C=0.5, decode=LowRankParser()._decode)
     losses = []
     for tree in trees:
-        losses.append(learner.learn(coded(rows_of(tree), known), tree.heads)[1])
+        losses.append(learner.learn(coded(token_features(tree), known), tree.heads)[1])
         total = [one + part for one, part in zip(total, learner.parts, strict=True)]
     assert max(losses) > 0
     for mean, one in zip(learner.mean(), total, strict=True):
@@ -288,8 +287,8 @@ def test_relations_are_learned(n, seed):
     table, _, pairs, rng = case(n, seed)
     table[:, 0] = np.arange(n + 1)  # words that can be told apart
     table[:, 1] = np.arange(n + 1)
-    heads, labels = tree_of(n, rng), rng.integers(0, 4, n)
-    weights, sums = np.zeros((1 << 12, 4), np.float32), np.zeros((1 << 12, 4))
+    heads, labels = random_heads(n, rng), rng.integers(0, 4, n)
+    weights, sums = np.zeros((2, 1 << 12, 4), np.float32)
     how = {"pairs": pairs.columns, "C": 1e9, "weights": weights, "sums": sums}
     first = step_arc_labels(table, heads, labels, clock=0, **how)
     assert first >= int(n > 0)
@@ -300,9 +299,48 @@ def test_relations_are_learned(n, seed):
     np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-4)
 
 
+@given(st.integers(1, 9), SEEDS)
+def test_children_are_the_first_and_the_last(n, seed):
+    """Each column agrees with a search; numbers of different columns never meet, unknown ones stay unknown."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-1, 40, size=(n + 1, FIXED + 2)).astype(np.int32)
+    heads = rng.integers(0, n + 1, size=n).astype(np.int32)
+    found = with_children(table, heads)
+    assert (found[:, :FIXED] == table[:, :FIXED]).all()
+    for word in range(n + 1):
+        below = [m for m in range(1, n + 1) if heads[m - 1] == word]
+        wanted = []
+        for j, (child, column) in enumerate([(0, WORD), (0, TAG), (-1, WORD), (-1, TAG)], 1):
+            number = table[below[child], column] + 1 if below else 0
+            wanted.append(-1 if below and number == 0 else number + (j << SHIFT))
+        assert found[word, FIRST_WORD:].tolist() == wanted
+
+
+def test_a_relation_that_only_a_child_tells():
+    """Two nouns below a verb, alike but for the word below them, come to have their own relations."""
+    rng = np.random.default_rng(0)
+    learner = RelationLearner(3, C=1.0, bits=12)
+    names = ["case", "obl", "obj"]
+
+    def sentence(marked):
+        """Give root, verb, noun and a word below the noun: 5 is a preposition, 6 is none."""
+        table = np.full((4, FIXED), -1, np.int32)
+        table[:, 0] = 0
+        table[1:, WORD] = [1, 2 + rng.integers(3), 5 if marked else 6]
+        table[1:, TAG] = [7, 8, 9]
+        return table, np.array([0, 1, 2], np.int32), np.array([0, 1 if marked else 2, 0])
+
+    for _ in range(20):
+        learner.learn(*sentence(rng.random() < 0.5))
+    for marked in (True, False):
+        table, heads, _ = sentence(marked)
+        assert best_relations(table, heads, learner.mean(), names)[1] == names[1 if marked else 2]
+
+
 def test_features_of_words_by_hand():
     """Neighbours, tags around, morphology; what is not said is empty."""
-    rows = token_features(["Dogs", "bark"], ["NNS", "VBP"], pos=["NOUN", "VERB"], features=["Number=Plur|X=Y", "_"])
+    columns = {"xpos": ("NNS", "VBP"), "upos": ("NOUN", "VERB"), "features": ("Number=Plur|X=Y", "_")}
+    rows = token_features(dataclasses.replace(untagged(["Dogs", "bark"]), **columns))
     assert rows[0][WORD] == f"w={ROOT}"
     assert rows[1][FIXED:] == ["f=Number=Plur", "f=X=Y"]
     assert {f"w-={ROOT}", "w+=bark", "t+=VBP", f"tt={ROOT} NNS VBP", "p=NOUN", "p+=VERB", "l"} & set(rows[1]) == {
@@ -342,28 +380,13 @@ def test_averages_are_not_the_last_parts():
     assert (fitted(averaged=False).parts_.U != fitted().parts_.U).any()
 
 
-def test_the_best_tree_is_the_best():
-    """No tree of four words scores more than the parse; where arcs may cross it is over more trees."""
+def test_the_parse_is_the_best_tree():
+    """By the scores that the parser gives, over all trees where arcs may cross."""
     tree = made(1, 5)[0]
-    n = len(tree)
-    values = {}
-    for decoding in ("projective", "any"):
+    for decoding, best in (("projective", best_projective_tree), ("any", best_spanning_tree)):
         parser = fitted(decoding=decoding, max_iter=1)
-        S = parser.scores(tree.forms, tree.xpos)
-        values[decoding] = score_of(S, parser.parse(tree.forms, tree.xpos).heads)
-    best = max(
-        score_of(S, np.array(heads))
-        for heads in itertools.product(range(n + 1), repeat=n)
-        if heads.count(0) == 1 and rooted(heads)
-    )
-    assert values["any"] == pytest.approx(best)
-
-
-def rooted(heads):
-    above = np.array([0, *heads])
-    for _ in heads:
-        above = above[above]
-    return not above.any()
+        wanted, _ = best(parser.scores(tree.forms, tree.xpos))
+        assert parser.parse(tree.forms, tree.xpos).heads.tolist() == wanted.tolist()
 
 
 def test_without_relations():
@@ -469,28 +492,19 @@ def test_what_fails_leaves_the_parser_as_it_was():
 
 def test_the_command_line(tmp_path):
     """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
-
-    from helpers import invoke
-
-    def call(*words):
-        result = invoke("parse", *words)
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
+    call = partial(succeed, "parse")
     train, bare, out = tmp_path / "train.conllu", tmp_path / "bare.conllu", tmp_path / "out.conllu"
     train.write_text("".join(tree.conllu() for tree in made(40, 0)))
     new = made(10, 1)
     rows = [line.split("\t") for tree in new for line in tree.conllu().split("\n")[:-1]]
     bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) > 1 else "" for row in rows) + "\n")
-    options = ["--set", "rank=4", "--set", "C=0.1", "--max-iter", 5, "--validation", train, "--json"]
-    told = json.loads(call("train", train, "--out", tmp_path / "model", *options))
+    options = ["--set", "rank=4", "--set", "C=0.1", "--max-iter", 5, "--validation", train]
+    told = in_json("parse", "train", train, "--out", tmp_path / "model", *options)
     assert (told["sentences"], told["relations"]) == (40, 5)
     assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
     assert told["validation_error"] < 0.1
     (tmp_path / "none.conllu").write_text("")
-    refused = invoke(
-        "parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu")
-    )
+    refused = invoke("parse", "train", train, "--out", tmp_path / "m", "--validation", tmp_path / "none.conllu")
     assert "none.conllu has no sentences to validate on" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
@@ -500,13 +514,11 @@ def test_the_command_line(tmp_path):
     assert call("apply", tmp_path / "model", bare) == out.read_text()
     gold = tmp_path / "gold.conllu"
     gold.write_text("".join(tree.conllu() for tree in new))
-    found = json.loads(call("evaluate", tmp_path / "model", gold, "--tables", "--json"))
+    found = in_json("parse", "evaluate", tmp_path / "model", gold, "--tables")
     assert found["uas"] == found["las"] == 1
     assert {row["name"] for row in found["relation"]} >= {"det", "subj", "root"}
     assert "UAS" in call("evaluate", tmp_path / "model", gold)
     gold.write_text("")
     for words in (["train", gold, "--out", tmp_path / "other"], ["evaluate", tmp_path / "model", gold]):
-        refused = invoke("parse", *words)
-        assert refused.exit_code == 1
-        assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
+        assert f"{gold} has no sentences" in output("parse", *words, code=1).replace("\n", "")
     assert not (tmp_path / "other").exists()

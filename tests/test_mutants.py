@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import verbs
+from experiments.cao2014.groups import CandidateGroups, load_ranked, save_ranked
 from models import known
 from mutants import READERS, mutants
 from polyadic import Corpus, Embedding, InputError, load
@@ -20,7 +21,6 @@ from polyadic.core.entries import Entries
 from polyadic.core.files import check_whole
 from polyadic.core.query_groups import QueryGroups
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.syntax.reranking import CandidateGroups, load_ranked, save_ranked
 from polyadic.text.counts import Counts, count
 from polyadic.words.checkpoint import load_checkpoint, save_checkpoint
 

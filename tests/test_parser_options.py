@@ -10,30 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.syntax import parsing
+from experiments.syntax.parsing import pair_collisions
 from helpers import invoke
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
 from polyadic.syntax.arc_features import (
     PAIRS,
+    POS,
+    TAG,
+    WORD_TAG,
     SeveralRootsWarning,
+    TokenCoder,
     coded,
     known_features,
-    pair_collisions,
-    rows_of,
+    token_features,
     vector_rows,
 )
 from polyadic.syntax.kernels.arc_tensor import hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import UnknownTagsWarning
-from polyadic.syntax.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
-from polyadic.syntax.trees import read_trees
-from small_language import made, sentence
+from polyadic.syntax.trees import read_trees, untagged
+from small_language import made, rooted, sentence
 
-# A loop behind a door: hashed_cells.
-
-MORE = ("pos", "lemmas", "features")
-
-
-def replaced(trees, **columns):
-    return [dataclasses.replace(tree, **{name: ("_",) * len(tree) for name in columns}) for tree in trees]
+MORE = ("upos", "lemmas", "features")
 
 
 def two_rooted(count, seed):
@@ -116,7 +114,7 @@ def test_cells_are_those_that_are_scored(seed, bits):
     known = known_features(trees, min_count=1)
     theta = np.random.default_rng(seed).normal(size=1 << bits).astype(np.float32)
     for tree in trees:
-        triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
+        triples, weights = tensor_cells(coded(token_features(tree), known), theta, PAIRS, heads=tree.heads)
         np.testing.assert_array_equal(theta[hashed_cells(triples, bits=bits)], weights.astype(np.float32))
     with pytest.raises(ValueError, match="triples must be int64"):
         hashed_cells(triples[:, :2], bits=bits)
@@ -129,7 +127,7 @@ def test_collisions_are_counted(bits):
     known = known_features(trees, min_count=1)
     pairs = set()
     for tree in trees:
-        triples, _ = tensor_cells(coded(rows_of(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
+        triples, _ = tensor_cells(coded(token_features(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
         pairs |= set(map(tuple, triples.tolist()))
     times = Counter(hashed_cells(np.array(sorted(pairs)), bits=bits).tolist())
     found = pair_collisions(iter(trees), bits=bits)
@@ -140,9 +138,26 @@ def test_collisions_are_counted(bits):
         pair_collisions([])
 
 
+def test_a_learning_curve(monkeypatch):
+    """Every size has a row with both parsers; sizes beyond the treebank are all of it, once."""
+    parts = {"train": made(30, 0), "dev": made(10, 1), "test": made(12, 2)}
+    monkeypatch.setattr(parsing, "web_treebank", lambda part, **_: parts[part])
+    rows = parsing.curve([5, 30, 100], seed=0)
+    assert [row["sentences"] for row in rows] == [5, 30]
+    for row in rows:
+        for side in ("with", "without"):
+            uas = row[side]["test"][0]
+            assert uas["name"] == "UAS"
+            assert uas["low"] <= uas["value"] <= uas["high"]
+        gap = row["with"]["test"][0]["value"] - row["without"]["test"][0]["value"]
+        assert row["worth"]["UAS"]["value"] == pytest.approx(gap)
+    assert rows[1]["with"]["test"][0]["value"] > 0.95
+    assert rows[1]["with"]["losses"][-1] < rows[1]["with"]["losses"][0]
+
+
 def test_universal_tags_take_the_place_of_others():
     """Where the treebank has no tags of its own, universal ones are used; where there are none at all, that is said."""
-    rows = token_features(["a", "b"], ["_", "X"], pos=["NOUN", "VERB"])
+    rows = token_features(dataclasses.replace(untagged(["a", "b"]), xpos=("_", "X"), upos=("NOUN", "VERB")))
     assert [rows[1][at] for at in (TAG, POS, WORD_TAG)] == ["t=NOUN", "p=NOUN", "wt=a NOUN"]
     assert rows[2][TAG] == "t=X"
     trees = [dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in made(30, 0)]
@@ -169,13 +184,13 @@ WORD = st.text("ab|=_ ", min_size=1, max_size=3)
 @given(st.data(), st.integers(1, 5))
 def test_numbers_are_those_of_names(data, n):
     """The fast way to number features gives what looking up each name gives, whatever words and tags look like."""
-    columns = [data.draw(st.lists(WORD, min_size=n, max_size=n)) for _ in range(5)]
-    words, tags, *rest = columns
-    more = {name: data.draw(st.sampled_from([None, column])) for name, column in zip(MORE, rest, strict=True)}
-    rows = token_features(words, tags, **more)
+    words, tags, *rest = (tuple(data.draw(st.lists(WORD, min_size=n, max_size=n))) for _ in range(5))
+    more = {name: data.draw(st.sampled_from([(), column])) for name, column in zip(MORE, rest, strict=True)}
+    tree = dataclasses.replace(untagged(words), xpos=tags, **more)
+    rows = token_features(tree)
     names = sorted({name for row in rows for name in row if name})
     known = {name: at for at, name in enumerate(names) if data.draw(st.booleans())}
-    np.testing.assert_array_equal(TokenCoder(known)(words, tags, **more), coded(rows, known))
+    np.testing.assert_array_equal(TokenCoder(known)(tree), coded(rows, known))
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
@@ -196,10 +211,7 @@ def test_a_long_sentence():
     for decoding in ("projective", "any"):
         parser = fitted(max_iter=1, decoding=decoding)
         heads = parser.parse(["d1", "n1", "v1"] * 100, ["D", "N", "V"] * 100).heads
-        reached = np.concatenate([[0], heads])
-        for _ in range(9):
-            reached = reached[reached]
-        assert not reached.any()
+        assert rooted(heads)
         assert (heads == 0).sum() == 1
 
 

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data.annotated import penn_sample
-from polyadic import InputError
-from polyadic.metrics.brackets import bracket_score
-from polyadic.syntax.binarising import annotate, binarise, without_loops
-from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
-from polyadic.syntax.candidates import (
+from experiments.cao2014.candidates import (
     fold_splits,
     jackknife,
     oracle_counts,
@@ -23,19 +18,15 @@ from polyadic.syntax.candidates import (
     selected_counts,
     write_lists,
 )
+from experiments.data.annotated import penn_sample
+from polyadic import InputError
+from polyadic.metrics.brackets import bracket_score
+from polyadic.syntax.binarising import annotate, binarise, without_loops
+from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
 from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.syntax.lexicon import Lexicon
 from polyadic.syntax.pcfg import PCFG
-
-TREES = [
-    parse_phrase(text)
-    for text in (
-        "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN man)) (PP (IN with) (NP (DT a) (NN hat)))))",
-        "(S (NP (DT the) (NN man)) (VP (VBZ sees) (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT the) (NN hat))))))",
-        "(S (NP (PRP he)) (VP (VBZ sees) (NP (DT a) (NN hat)) (. .)))",
-        "(S (NP (NNS dogs)) (VP (VBP see) (NP (NNS hats))))",
-    )
-]
+from small_language import PHRASES
 
 
 def prepared(tree, **how):
@@ -44,7 +35,7 @@ def prepared(tree, **how):
 
 def test_probabilities_are_relative_frequencies():
     """Rules of each parent add up to one; a rule has the share that the trees give it."""
-    counts = count_rules(map(prepared, TREES))
+    counts = count_rules(map(prepared, PHRASES))
     probabilities = relative_frequencies(counts)
     totals = Counter()
     for rule, p in probabilities.items():
@@ -77,7 +68,7 @@ def test_chains_are_products():
 
 def test_words_speak_for_tags():
     """Probabilities of plain tags add up to one; those of annotated ones too, whatever the word."""
-    sentences = [[(tag.word, tag.label) for tag in prepared(tree).tags()] for tree in TREES]
+    sentences = [[(tag.word, tag.label) for tag in prepared(tree).tags()] for tree in PHRASES]
     lexicon = Lexicon(sentences, min_share=0.0)
     for word in ("dog", "sees", "unseen", "Unseen", "hats", "."):
         assert sum(lexicon.plain(word).values()) == pytest.approx(1.0)
@@ -92,7 +83,7 @@ def test_words_speak_for_tags():
 
 def log_probability(parser, tree):
     """Sum the logarithms of rules and of scores of tags, straight from the tree."""
-    rules = relative_frequencies(count_rules(map(prepared, TREES)))
+    rules = relative_frequencies(count_rules(map(prepared, PHRASES)))
     narrow = prepared(tree)
     total = sum(math.log(rules[rule]) * n for rule, n in count_rules([narrow]).items())
     tags = narrow.tags()
@@ -102,7 +93,7 @@ def log_probability(parser, tree):
 @pytest.mark.parametrize("threshold", [0.0, 1e-7])
 def test_probabilities_of_trees_are_those_of_their_rules(threshold):
     """Each listed tree has the probability that its own rules and tags give it; all differ; the best come first."""
-    parser = PCFG(threshold=threshold).fit(TREES)
+    parser = PCFG(threshold=threshold).fit(PHRASES)
     words = ["the", "dog", "sees", "a", "man", "with", "the", "hat"]
     parses = parser.k_best(words, k=20)
     values = [parse.log_probability for parse in parses]
@@ -120,8 +111,8 @@ def test_probabilities_of_trees_are_those_of_their_rules(threshold):
 def test_without_pruning_nothing_better_is_found():
     """Trees of a pruned search are among those of the whole one, with the same probability."""
     words = ["he", "sees", "dogs", "with", "a", "hat", "."]
-    whole = dict(PCFG(threshold=0.0).fit(TREES).k_best(words, k=200))
-    pruned = dict(PCFG(threshold=1e-3).fit(TREES).k_best(words, k=200))
+    whole = dict(PCFG(threshold=0.0).fit(PHRASES).k_best(words, k=200))
+    pruned = dict(PCFG(threshold=1e-3).fit(PHRASES).k_best(words, k=200))
     assert set(pruned) <= set(whole)
     assert all(whole[tree] == pytest.approx(value) for tree, value in pruned.items())
     assert max(whole.values()) >= max(pruned.values())
@@ -129,7 +120,7 @@ def test_without_pruning_nothing_better_is_found():
 
 def test_given_tags_are_kept():
     """They are those of the trees; a tag that the grammar does not know is passed over."""
-    parser = PCFG().fit(TREES)
+    parser = PCFG().fit(PHRASES)
     words, tags = ["hats", "see", "the", "man"], ["NNS", "VBP", "DT", "NN"]
     assert [tag.label for tag in parser.parse(words, tags=tags).tags()] == tags
     assert parser.parse(words, tags=["???", "VBP", "DT", "NN"]).words() == words
@@ -146,7 +137,7 @@ def test_given_tags_are_kept():
 )
 def test_every_sentence_has_a_tree(words):
     """If not of the grammar, then of the coarse one, or a flat one: words are all there, in order."""
-    parses = PCFG().fit(TREES).k_best(words, k=3)
+    parses = PCFG().fit(PHRASES).k_best(words, k=3)
     assert 1 <= len(parses) <= 3
     for tree, value in parses:
         assert tree.words() == words
@@ -156,7 +147,7 @@ def test_every_sentence_has_a_tree(words):
 @pytest.mark.parametrize("threshold", [1e-5, 0.0])
 def test_charts_that_do_not_fit(threshold, monkeypatch):
     """A sentence whose chart would fill the memory is refused."""
-    parser = PCFG(threshold=threshold).fit(TREES)
+    parser = PCFG(threshold=threshold).fit(PHRASES)
     monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1 << 18)
     with pytest.raises(InputError, match=r"a chart of 100 words needs .* MiB of memory .*; split the sentence"):
         parser.parse(["dog"] * 100)
@@ -166,7 +157,7 @@ def test_faults_are_named():
     """No trees, no words, no candidates."""
     with pytest.raises(InputError, match="at least one tree"):
         PCFG().fit([])
-    parser = PCFG().fit(TREES)
+    parser = PCFG().fit(PHRASES)
     with pytest.raises(InputError, match="needs words"):
         parser.parse([])
     with pytest.raises(InputError, match="split the text"):
@@ -190,9 +181,9 @@ def test_folds_part_the_sentences(count, folds):
 
 def test_lists_are_kept(tmp_path):
     """Judged against the treebank, written and read again; threads change nothing; a fold does not see itself."""
-    parser = PCFG().fit(TREES)
-    lists = propose(parser, TREES, k=5)
-    assert [one.parses for one in propose(parser, TREES, k=5, threads=2)] == [one.parses for one in lists]
+    parser = PCFG().fit(PHRASES)
+    lists = propose(parser, PHRASES, k=5)
+    assert [one.parses for one in propose(parser, PHRASES, k=5, threads=2)] == [one.parses for one in lists]
     write_lists(tmp_path / "lists.jsonl.gz", lists)
     for one, other in zip(lists, read_lists(tmp_path / "lists.jsonl.gz"), strict=True):
         assert (one.gold, one.parses) == (other.gold, other.parses)
@@ -201,8 +192,8 @@ def test_lists_are_kept(tmp_path):
     for one in lists:
         for parse, cost in zip(one.parses, one.costs, strict=True):
             assert (cost == 0) == (Counter(parse.tree.spans()) == Counter(one.gold.spans())) or "." in one.gold.words()
-    first = jackknife(TREES, folds=4, k=5)[0]
-    assert first.parses == PCFG().fit(TREES[1:]).k_best(TREES[0].words(), k=5)
+    first = jackknife(PHRASES, folds=4, k=5)[0]
+    assert first.parses == PCFG().fit(PHRASES[1:]).k_best(PHRASES[0].words(), k=5)
 
 
 @pytest.mark.parametrize(
@@ -228,9 +219,9 @@ def test_damaged_lists_are_refused(tmp_path, line):
 
 def test_lists_do_not_look_at_the_tree():
     """A flat tree with other tags has the same candidates: words are all that is taken from the treebank."""
-    parser = PCFG().fit(TREES)
-    flat = [Phrase("X", tuple(Phrase("UH", (word,)) for word in tree.words())) for tree in TREES]
-    for one, other in zip(propose(parser, TREES, k=5), propose(parser, flat, k=5), strict=True):
+    parser = PCFG().fit(PHRASES)
+    flat = [Phrase("X", tuple(Phrase("UH", (word,)) for word in tree.words())) for tree in PHRASES]
+    for one, other in zip(propose(parser, PHRASES, k=5), propose(parser, flat, k=5), strict=True):
         assert one.parses == other.parses
         assert one.describe(hash)[1] == other.describe(hash)[1]
         assert list(map(list, one.describe(hash)[0])) == list(map(list, other.describe(hash)[0]))
@@ -248,7 +239,7 @@ def test_a_phrase_may_be_called_top():
 
 def test_new_words_where_none_is_rare():
     """All words then tell of what a new one may be."""
-    assert PCFG().fit(TREES[:1] * 3).parse(["the", "cat", "sees", "a", "man"]).words()[1] == "cat"
+    assert PCFG().fit(PHRASES[:1] * 3).parse(["the", "cat", "sees", "a", "man"]).words()[1] == "cat"
     lexicon = Lexicon([[("dog", "NN"), ("barks", "VBZ")]] * 3)
     assert lexicon.plain("cat") == {"NN": 0.5, "VBZ": 0.5}
 

@@ -5,6 +5,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
 
+from experiments.cao2014 import features
+from experiments.cao2014.candidates import match_candidates
+from experiments.cao2014.features import PHRASE_FEATURES, Featuriser, bucket, of_tag, of_tree
+from experiments.cao2014.groups import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
 from experiments.cao2014.lists import (
     Lists,
     describe,
@@ -19,12 +23,8 @@ from experiments.cao2014.lists import (
 )
 from polyadic import InputError
 from polyadic.core.query_groups import QueryGroups
-from polyadic.syntax import rerank_features
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.candidates import match_candidates
-from polyadic.syntax.derivations import Parse
-from polyadic.syntax.rerank_features import PHRASE_FEATURES, Featuriser, bucket, of_tag, of_tree
-from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
+from polyadic.syntax.grammar import Parse
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"
@@ -84,7 +84,7 @@ def test_features_by_hand():
 def test_each_kind_gives_something(kind, monkeypatch):
     """Each function of the list gives features of a tree with a coordination that no other gives."""
     every = {name[0] for name in names_of(TREE)}
-    monkeypatch.setattr(rerank_features, "PHRASE_FEATURES", [one for one in PHRASE_FEATURES if one is not kind])
+    monkeypatch.setattr(features, "PHRASE_FEATURES", [one for one in PHRASE_FEATURES if one is not kind])
     assert {name[0] for name in names_of(TREE)} < every
 
 

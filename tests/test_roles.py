@@ -15,6 +15,7 @@ from polyadic.syntax import role_features as f
 from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
 from polyadic.syntax.role_labels import best_roles, played_once
 from polyadic.syntax.trees import Tree
+from small_language import random_heads
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -110,10 +111,7 @@ def test_faults_of_files_are_named(file, lines, fault):
 
 
 def random_tree(n, rng):
-    """A tree each of whose words is below one that was placed before it."""
-    order, heads = rng.permutation(n) + 1, np.zeros(n, np.int32)
-    for at, word in enumerate(order[1:], 1):
-        heads[word - 1] = order[rng.integers(at)]
+    heads = random_heads(n, rng)
     relations = tuple(rng.choice(["nsubj", "obj", "obl:of", "case"], n).tolist())
     none = ("_",) * n
     return Tree(tuple(f"w{k}" for k in range(n)), none, none, none, none, heads, relations, none, none)

@@ -1,8 +1,8 @@
 """Semantic roles by a tensor of low rank: scores, steps, where it starts, and what it learns."""
 
 import itertools
-import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from experiments.data.annotated import split_documents, web_propositions
 from experiments.syntax.roles import compared
-from helpers import invoke
+from helpers import in_json, output, succeed
 from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets import latin
@@ -20,15 +20,22 @@ from polyadic.metrics.roles import match_roles, role_score
 from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.syntax.role_features import near_words
-from polyadic.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
+from polyadic.syntax.role_features import TRIPLES, Frame, framed, frames_of, known_features, near_words, role_names
 from polyadic.syntax.role_labels import best_roles, played_once
 from polyadic.syntax.role_regression import RoleRegression
-from polyadic.syntax.role_tensor import Costs, Frame, RoleLearner, RoleParts, role_gradient, score_roles, total_score
-from polyadic.syntax.semantic_roles import SemanticRoles, power_parts, random_parts, tensor_cells
+from polyadic.syntax.semantic_roles import (
+    Costs,
+    RoleLearner,
+    RoleParts,
+    SemanticRoles,
+    power_parts,
+    random_parts,
+    role_gradient,
+    score_roles,
+    tensor_cells,
+    total_score,
+)
 from polyadic.syntax.trees import Tree
-
-# The loop behind score_cells is cell_scores.
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -447,12 +454,7 @@ def test_one_word_has_no_arguments():
 
 def test_the_command_line(tmp_path):
     """Train, label what has no predicates, and evaluate; the roles are those of the library."""
-
-    def call(*words, fails=False):
-        result = invoke("roles", *words)
-        assert result.exit_code == int(fails), result.output
-        return " ".join(result.stderr.split()) if fails else result.stdout
-
+    call, refused = partial(succeed, "roles"), partial(output, "roles", code=1)
     train, gold, bare = (tmp_path / f"{name}.conllu" for name in ("train", "gold", "bare"))
     new = made(10, 1)
     train.write_text("".join(one.conllu() for one in made(40, 0)))
@@ -460,7 +462,7 @@ def test_the_command_line(tmp_path):
     bare.write_text("".join(one.tree.conllu() for one in new))
     odd = tmp_path / "odd.conllu"
     odd.write_text(new[0].tree.conllu().replace(f"\t{new[0].tree.forms[0]}\t", "\tnø\t"), encoding="utf-8")
-    told = json.loads(call("train", train, "--out", tmp_path / "model", "--rank", 4, "--json"))
+    told = in_json("roles", "train", train, "--out", tmp_path / "model", "--rank", 4)
     assert (told["sentences"], told["predicates"], told["roles"]) == (40, 40, 3)
     out = tmp_path / "out.conllu"
     call("apply", tmp_path / "model", bare, "--find", "--out", out)
@@ -470,14 +472,14 @@ def test_the_command_line(tmp_path):
     assert call("apply", tmp_path / "model", bare, "--find") == out.read_text()
     narrow = CliRunner(charset="ascii").invoke(app, ["roles", "apply", str(tmp_path / "model"), str(odd), "--find"])
     assert "\tnø\t".encode() in narrow.stdout_bytes
-    assert "use --find to predict them" in call("apply", tmp_path / "model", bare, fails=True)
-    found = json.loads(call("evaluate", tmp_path / "model", gold, "--tables", "--json"))
+    assert "use --find to predict them" in refused("apply", tmp_path / "model", bare)
+    found = in_json("roles", "evaluate", tmp_path / "model", gold, "--tables")
     assert found["f1"] == found["complete"] == 1
     assert {row["name"] for row in found["role"]} == {"ARG0", "ARG1", "ARGM-TMP"}
     assert "F1 without roles" in call("evaluate", tmp_path / "model", gold, "--find")
-    assert "nothing to compare with" in call("evaluate", tmp_path / "model", bare, fails=True)
+    assert "nothing to compare with" in refused("evaluate", tmp_path / "model", bare)
     gold.write_text("")
-    assert "has no sentences" in call("train", gold, "--out", tmp_path / "other", fails=True)
+    assert "has no sentences" in refused("train", gold, "--out", tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -511,17 +513,11 @@ def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
     sentences = list(read_propositions(tmp_path / "roles.conllu"))
     parser = LowRankParser(5, max_iter=2, bits=12).fit([sentence.tree for sentence in sentences[:30]])
     parser.save(tmp_path / "parser")
-
-    def ask(*words):
-        told = invoke("roles", *words)
-        assert told.exit_code == 0, told.output
-        return told.stdout
-
     data, how = tmp_path / "roles.conllu", ["--parser", tmp_path / "parser"]
-    facts = json.loads(ask("train", data, "--out", tmp_path / "roles", "--max-iter", 2, *how, "--json"))
+    facts = in_json("roles", "train", data, "--out", tmp_path / "roles", "--max-iter", 2, *how)
     assert facts["sentences"] == 2 * len(sentences)
-    assert json.loads(ask("evaluate", tmp_path / "roles", data, *how, "--json"))["figures"][2]["value"] > 0.5
-    ask("apply", tmp_path / "roles", data, *how, "--out", tmp_path / "told.conllu")
+    assert in_json("roles", "evaluate", tmp_path / "roles", data, *how)["figures"][2]["value"] > 0.5
+    succeed("roles", "apply", tmp_path / "roles", data, *how, "--out", tmp_path / "told.conllu")
     heads = [sentence.tree.heads.tolist() for sentence in read_propositions(tmp_path / "told.conllu")]
     assert heads == [tree.heads.tolist() for tree in parser.annotate([sentence.tree for sentence in sentences])]
     assert heads != [sentence.tree.heads.tolist() for sentence in sentences]

@@ -108,12 +108,8 @@ def test_a_tensor_of_one_way_is_a_vector():
     np.testing.assert_allclose(factor @ sigma, [3, 0, -4])
 
 
-def test_more_starts_are_no_worse():
-    """The longest of several is kept; a tensor of zeros, or without cells, has none."""
-    rng = np.random.default_rng(0)
-    T = rng.normal(size=(4, 4, 4))
-    few, many = (greedy_power(*sparse(T), T.shape, rank=1, starts=starts)[0][0] for starts in (1, 10))
-    assert many >= few - 1e-6
+def test_nothing_is_found_in_zeros():
+    """A tensor of zeros, or without cells, has no component."""
     for cells, values in ((np.zeros((0, 3), int), np.zeros(0)), (np.zeros((1, 3), int), np.zeros(1))):
         sigma, factors = greedy_power(cells, values, (2, 3, 4), rank=2)
         assert not sigma.any()
@@ -131,7 +127,6 @@ def test_faults_are_named():
         ((cells, values * np.nan, (2, 2)), {}, "must be finite"),
         ((cells * 1.0, values, (2, 2)), {}, "must be integers; got float64"),
         ((cells, values, (2, 2)), {"rank": 0}, "rank must be"),
-        ((cells, values, (2, 2)), {"starts": 0}, "starts must be"),
         ((cells, values, (2, 2)), {"max_iter": 0}, "max_iter must be"),
     ):
         with pytest.raises(InputError, match=fault):

@@ -8,7 +8,7 @@ import pytest
 from experiments.bouchard2015.topics import Collection
 from experiments.spectral import grammars, hidden, topics
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import Parse
 from polyadic.syntax.latent_pcfg import LatentPCFG
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*estimated from noise")

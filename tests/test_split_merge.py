@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from polyadic.syntax.brackets import parse_phrase
-from polyadic.syntax.grammar import count_rules, relative_frequencies
 from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
 from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
 from polyadic.syntax.latent_pcfg import LatentPCFG
@@ -20,7 +19,7 @@ from polyadic.syntax.split_merge import (
     in_arrays,
     pair_losses,
 )
-from test_latent_pcfg import TREES
+from test_latent_pcfg import TREES, plain_log_probability
 
 PAIRS = [(a, b) for a in "xyz" for b in "pqr"]
 BOTH, TAG = np.array([[4, 1], [1, 4]]) / 10, np.array([[1, 1, 0], [0, 1, 1]]) / 2
@@ -76,13 +75,8 @@ def test_sums_over_states_are_those_of_all_states(seed):
 def test_the_first_grammar_is_the_plain_one():
     """Without a split a tree has the product of relative frequencies of its rules and words."""
     model = SplitMergePCFG(0, rare=0).fit(TREES)
-    rules = relative_frequencies(count_rules(map(PlainPCFG().prepared, TREES)))
-    tags = [(tag.label, tag.word) for tree in TREES for tag in tree.tags()]
     for tree in TREES:
-        expected = sum(math.log(rules[p.rule]) for p in nodes_of(PlainPCFG().prepared(tree), "") if p.below)
-        for tag in tree.tags():
-            expected += math.log(tags.count((tag.label, tag.word)) / sum(tag.label == one for one, _ in tags))
-        assert model.log_probability(tree) == pytest.approx(expected)
+        assert model.log_probability(tree) == pytest.approx(plain_log_probability(tree))
 
 
 def test_the_likelihood_never_falls():

@@ -1,6 +1,5 @@
 """From text to tagged words: how it is cut, what is told of words, figures of tags, and ``polyadic tag``."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.data.annotated import CONLL2000, chunks, web_treebank
 from experiments.syntax.tagging import chunk_rows, cut_rows
-from helpers import invoke
+from helpers import in_json, invoke
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.sequences.sequence_tagger import TagLearner, spans_only
@@ -76,11 +75,6 @@ def test_no_letter_is_lost_or_moved(text):
         said = "".join(form + " " * (not glued) for form, glued in zip(one.forms, one.glued, strict=True))
         assert said == f"{one.text} "
         assert len(one.tree(1).conllu().split("\n")) == len(one.forms) + 4
-
-
-def test_long_runs_of_letters_and_marks_are_cut():
-    """What might begin an address is looked at once, not anew from each of its words."""
-    assert len(cut("a-" * 20_000)[0].split()) == 40_000
 
 
 def test_trees_of_text_are_read_back(tmp_path):
@@ -326,7 +320,7 @@ def bank(tmp_path):
 def test_commands_of_text(tmp_path, bank):
     """A tagger of CoNLL-U tags CoNLL-U, text of a file and text of standard input, and is judged."""
     out = tmp_path / "tagger"
-    told = json.loads(run("train", bank, "--out", out, "--min-count", 1, "--json").stdout)
+    told = in_json("tag", "train", bank, "--out", out, "--min-count", 1)
     assert (told["sentences"], told["words"]) == (3, 12)
     assert {"loss of upos", "loss of xpos", "loss of features"} < set(told)
     assert run("train", bank, "--out", out).exit_code == 1
@@ -338,7 +332,7 @@ def test_commands_of_text(tmp_path, bank):
     assert run("apply", out, "--text", "-", stdin="The dogs bark.\nThe cat sleeps.").stdout == tagged.stdout
     assert run("apply", out, bank, "--out", tmp_path / "again").exit_code == 0
     assert (tmp_path / "again").read_text() == bank.read_text()
-    judged = json.loads(run("evaluate", out, bank, "--json").stdout)["figures"]
+    judged = in_json("tag", "evaluate", out, bank)["figures"]
     assert {figure["name"]: figure["value"] for figure in judged} == dict.fromkeys(NAMES, 1.0)
     assert "upos\t1" in run("evaluate", out, bank).stdout
 
@@ -358,7 +352,7 @@ def test_commands_of_columns(tmp_path):
         done = run("train", path, "--columns", "--out", out, "--max-iter", 8, *more)
         assert done.exit_code == 0, done.output
         assert load(out).bio
-        figures = json.loads(run("evaluate", out, path, "--tables", "--json").stdout)
+        figures = in_json("tag", "evaluate", out, path, "--tables")
         assert [figure["value"] for figure in figures["figures"]] == [1.0] * 4
         assert figures["kinds"][0]["name"] == "NP"
         tagged = run("apply", out, path).stdout.split("\n")
@@ -373,9 +367,9 @@ def test_spans_that_begin_by_i_are_learned(tmp_path):
     """As in CoNLL-2003, where B-X stands only between two spans of a kind."""
     path, out = tmp_path / "columns", tmp_path / "model"
     path.write_text("Rome I-LOC\nis O\nold O\n\nAnn I-PER\nLee I-PER\nsees O\nRome I-LOC\n\n" * 5)
-    assert json.loads(run("train", path, "--columns", "--out", out, "--json").stdout)["bio"] is False
+    assert in_json("tag", "train", path, "--columns", "--out", out)["bio"] is False
     assert not load(out).bio
-    figures = json.loads(run("evaluate", out, path, "--json").stdout)["figures"]
+    figures = in_json("tag", "evaluate", out, path)["figures"]
     assert [figure["value"] for figure in figures] == [1.0] * 4
 
 
@@ -448,7 +442,7 @@ def test_tags_of_real_sentences(realdata):
 
 
 def test_of_a_long_paragraph_all_words_come():
-    """Of 100,000 characters that look like one address, or like one quotation, nothing is lost."""
+    """Of 100,000 characters that look like one address, or like one quotation, nothing is lost or read again."""
     for text in ('" ' * 50_000, "-." * 50_000, "a-" * 50_000):
         assert "".join(form for sentence in plain_sentences(text) for form in sentence.forms) == text.replace(" ", "")
     assert cut('He left. " " “Then” he came.') == ["He left .", '" " “ Then ” he came .']

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import read_tagged_trees
 from polyadic import InputError
-from polyadic.syntax.trees import InvalidTreesWarning, read_tagged_trees, read_trees
+from polyadic.syntax.trees import InvalidTreesWarning, read_trees
 
 SENTENCE = """\
 # text = Don't go

@@ -16,11 +16,11 @@ from polyadic.ranking.tensor_mira import TensorMIRA, mapped_spectrum, mode_sizes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from experiments.cao2014.groups import CandidateGroups
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
     from polyadic.ranking.reranking import Reranker
     from polyadic.ranking.tensor_mira import FeatureMapping
-    from polyadic.syntax.reranking import CandidateGroups
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""

@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.data.annotated import penn_sample
-from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.files import made_folder
-from polyadic.metrics.brackets import bracket_score
-from polyadic.syntax.candidates import (
+from experiments.cao2014.candidates import (
     Candidates,
     jackknife,
     oracle_counts,
@@ -30,15 +26,19 @@ from polyadic.syntax.candidates import (
     selected_counts,
     write_lists,
 )
+from experiments.cao2014.groups import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
+from experiments.data.annotated import penn_sample
+from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.files import made_folder
+from polyadic.metrics.brackets import bracket_score
 from polyadic.syntax.pcfg import PCFG
-from polyadic.syntax.reranking import CandidateGroups, feature_groups, load_ranked, narrowed, save_ranked
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from experiments.cao2014.features import Feature
     from polyadic.syntax.brackets import Phrase
-    from polyadic.syntax.rerank_features import Feature
 
 ENDS = 149, 170
 """Last article of the training part, and of the one to choose settings by."""
@@ -85,8 +85,8 @@ def parse_parts(
 ) -> Parsed:
     """Make the lists of the three parts: about 0.1 seconds a sentence.
 
-    ``k``: Candidates of a sentence, at most. ``folds``: See :func:`~polyadic.syntax.candidates.jackknife`. ``threads``:
-    Sentences parsed at the same time. ``parser``: Makes a parser that is not fitted.
+    ``k``: Candidates of a sentence, at most. ``folds``: See :func:`~experiments.cao2014.candidates.jackknife`.
+    ``threads``: Sentences parsed at the same time. ``parser``: Makes a parser that is not fitted.
     """
     lists = jackknife(train, folds=folds, k=k, threads=threads, parser=parser)
     fitted = parser().fit(train)

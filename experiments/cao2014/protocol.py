@@ -27,9 +27,9 @@ from polyadic.ranking.tensor_mira import FeatureMapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from experiments.cao2014.groups import CandidateGroups
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
-    from polyadic.syntax.reranking import CandidateGroups
 
 
 @dataclass(frozen=True)

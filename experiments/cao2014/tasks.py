@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.cao2014.candidates import jackknife_dependencies, propose_dependencies
+from experiments.cao2014.groups import feature_groups
 from experiments.cao2014.lists import Lists, describe, featured, parse_parts, penn_parts
 from experiments.data.annotated import web_treebank
 from polyadic.core.stage_cache import whole
-from polyadic.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.syntax.dependency import ArcFactored
-from polyadic.syntax.reranking import feature_groups
 
 if TYPE_CHECKING:
     import os

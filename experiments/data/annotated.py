@@ -13,10 +13,11 @@ from polyadic.datasets.place import check_count, folder
 from polyadic.syntax.brackets import Phrase, clean, read_phrases
 from polyadic.syntax.columns import read_columns
 from polyadic.syntax.propositions import Sentence, read_propositions
-from polyadic.syntax.trees import Tree, read_trees
+from polyadic.syntax.trees import Tree, numbered_sentences, parsed_heads, read_trees
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     Root = str | os.PathLike[str] | None
 
@@ -92,6 +93,19 @@ def web_propositions(part: str, *, root: Root = None) -> list[list[Sentence]]:
             documents.append([])
         documents[-1].append(sentence)
     return documents
+
+
+def read_tagged_trees(path: str | os.PathLike[str]) -> Iterator[Tree]:
+    """Read sentences with columns form, tag, head and optionally relation, as in the Penn Treebank sample."""
+    for start, sentence in numbered_sentences(path):
+        rows = [line.split("\t") for line in sentence]
+        for at, row in enumerate(rows, start):
+            if len(row) != len(rows[0]) or len(row) not in {3, 4}:
+                raise InputError(f"{path}, line {at} must have 3 or 4 columns, the same in all lines; got {len(row)}")
+        forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
+        heads = parsed_heads(above, f"{path}, sentence from line {start}")
+        none = ("_",) * len(rows)
+        yield Tree(forms, none, none, tags, none, heads, rest[0] if rest else none, none, none)
 
 
 def split_documents(documents: list[list[Sentence]], *, every: int = 5) -> tuple[list[Sentence], list[Sentence]]:

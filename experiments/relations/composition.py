@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from experiments.data.annotated import read_tagged_trees
 from experiments.data.clauses import ellipses, plausible_events
 from experiments.data.tnt_tagger import Tagger
 from experiments.data.verb_clauses import Clause, clauses_of_tags, tagged_sentences
@@ -25,7 +26,7 @@ from polyadic.datasets.place import folder
 from polyadic.embedding import unit_rows
 from polyadic.metrics.figures import Figure, rank_correlation, ratio
 from polyadic.relations.composition import TransitiveVerbs
-from polyadic.syntax.trees import read_tagged_trees, read_trees
+from polyadic.syntax.trees import read_trees
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.readers import read

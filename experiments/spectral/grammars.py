@@ -12,7 +12,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.progress import tracked
 from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
 from polyadic.metrics.figures import difference
-from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.brackets import bracketing
 from polyadic.syntax.latent_grammar import PlainPCFG
 from polyadic.syntax.latent_marginals import MarginalParser
 from polyadic.syntax.latent_pcfg import LatentPCFG
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
     from polyadic.metrics.brackets import MatchedBrackets
     from polyadic.syntax.brackets import Phrase
-    from polyadic.syntax.derivations import Parse
+    from polyadic.syntax.grammar import Parse
     from polyadic.syntax.latent_grammar import LatentGrammar
 
     Root = str | os.PathLike[str] | None

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import time
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from experiments.data.annotated import web_treebank
+from polyadic.core.errors import check_int
 from polyadic.core.stage_cache import whole
 from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from polyadic.metrics.figures import difference
+from polyadic.syntax.arc_features import PAIRS, TokenCoder, check_trees, known_features
+from polyadic.syntax.kernels.arc_tensor import DISTANCES, hashed_cells, tensor_cells
 from polyadic.syntax.low_rank_parser import LowRankParser
 from polyadic.syntax.text_tagger import TextTagger
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from polyadic.core.stage_cache import Facts
     from polyadic.metrics.dependencies import Attached
@@ -104,3 +107,42 @@ def _learned(
 def _matched(parser: LowRankParser, trees: Sequence[Tree], *, gold: Sequence[Tree] = ()) -> list[Attached]:
     """Compare what a parser finds with the treebank, sentence by sentence."""
     return [match_trees(*pair) for pair in zip(gold or trees, parser.annotate(trees), strict=True)]
+
+
+class Collisions(NamedTuple):
+    """Number of feature pairs, number of hashed cells in use, and share of pairs that share a cell."""
+
+    pairs: int
+    cells: int
+    shared: float
+
+
+def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1) -> Collisions:
+    """Count the feature pairs of the arcs of trees, with and without distance, and their hash collisions.
+
+    Pairs of wrongly predicted arcs and of tags between the ends of arcs use the same cells but are not counted.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.trees import Tree
+    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
+    >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
+    >>> pair_collisions([dogs, dogs], bits=20)
+    Collisions(pairs=84, cells=84, shared=0.0)
+    """
+    check_int("bits", bits, low=4, high=30)
+    check_int("min_count", min_count, low=1)
+    treebank = list(trees)
+    check_trees(treebank)
+    known = known_features(treebank, min_count=min_count)
+    coder = TokenCoder(known)
+    no_weights = np.zeros(16, np.float32)
+    keys = []
+    for tree in treebank:
+        triples, _ = tensor_cells(coder(tree), no_weights, PAIRS, heads=tree.heads)
+        keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
+    ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
+    cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)
+    used, times = np.unique(cells, return_counts=True)
+    alone = int((times == 1).sum())
+    return Collisions(len(cells), len(used), 1 - alone / len(cells) if len(cells) else 0.0)

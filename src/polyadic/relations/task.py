@@ -397,7 +397,7 @@ def patterns(
 
     from polyadic.core.files import whole_file
     from polyadic.relations.patterns import pattern_triples
-    from polyadic.syntax import spacy_parsing
+    from polyadic.syntax import spacy_components
     from polyadic.syntax.trees import read_trees
     from polyadic.text.readers import read
 
@@ -405,7 +405,7 @@ def patterns(
         trees: Any = (tree for source in sources for tree in read_trees(source))
     else:
         texts = (str(document) for source in sources for document in read(source))
-        trees = spacy_parsing.parse(texts, pipeline=parse)
+        trees = spacy_components.parse(texts, pipeline=parse)
         key = key or "Entity"
     facts = dict.fromkeys(pattern_triples(trees, key=key))
     pairs = Counter(pattern for *_, pattern in facts)

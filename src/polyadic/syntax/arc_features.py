@@ -1,7 +1,4 @@
-"""Features of sentences for a parser: feature ids, joined pairs and word vectors.
-
-Weights of pairs are hashed; :func:`pair_collisions` counts collisions.
-"""
+"""Features of words, and of arcs between them, for parsers: names, ids, joined pairs and word vectors."""
 
 from __future__ import annotations
 
@@ -12,22 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.core.errors import InputError, InputWarning, check_int
-from polyadic.syntax.kernels.arc_tensor import DISTANCES, FeaturePairs, hashed_cells, tensor_cells
-from polyadic.syntax.token_features import (
-    BIAS,
-    LEFT_TAGS,
-    LEMMA,
-    LEMMA_POS,
-    MORPHOLOGY,
-    POS,
-    RIGHT_TAGS,
-    TAG,
-    WORD,
-    WORD_TAG,
-    TokenCoder,
-    token_features,
-)
+from polyadic.core.errors import InputError, InputWarning
+from polyadic.syntax.kernels.arc_tensor import FeaturePairs
+from polyadic.syntax.trees import first_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,6 +20,106 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.syntax.trees import Tree
+
+ROOT, EDGE, ANY = "<root>", "<edge>", "*"
+
+BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)
+"""Columns of the first features in each row; morphology comes last."""
+RIGHT_TAG, THREE_TAGS, MORPHOLOGY = 14, 17, 20
+FIXED = 21
+"""Number of features of each word before those of its morphology."""
+
+
+def token_features(tree: Tree) -> list[list[str]]:
+    """Return the features of the root and of each word: ``FIXED`` ones, empty if missing, then morphology.
+
+    A tag ``"_"`` is replaced by the universal one.
+
+    References
+    ----------
+    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
+    """
+    columns = [[x and f"{kind}={x}" for x in column] if kind else column for kind, column in _columns(tree)]
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    for row, morphology in zip(rows[1:], _present(tree.features, len(tree)), strict=True):
+        row += [f"f={feature}" for feature in morphology.split("|") if feature]
+    return rows
+
+
+class TokenCoder:
+    """Maps features of words to ids, several times faster than by the names of :func:`token_features`, the keys."""
+
+    def __init__(self, known: dict[str, int]) -> None:
+        self._numbers: dict[str, dict[str, int]] = {}
+        for name, at in known.items():
+            kind, _, value = name.partition("=") if name != ANY else ("", "", ANY)
+            self._numbers.setdefault(kind, {})[value] = at
+        self._morphology: dict[str, list[int]] = {"": []}
+
+    def __call__(self, tree: Tree) -> NDArray[np.int32]:
+        """Return a row of feature ids for the root and for each word, -1 for an unknown or missing feature."""
+        more = [[], *map(self._numbers_of, _present(tree.features, len(tree)))]
+        table = np.full((len(tree) + 1, FIXED + max(map(len, more))), -1, np.int32)
+        numbered = (map(self._numbers.get(kind, {}).get, column, repeat(-1)) for kind, column in _columns(tree))
+        ids = np.fromiter(chain.from_iterable(numbered), np.int32, FIXED * len(table))
+        table[:, :FIXED] = ids.reshape(FIXED, -1).T
+        for row, numbers in enumerate(more):
+            if numbers:
+                table[row, FIXED : FIXED + len(numbers)] = numbers
+        return table
+
+    def _numbers_of(self, morphology: str) -> list[int]:
+        """Return the ids of morphological features, cached by the whole string."""
+        known = self._morphology.get(morphology)
+        if known is None:
+            numbers = self._numbers.get("f", {})
+            known = self._morphology[morphology] = [numbers.get(x, -1) for x in morphology.split("|") if x]
+        return known
+
+
+def _columns(tree: Tree) -> list[tuple[str, list[str]]]:
+    """Return the kind and values of each fixed feature; an empty value is none."""
+    n = len(tree)
+    p = [ROOT if tree.upos else "", *_present(tree.upos, n)]
+    t = [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tree.xpos, p[1:], strict=True))]
+    w, s = [ROOT, *tree.forms], ["", *_present(tree.lemmas, n)]
+    before, after = _before(t), _after(t)
+    return [
+        ("", [ANY] * len(w)),
+        ("w", w),
+        ("l", s),
+        ("t", t),
+        ("p", p),
+        ("wt", [f"{x} {y}" for x, y in zip(w, t, strict=True)]),
+        ("tl", [f"{x} {y}" for x, y in zip(before, t, strict=True)]),
+        ("tr", [f"{x} {y}" for x, y in zip(t, after, strict=True)]),
+        ("lp", [x and f"{x} {y}" for x, y in zip(s, p, strict=True)]),
+        ("w-", _before(w)),
+        ("w+", _after(w)),
+        ("l-", ["", *s[:-1]]),
+        ("l+", [*s[1:], ""]),
+        ("t-", before),
+        ("t+", after),
+        ("t--", _before(before)),
+        ("t++", _after(after)),
+        ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
+        ("p-", ["", *p[:-1]]),
+        ("p+", [*p[1:], ""]),
+        ("m", ["", *_present(tree.features, n)]),
+    ]
+
+
+def _present(column: Sequence[str], n: int) -> list[str]:
+    return ["" if x == "_" else x for x in column] if column else [""] * n
+
+
+def _before(column: list[str]) -> list[str]:
+    return [EDGE, *column[:-1]]
+
+
+def _after(column: list[str]) -> list[str]:
+    return [*column[1:], EDGE]
+
 
 _PAIRS = (
     *((end, BIAS) for end in (WORD_TAG, WORD, TAG)),
@@ -50,6 +134,25 @@ _PAIRS = (
 PAIRS = FeaturePairs(np.array(_PAIRS), TAG)
 """Columns of head and dependent that are paired (McDonald et al. 2005, and morphology), and the tag column."""
 
+FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG = range(FIXED, FIXED + 4)
+"""Columns for the word and tag of the first and last dependent; they follow the columns of the word itself."""
+SHIFT = 26
+"""Bit from which on the features of dependents are numbered, above the numbers of all other features."""
+
+_RELATION_PAIRS = (
+    *((end, BIAS) for end in (WORD_TAG, TAG, POS, LEMMA_POS)),
+    *((BIAS, end) for end in (WORD_TAG, WORD, TAG, POS, LEMMA_POS, LEFT_TAGS, RIGHT_TAGS)),
+    *((TAG, TAG), (POS, POS), (LEMMA_POS, TAG), (LEMMA_POS, POS), (TAG, WORD), (POS, LEMMA), (LEMMA, LEMMA)),
+    *((TAG, LEFT_TAGS), (TAG, RIGHT_TAGS), (LEFT_TAGS, TAG), (RIGHT_TAGS, TAG), (LEMMA, WORD)),
+    *((TAG, LEFT_WORD), (LEMMA, LEFT_WORD), (TAG, RIGHT_WORD), (TAG, THREE_TAGS), (RIGHT_TAG, TAG)),
+    *((TAG, LEMMA_POS), (LEMMA_POS, LEMMA_POS), (LEMMA, LEFT_TAGS), (LEMMA, RIGHT_TAGS)),
+    *((end, MORPHOLOGY) for end in (BIAS, TAG, POS, LEMMA, LEMMA_POS, MORPHOLOGY)),
+    *((MORPHOLOGY, end) for end in (BIAS, TAG)),
+    *((end, child) for end in (BIAS, TAG) for child in (FIRST_WORD, FIRST_TAG, LAST_WORD, LAST_TAG)),
+)
+RELATION_PAIRS = np.array(_RELATION_PAIRS)
+"""Columns of head and dependent that are paired for relations."""
+
 AROUND = 3
 """Number of concatenated vectors per word: its own and those of the previous and the next word."""
 
@@ -61,11 +164,6 @@ class CodedSentence(NamedTuple):
     heads: NDArray[np.int32]
     dense: NDArray[np.float32] | None = None
 
-    @classmethod
-    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> CodedSentence:
-        """Encode a sentence."""
-        return cls(coded_tree(tree, coder), tree.heads, vector_rows(tree.forms, vectors))
-
 
 def check_trees(trees: Sequence[Tree]) -> None:
     """Raise InputError if there are no sentences, a sentence is empty, or heads do not form a tree."""
@@ -76,11 +174,8 @@ def check_trees(trees: Sequence[Tree]) -> None:
             raise InputError(f"sentence {at} has no words")
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
             raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
-        above = np.concatenate([[0], tree.heads])
-        for _ in range(len(tree).bit_length()):  # doubles the distance each time
-            above = above[above]
-        if above.any():
-            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not lead to the root")
+        if lost := first_lost(tree.heads):
+            raise InputError(f"sentence {at}: word {lost} does not lead to the root")
 
 
 class SeveralRootsWarning(InputWarning):
@@ -108,18 +203,13 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
 
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
     """Return ids of the features that occur at least ``min_count`` times."""
-    counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
+    counts = Counter(feature for tree in trees for row in token_features(tree) for feature in row if feature)
+    return numbered(counts, min_count=min_count)
+
+
+def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
+    """Return ids of the features that are counted at least ``min_count`` times."""
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
-
-
-def rows_of(tree: Tree) -> list[list[str]]:
-    """Return the features of the root and the words of a sentence."""
-    return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
-
-
-def coded_tree(tree: Tree, coder: TokenCoder) -> NDArray[np.int32]:
-    """Return the feature ids of the root and the words of a sentence."""
-    return coder(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
 
 
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
@@ -132,18 +222,8 @@ def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.in
 def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
     """Return the word vectors of the root (zeros) and of each word with its neighbours, or None without vectors.
 
-    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has shape
-    (n + 1, 3 * rank).
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
-
-    Examples
-    --------
-    >>> from polyadic.embedding import Embedding
-    >>> vector_rows(["Dogs", "bark"], Embedding(["dogs", "bark"], [[2.0], [-3.0]])).tolist()
-    [[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]
+    Vectors have unit length. A word without a vector is looked up in lower case, else it is zero. The result has
+    shape (n + 1, 3 * rank).
     """
     if vectors is None:
         return None
@@ -156,40 +236,16 @@ def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.f
     return rows
 
 
-class Collisions(NamedTuple):
-    """Number of feature pairs, number of hashed cells in use, and share of pairs that share a cell."""
+def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Replace the morphology columns by the word and tag of the first and last dependent of each word.
 
-    pairs: int
-    cells: int
-    shared: float
-
-
-def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, min_count: int = 1) -> Collisions:
-    """Count the feature pairs of the arcs of trees, with and without distance, and their hash collisions.
-
-    Pairs of wrongly predicted arcs and of tags between the ends of arcs use the same cells but are not counted.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
-    >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
-    >>> pair_collisions([dogs, dogs], bits=20)
-    Collisions(pairs=84, cells=84, shared=0.0)
+    ``table`` has shape (n + 1, columns), with -1 for a missing feature; the result has shape (n + 1, FIXED + 4).
     """
-    check_int("bits", bits, low=4, high=30)
-    check_int("min_count", min_count, low=1)
-    treebank = list(trees)
-    check_trees(treebank)
-    known = known_features(treebank, min_count=min_count)
-    coder = TokenCoder(known)
-    no_weights = np.zeros(16, np.float32)
-    keys = []
-    for tree in treebank:
-        triples, _ = tensor_cells(coded_tree(tree, coder), no_weights, PAIRS, heads=tree.heads)
-        keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
-    ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
-    cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)
-    used, times = np.unique(cells, return_counts=True)
-    alone = int((times == 1).sum())
-    return Collisions(len(cells), len(used), 1 - alone / len(cells) if len(cells) else 0.0)
+    words = np.arange(1, len(table))
+    below = np.zeros((4, len(table)), np.int64)
+    below[:2, heads[::-1]] = words[::-1]  # the last assignment, the first word, wins
+    below[2:, heads] = words
+    children = table[below, np.array([WORD, TAG, WORD, TAG])[:, None]]
+    numbers = np.where(below == 0, 0, np.where(children < 0, -1, children + 1))
+    numbers += np.where(numbers < 0, 0, (np.arange(1, 5) << SHIFT)[:, None])
+    return np.concatenate([table[:, :FIXED], numbers.T], axis=1, dtype=np.int32)

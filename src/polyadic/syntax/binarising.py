@@ -1,9 +1,18 @@
-"""Annotation and binarisation of trees, and their inverse.
+"""Heads of phrases, and annotation and binarisation of trees.
+
+The head of a phrase is the child that determines its category, such as the verb of a clause, by the rules of Collins,
+after Magerman. Each category has a list of candidates, which are searched from the left or right.
 
 An annotated label is a category followed by context marks, each after ``^``: ``NP^S`` is a noun phrase below a
-sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left, with
-intermediate symbols that begin with ``@`` and name the category, the head and the last siblings (Klein & Manning 2003):
-``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
+sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left,
+with intermediate symbols that begin with ``@`` and name the category, the head and the last siblings (Klein & Manning
+2003): ``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
+
+References
+----------
+Magerman (1995), Statistical decision-tree models for parsing. Collins (1999), Head-driven statistical models for
+natural language parsing, appendix A. Johnson (1998), PCFG models of linguistic tree representations. Klein, Manning
+(2003), Accurate unlexicalized parsing
 """
 
 from __future__ import annotations
@@ -12,53 +21,99 @@ from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.heads import head_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+LEFT, RIGHT = 1, -1
+
+RULES: dict[str, tuple[int, str]] = {
+    "ADJP": (LEFT, "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+    "ADVP": (RIGHT, "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+    "CONJP": (RIGHT, "CC RB IN"),
+    "FRAG": (RIGHT, ""),
+    "INTJ": (LEFT, ""),
+    "LST": (RIGHT, "LS :"),
+    "NAC": (LEFT, "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+    "PP": (RIGHT, "IN TO VBG VBN RP FW"),
+    "PRN": (LEFT, ""),
+    "PRT": (RIGHT, "RP"),
+    "QP": (LEFT, "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+    "RRC": (RIGHT, "VP NP ADVP ADJP PP"),
+    "S": (LEFT, "TO IN VP S SBAR ADJP UCP NP"),
+    "SBAR": (LEFT, "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+    "SBARQ": (LEFT, "SQ S SINV SBARQ FRAG"),
+    "SINV": (LEFT, "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+    "SQ": (LEFT, "VBZ VBD VBP VB MD VP SQ"),
+    "UCP": (RIGHT, ""),
+    "VP": (LEFT, "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
+    "WHADJP": (LEFT, "CC WRB JJ ADJP"),
+    "WHADVP": (RIGHT, "CC WRB"),
+    "WHNP": (LEFT, "WDT WP WP$ WHADJP WHPP WHNP"),
+    "WHPP": (RIGHT, "IN TO FW"),
+    "X": (RIGHT, ""),
+}
+"""Search direction and candidates of each category (Collins 1999, appendix A); noun phrases have special rules."""
+LISTS = {label: (side, candidates.split()) for label, (side, candidates) in RULES.items()}
+NOUNS = {"NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"}
+PUNCTUATION = {",", ":", ".", "``", "''", "-LRB-", "-RRB-"}
+
+
+def head_child(label: str, children: Sequence[str]) -> int:
+    """Return the index of the head among the children of a phrase; without a rule it is the leftmost child."""
+    if label in {"NP", "NX"}:
+        head = _noun_head(children)
+    else:
+        side, candidates = LISTS.get(label, (LEFT, []))
+        places = range(len(children))[::side]
+        head = next((i for wanted in candidates for i in places if children[i] == wanted), -1)
+        if head < 0:
+            head = next((i for i in places if children[i] not in PUNCTUATION), places[0])
+    if head >= 2 and children[head - 1] in {"CC", "CONJP"}:  # the first conjunct of a coordination
+        return next((i for i in range(head - 2, -1, -1) if children[i] not in PUNCTUATION), head)
+    return head
+
+
+def _noun_head(children: Sequence[str]) -> int:
+    """Return the head of a noun phrase: a final possessive mark, else a noun, the leftmost noun phrase, a number..."""
+    places = range(len(children))
+    if children[-1] == "POS":
+        return places[-1]
+    searches = (
+        (RIGHT, NOUNS),
+        (LEFT, {"NP"}),
+        (RIGHT, {"$", "ADJP", "PRN"}),
+        (RIGHT, {"CD"}),
+        (RIGHT, {"JJ", "JJS", "RB", "QP"}),
+    )
+    for side, wanted in searches:
+        for i in places[::side]:
+            if children[i] in wanted:
+                return i
+    return next((i for i in places[::-1] if children[i] not in PUNCTUATION), places[-1])
+
 
 MARK, PARTIAL = "^", "@"
 VERBAL = {"VBD", "VBZ", "VBP", "MD"}
 
 
 def bare(symbol: str) -> str:
-    """Return the category of a symbol; an intermediate symbol keeps its ``@``.
-
-    Examples
-    --------
-    >>> [bare(symbol) for symbol in ("NP^S^base", "NP", "@VP^S|VBD>NP", ",^NP")]
-    ['NP', 'NP', '@VP', ',']
-    """
+    """Return the category of a symbol: ``NP^S^base`` is ``NP``; an intermediate symbol keeps its ``@``."""
     symbol = symbol.partition(MARK)[0]
     return symbol.partition("|")[0] if symbol.startswith(PARTIAL) else symbol
 
 
 def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
-    """Add the parent category, and marks that refine it, to the label of each phrase.
+    """Add the category above, ``TOP`` for the root, and marks that refine it, to each label of a cleaned tree.
 
-    Parameters
-    ----------
-    tree : Phrase
-        Cleaned tree; the parent of its root is called ``TOP``.
-    tags : bool
-        Whether tags get the category of their parent too.
-    splits : bool
-        Whether to add the marks of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
-        (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
-        (``bare``); tags without siblings (``U``).
-
-    References
-    ----------
-    Johnson (1998), PCFG models of linguistic tree representations. Klein, Manning (2003), Accurate unlexicalized
-    parsing
+    The marks of ``splits`` are those of Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
+    (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a subject
+    (``bare``); tags without siblings (``U``).
 
     Examples
     --------
     >>> from polyadic.syntax.brackets import parse_phrase
-    >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
-    >>> str(annotate(tree, splits=False))
-    '(S^TOP (NP^S (DT^NP The) (NN^NP dog)) (VP^S (VBZ^VP barks)))'
-    >>> str(annotate(tree))
+    >>> str(annotate(parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")))
     '(S^TOP (NP^S^base (DT^NP The) (NN^NP dog)) (VP^S^fin (VBZ^VP^U barks)))'
     """
     return _annotated(tree, "TOP", alone=False, tags=tags, splits=splits)
@@ -102,8 +157,6 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
     >>> tree = parse_phrase("(VP (MD may) (RB not) (VP (VB bark)) (. .))")
     >>> str(binarise(tree, horizontal=1))
     '(VP (@VP|MD>VP (@VP|MD>RB (MD may) (RB not)) (VP (VB bark))) (. .))'
-    >>> unbinarise(binarise(tree)) == tree
-    True
     """
     if tree.word is not None:
         return tree
@@ -121,33 +174,8 @@ def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
     return built if order else Phrase(tree.label, (built,))
 
 
-def unbinarise(tree: Phrase) -> Phrase:
-    """Undo :func:`annotate` and :func:`binarise`."""
-    return _spliced(tree)[0]
-
-
-def _spliced(tree: Phrase) -> tuple[Phrase, ...]:
-    """Return a tree, or the parts of an intermediate phrase."""
-    if tree.word is not None:
-        return (Phrase(bare(tree.label), tree.children),)
-    below = joined(_spliced(child) for child in tree.below)
-    return below if tree.label.startswith(PARTIAL) else (Phrase(bare(tree.label), below),)
-
-
-def joined(parts: Iterable[tuple[Phrase, ...]]) -> tuple[Phrase, ...]:
-    """Concatenate tuples of phrases."""
-    return tuple(phrase for part in parts for phrase in part)
-
-
 def without_loops(tree: Phrase) -> Phrase:
-    """Drop phrases whose only child has their own category, since such rules allow endless derivations.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.brackets import parse_phrase
-    >>> str(without_loops(parse_phrase("(S (NP (NP (PRP It))) (VP (VBZ is)))")))
-    '(S (NP (PRP It)) (VP (VBZ is)))'
-    """
+    """Drop phrases whose only child has their own category, since such rules allow endless derivations."""
     while len(tree.below) == 1 and tree.below[0].label == tree.label:
         tree = tree.below[0]
     return tree if tree.word is not None else Phrase(tree.label, tuple(map(without_loops, tree.below)))

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from polyadic.core.errors import InputError
+from polyadic.metrics.brackets import Bracketing
 from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
@@ -34,13 +35,6 @@ PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a no-break space is part of a
 class Phrase(NamedTuple):
     """A phrase, or a tag whose only child is its word.
 
-    Attributes
-    ----------
-    label : str
-        Category of the phrase, or the tag.
-    children : tuple of Phrase, or of one str
-        Phrases below, or the word.
-
     Examples
     --------
     >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
@@ -50,7 +44,7 @@ class Phrase(NamedTuple):
     (['The', 'dog', 'barks'], ['DT', 'NN', 'VBZ'])
     """
 
-    label: str
+    label: str  # category of the phrase, or the tag
     children: tuple[Phrase, ...] | tuple[str]
 
     @property
@@ -100,6 +94,12 @@ def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) ->
         end = _spanned(child, end, triples)
     triples.append((phrase.label, start, end))
     return end
+
+
+def bracketing(tree: Phrase) -> Bracketing:
+    """Return the brackets of a tree in the form that the metric compares."""
+    tags = tree.tags()
+    return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
 
 
 def read_phrases(path: Path) -> Iterator[Phrase]:
@@ -182,22 +182,6 @@ def _closed(content: list[str | Phrase], where: str) -> Phrase:
         case [str(label), *below] if below and all(isinstance(phrase, Phrase) for phrase in below):
             return Phrase(label, cast("tuple[Phrase, ...]", tuple(below)))
     raise InputError(f"{where}: brackets must contain a label and one word, or a label and phrases")
-
-
-def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase]) -> Phrase:
-    """Return an equal tree that shares equal subtrees with trees seen before, which ``known`` collects.
-
-    Examples
-    --------
-    >>> known = {}
-    >>> one, other = (shared(parse_phrase(text), known) for text in ("(S (NN a) (NN b))", "(X (NN a))"))
-    >>> one.below[0] is other.below[0]
-    True
-    """
-    if tree.word is not None:
-        return known.setdefault((tree.label, (tree.word,)), tree)
-    below = tuple(shared(child, known) for child in tree.below)
-    return known.setdefault((tree.label, tuple(map(id, below))), Phrase(tree.label, below))
 
 
 def category(label: str) -> str:

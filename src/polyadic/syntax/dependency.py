@@ -21,6 +21,7 @@ from polyadic.core.solvers.run import Sweep, run
 from polyadic.syntax.arc_features import check_trees
 from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
+from polyadic.syntax.trees import check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,8 +55,6 @@ class ArcFactored(Model):
         Averaged weights.
     words_, tags_ : dict of str to int
         Ids of the words seen at least twice, and of the tags.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -140,61 +139,22 @@ class ArcFactored(Model):
         InputError
             If there are no words, a string is passed instead of a list, or there are not as many tags.
         """
-        if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
-        if not words or len(words) != len(tags):
-            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags)}")
+        check_words(words, tags)
         return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` best projective trees and their scores, best first.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
-
-        Raises
-        ------
-        InputError
-            See :meth:`scores`.
-        """
+        """Return heads (trees, n) and scores of the ``k`` best projective trees, best first; see :meth:`scores`."""
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-        """
+        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags."""
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return the head of each word in the best projective tree, numbered from 1; 0 is the root.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the sentence.
-        tags : sequence of str
-            Parts of speech of the words in the treebank's tag set.
-        """
+        """Return the head of each word in the best projective tree; 0 is the root; see :meth:`scores`."""
         return best_projective_tree(self.scores(words, tags))[0]
 
 

@@ -1,4 +1,4 @@
-"""Probabilistic context-free grammars read off trees, and the coarser grammar that each implies."""
+"""Context-free grammars read off trees, the coarser grammars that they imply, and the best trees of a chart."""
 
 from __future__ import annotations
 
@@ -7,70 +7,43 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.syntax.binarising import bare
-from polyadic.syntax.kernels.chart import ChartRules, chart_rules
+from polyadic.syntax.binarising import PARTIAL, bare
+from polyadic.syntax.brackets import Phrase
+from polyadic.syntax.kernels.chart import SAME, WORD, ChartRules, chart_rules, k_best
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.brackets import Phrase
+    from polyadic.syntax.kernels.chart import Chart, Derivations
 
-Rule = tuple[str, ...]
+Production = tuple[str, ...]
 
 
-def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
-    """Count the rules of trees, without those from tags to words.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.brackets import parse_phrase
-    >>> count_rules([parse_phrase("(S (NP (PRP It)) (VP (VBZ is)))")])
-    Counter({('S', 'NP', 'VP'): 1, ('NP', 'PRP'): 1, ('VP', 'VBZ'): 1})
-    """
-    counts: Counter[Rule] = Counter()
+def count_rules(trees: Iterable[Phrase]) -> Counter[Production]:
+    """Count the rules of trees, without those from tags to words."""
+    counts: Counter[Production] = Counter()
     for tree in trees:
         counts.update((p.label, *(child.label for child in p.below)) for p in tree.walk() if p.word is None)
     return counts
 
 
 class Grammar(NamedTuple):
-    """Rules with probabilities, numbered for a chart.
+    """Rules with probabilities, numbered for a chart."""
 
-    Attributes
-    ----------
-    symbols : tuple of str
-        Symbols, sorted by their coarse symbol.
-    coarse : tuple of str
-        Coarse symbols, in the order of their blocks.
-    binary : ndarray of int32 of shape (rules, 3)
-        Parent and children of binary rules.
-    chains : tuple of tuple of int
-        Symbols of each chain of unary rules, from the highest to the lowest.
-    binary_values, chain_values : ndarray of float64
-        Probabilities of binary rules and of chains.
-    """
-
-    symbols: tuple[str, ...]
-    coarse: tuple[str, ...]
-    binary: NDArray[np.int32]
-    chains: tuple[tuple[int, ...], ...]
-    binary_values: NDArray[np.float64]
+    symbols: tuple[str, ...]  # sorted by their coarse symbol
+    coarse: tuple[str, ...]  # in the order of their blocks
+    binary: NDArray[np.int32]  # parent and children of binary rules, (rules, 3)
+    chains: tuple[tuple[int, ...], ...]  # symbols of each chain of unary rules, from the highest to the lowest
+    binary_values: NDArray[np.float64]  # probabilities
     chain_values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, probabilities: dict[Rule, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
-        """Index the symbols and build the chains of unary rules.
+    def of(cls, probabilities: dict[Production, float], *, max_length: int = 3, floor: float = 1e-6) -> Grammar:
+        """Index the symbols and build chains of at most ``max_length`` unary rules, in which no symbol occurs twice.
 
-        Parameters
-        ----------
-        probabilities : dict of tuple of str to float
-            Probability of each binary and unary rule.
-        max_length : int
-            Maximum number of rules in a chain; no symbol occurs twice in one.
-        floor : float
-            Minimum probability of a chain of two or more rules.
+        ``floor`` is the minimum probability of a chain of two or more rules.
         """
         names = {symbol for rule in probabilities for symbol in rule}
         symbols = tuple(sorted(names, key=lambda symbol: (bare(symbol), symbol)))
@@ -117,38 +90,107 @@ class Grammar(NamedTuple):
         weights = self.binary_values, np.array(list(ends.values()))
         return chart_rules(self.binary, unary, weights=weights, block=np.arange(len(self.symbols)))
 
-    def maxima(self) -> tuple[ChartRules, tuple[tuple[int, ...], ...]]:
-        """Return the rules for best derivations, in blocks, and the chain of each unary rule."""
-        ends = np.array([(chain[0], chain[-1]) for chain in self.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")
-        weights = np.log(self.binary_values), np.log(self.chain_values[order])
-        rules = chart_rules(self.binary, ends[order], weights=weights, block=self.block)
-        return rules, tuple(self.chains[at] for at in order.tolist())
 
-
-def relative_frequencies(counts: Counter[Rule]) -> dict[Rule, float]:
-    """Return the maximum-likelihood probabilities of rules.
-
-    Examples
-    --------
-    >>> relative_frequencies(Counter({("NP", "PRP"): 1, ("NP", "DT", "NN"): 3, ("S", "NP", "VP"): 4}))
-    {('NP', 'PRP'): 0.25, ('NP', 'DT', 'NN'): 0.75, ('S', 'NP', 'VP'): 1.0}
-    """
+def relative_frequencies(counts: Counter[Production]) -> dict[Production, float]:
+    """Return the maximum-likelihood probabilities of rules."""
     totals: Counter[str] = Counter()
     for rule, count in counts.items():
         totals[rule[0]] += count
     return {rule: count / totals[rule[0]] for rule, count in counts.items()}
 
 
-def projected(counts: Counter[Rule]) -> Counter[Rule]:
-    """Count the rules of the coarse grammar.
-
-    Examples
-    --------
-    >>> projected(Counter({("NP^S", "PRP^NP"): 1, ("NP^VP", "PRP^NP"): 2}))
-    Counter({('NP', 'PRP'): 3})
-    """
-    coarse: Counter[Rule] = Counter()
+def projected(counts: Counter[Production]) -> Counter[Production]:
+    """Count the rules of the coarse grammar."""
+    coarse: Counter[Production] = Counter()
     for rule, count in counts.items():
         coarse[tuple(map(bare, rule))] += count
     return coarse
+
+
+class Parse(NamedTuple):
+    """A tree of a sentence and its log-probability, without that of the words."""
+
+    tree: Phrase
+    log_probability: float
+
+
+class PreparedGrammar(NamedTuple):
+    """A grammar whose rules are sorted for a chart, in which a chain of unary rules is one rule."""
+
+    rules: ChartRules
+    names: tuple[str, ...]  # label of each symbol in a tree
+    chains: tuple[tuple[int, ...], ...]  # symbols of each unary rule
+    number: dict[str, int]  # index of each symbol
+
+    @classmethod
+    def of(cls, grammar: Grammar, *, logs: bool = True) -> PreparedGrammar:
+        """Sort the rules of a grammar in blocks, weighted by probabilities or by their logarithms."""
+        ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
+        order = np.argsort(ends[:, 1], kind="stable")
+        weights = grammar.binary_values, grammar.chain_values[order]
+        if logs:
+            weights = np.log(weights[0]), np.log(weights[1])
+        rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
+        chains = tuple(grammar.chains[at] for at in order.tolist())
+        number = {symbol: at for at, symbol in enumerate(grammar.symbols)}
+        return cls(rules, tuple(map(bare, grammar.symbols)), chains, number)
+
+
+def best_trees(ready: PreparedGrammar, filled: Chart, words: Sequence[str], *, root: int, k: int) -> list[Parse]:
+    """Return the ``k`` best distinct trees of a filled chart, best first, without the ``root`` symbol above them."""
+    requested = k
+    while True:
+        derivations = k_best(ready.rules, filled, root, k=requested)
+        parses = _distinct(ready, derivations, words)
+        if len(parses) >= k or len(derivations.best) < requested:
+            return parses[:k]
+        requested *= 2
+
+
+def _distinct(ready: PreparedGrammar, derivations: Derivations, words: Sequence[str]) -> list[Parse]:
+    """Build trees bottom-up; equal subtrees are one object, so equal trees are too."""
+    known: dict[tuple[str, tuple[int, ...]], Phrase] = {}
+    leaves: dict[tuple[str, int], Phrase] = {}
+
+    def phrase(label: str, below: tuple[Phrase, ...]) -> tuple[Phrase]:
+        return (known.setdefault((label, tuple(map(id, below))), Phrase(label, below)),)
+
+    count = len(ready.rules.binary)
+    rows: list[tuple[Phrase, ...]] = []
+    for rule, symbol, left, right in derivations.table.tolist():
+        name = ready.names[symbol]
+        if rule == WORD:
+            rows.append((leaves.setdefault((name, left), Phrase(name, (words[left],))),))
+        elif rule == SAME:
+            rows.append(rows[left])
+        elif rule >= count:
+            below = rows[left]
+            for member in ready.chains[rule - count][-2::-1]:
+                below = phrase(ready.names[member], below)
+            rows.append(below)
+        else:
+            below = rows[left] + rows[right]
+            rows.append(below if name.startswith(PARTIAL) else phrase(name, below))
+    best: dict[int, Parse] = {}
+    for at in derivations.best.tolist():
+        [top] = rows[at]
+        best.setdefault(id(top.below[0]), Parse(top.below[0], float(derivations.values[at])))
+    return list(best.values())
+
+
+def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tuple[list[int], list[int], list[float]]:
+    """Return positions, symbols and scores of the tags of all words, as input to a chart."""
+    rows = [(i, number[tag], s) for i, tags in enumerate(scores) for tag, s in tags.items() if tag in number]
+    places, symbols, values = zip(*rows, strict=True) if rows else ((), (), ())
+    return list(places), list(symbols), list(values)
+
+
+def plain_scores(scores: Sequence[dict[str, float]]) -> list[dict[str, float]]:
+    """Return the scores of the plain tags of each word: the maximum over their annotated variants."""
+    plain: list[dict[str, float]] = []
+    for tags in scores:
+        best: dict[str, float] = {}
+        for tag, score in tags.items():
+            best[bare(tag)] = max(best.get(bare(tag), -np.inf), score)
+        plain.append(best)
+    return plain

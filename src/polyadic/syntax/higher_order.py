@@ -16,7 +16,7 @@ tree by arcs alone, and the best trees under perturbed arc scores,
           \varepsilon_{hm} \sim \text{Gumbel}(0, 1)
 
 (The authors start from trees of random walks, whose arcs may cross.) A learning step updates the weights of arcs, the
-tensor and the weights of parts together, as in :mod:`~polyadic.syntax.arc_tensor`.
+tensor and the weights of parts together, as in :mod:`~polyadic.syntax.arc_learning`.
 
 References
 ----------
@@ -35,8 +35,8 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError
 from polyadic.core.kernels.averaging import mean_weights
 from polyadic.core.model import Natural, Within
-from polyadic.syntax.arc_features import PAIRS, coded_tree
-from polyadic.syntax.arc_tensor import ArcLearner
+from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
+from polyadic.syntax.arc_learning import ArcLearner
 from polyadic.syntax.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
@@ -50,7 +50,6 @@ from polyadic.syntax.kernels.climbing import (
     score_trees,
 )
 from polyadic.syntax.low_rank_parser import LowRankParser
-from polyadic.syntax.token_features import LEMMA, POS, TAG, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_tensor import Decoder, Updates
+    from polyadic.syntax.arc_learning import Decoder, Updates
     from polyadic.syntax.kernels.arc_tensor import ArcParts, FeaturePairs
     from polyadic.syntax.trees import Tree
 
@@ -69,6 +68,15 @@ LEARNING_RESTARTS = 1
 
 
 _ = -1
+_THIRD_ORDER = (  # x is the grandparent, or the dependent before s
+    (POS, POS, POS, POS),
+    (TAG, TAG, TAG, TAG),
+    (LEMMA, POS, POS, POS),
+    (POS, LEMMA, POS, POS),
+    (POS, POS, LEMMA, POS),
+    (POS, POS, POS, LEMMA),
+    (POS, _, POS, POS),
+)
 _TEMPLATES = (
     # x is the grandparent, and s is not used
     (GRAND, POS, POS, _, POS),
@@ -92,22 +100,7 @@ _TEMPLATES = (
     (SIBLING, _, LEMMA, LEMMA, TAG),
     (SIBLING, _, LEMMA, TAG, LEMMA),
     (SIBLING, _, TAG, LEMMA, LEMMA),
-    # x is the grandparent
-    (GRAND_SIBLING, POS, POS, POS, POS),
-    (GRAND_SIBLING, TAG, TAG, TAG, TAG),
-    (GRAND_SIBLING, LEMMA, POS, POS, POS),
-    (GRAND_SIBLING, POS, LEMMA, POS, POS),
-    (GRAND_SIBLING, POS, POS, LEMMA, POS),
-    (GRAND_SIBLING, POS, POS, POS, LEMMA),
-    (GRAND_SIBLING, POS, _, POS, POS),
-    # x is the dependent before s
-    (THREE, POS, POS, POS, POS),
-    (THREE, TAG, TAG, TAG, TAG),
-    (THREE, LEMMA, POS, POS, POS),
-    (THREE, POS, LEMMA, POS, POS),
-    (THREE, POS, POS, LEMMA, POS),
-    (THREE, POS, POS, POS, LEMMA),
-    (THREE, POS, _, POS, POS),
+    *((kind, *columns) for kind in (GRAND_SIBLING, THREE) for columns in _THIRD_ORDER),
 )
 TEMPLATES = np.array(_TEMPLATES)
 """Kind of part, and the columns of the features of x, h, s and m that are joined."""
@@ -120,35 +113,14 @@ class HigherOrderParser(LowRankParser):
 
     Parameters
     ----------
-    rank : int
-        Rank of the tensor.
     order : int
         Maximum number of arcs in a part, 2 or 3.
     restarts : int
         Number of random starts of the tree search, besides the best tree by arcs, when a sentence is parsed.
     gamma : float
         Weight of the sparse features and of the parts against the tensor: 0 uses the tensor alone, 1 uses no tensor.
-    C : float
-        Maximum step size of the passive-aggressive updates.
-    labels : bool
-        Whether to learn relations as well as heads. Relations are predicted word by word, given the tree.
-    init : {"svd", "random"}
-        Initial values of the tensor. ``"svd"`` starts from an approximation of the weights that a sparse parser learns
-        in one pass, ``"random"`` from small random numbers.
-    decoding : {"projective", "any"}
-        Whether trees must be projective or may have crossing arcs.
-    one_root : bool
-        Whether exactly one word depends on the root, as in Universal Dependencies.
-    updates : {"all", "cyclic"}
-        Whether a step updates U, V and W together or one of them in turn.
-    averaged : bool
-        Whether to average the parameters over the passes.
-    min_count : int
-        Minimum number of occurrences of a feature.
     bits : int
         Base-2 logarithm of the number of hashed weights of pairs, and of those of parts.
-    vectors : Embedding, optional
-        Word vectors used as additional features.
     seed : int, optional
         Seed of the order of the sentences, of a random start and of the restarts. Each sentence is parsed with the same
         random numbers, whatever was parsed before.
@@ -159,13 +131,11 @@ class HigherOrderParser(LowRankParser):
         Hashed weights of parts.
     parts_, relation_weights_, relations_, features_
         See :class:`~polyadic.syntax.low_rank_parser.LowRankParser`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei, Xin,
-    Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing. Lei,
+    Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures
 
     Examples
     --------
@@ -181,25 +151,13 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` good trees of a sentence and their scores, best first.
+        """Return up to ``k`` good trees and their scores, best first; see ``LowRankParser.candidates``.
 
-        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
-        the tree of :meth:`parse` or one with a higher score.
-
-        Parameters
-        ----------
-        tree : Tree
-            Sentence to parse. Its heads are ignored.
-        k : int
-            Maximum number of trees.
-
-        Returns
-        -------
-        heads : ndarray of int32 of shape (trees, n)
-        scores : ndarray of shape (trees,)
+        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first
+        is the tree of :meth:`parse` or one with a higher score.
         """
         _check_length(tree.forms)
-        table = coded_tree(tree, self._coder)
+        table = self._coder(tree)
         by_arcs, _ = super().candidates(tree, k=k)
         proposed = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
         scores = score_trees(table, self._scores(tree.forms, table), proposed, self._tree_parts())
@@ -215,7 +173,7 @@ class HigherOrderParser(LowRankParser):
             Sentence with heads.
         """
         _check_length(tree.forms)
-        table = coded_tree(tree, self._coder)
+        table = self._coder(tree)
         return float(score_trees(table, self._scores(tree.forms, table), tree.heads[None], self._tree_parts())[0])
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
@@ -272,29 +230,17 @@ class Climbed(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeSearch:
-    r"""Hill climbing from several starts.
+    """Hill climbing from several starts.
 
-    Attributes
-    ----------
-    decode : callable
-        Maps tables of arc scores to the heads of their best trees.
-    projective, single_root : bool
-        Constraints on trees, the same as those of ``decode``.
-    restarts : int
-        Number of starts besides the best tree by arcs.
-    noise : float
-        Scale :math:`\tau` of the noise.
-    beam : float
-        Maximum difference of an arc's score to the best score for the same word; at most :data:`MAX_HEADS` heads are
-        considered.
+    ``decode`` maps tables of arc scores to the heads of their best trees, under the same constraints.
     """
 
     decode: Decoder
     projective: bool
     single_root: bool
-    restarts: int
-    noise: float
-    beam: float
+    restarts: int  # number of starts besides the best tree by arcs
+    noise: float  # scale tau
+    beam: float  # maximum difference to the best arc of the same word; at most MAX_HEADS arcs are considered
 
     def __call__(
         self,
@@ -326,18 +272,7 @@ class TreeSearch:
 
 
 class TreeLearner(ArcLearner):
-    """Parameters of arcs and parts during learning, with the running sums for averaging.
-
-    Parameters
-    ----------
-    parts, pairs, C, updates
-        See :class:`~polyadic.syntax.arc_tensor.ArcLearner`.
-    tree_parts : TreeParts
-        Its weights are updated in place.
-    search : TreeSearch
-    rng : numpy.random.Generator
-        Generator of the noise.
-    """
+    """Parameters of arcs and parts during learning, updated in place, with the running sums for averaging."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ import numpy as np
 from polyadic.core.model import Count, Model, Natural
 from polyadic.syntax.binarising import binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import Parse
 from polyadic.syntax.lexicon import signature
 from polyadic.syntax.pcfg import PCFG, ROOT
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class PlainPCFG(PCFG):
     """PCFG over the plain labels of a treebank; see :class:`~polyadic.syntax.pcfg.PCFG` for its parameters."""
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the tree from which rules are counted."""
+        """Return the binarised tree from which rules are counted."""
         return binarise(Phrase(ROOT, (without_loops(tree),)), horizontal=self.horizontal)
 
 
@@ -76,18 +76,7 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the plain grammar and the rule tensors from a treebank.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Estimate the plain grammar and the rule tensors from a treebank; see ``PCFG.fit``."""
         self.check()
         treebank = list(trees)
         plain = PlainPCFG(horizontal=self.horizontal).fit(treebank)
@@ -142,39 +131,16 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable of the candidate trees of the plain grammar.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-        """
+        """Return the most probable of the candidate trees of the plain grammar; see ``PCFG.k_best``."""
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 
 
 class RuleTensors(NamedTuple):
-    """Parameters of a grammar with latent states.
+    """Parameters of a grammar with latent states."""
 
-    Attributes
-    ----------
-    rules : dict of tuple of str to ndarray
-        Tensor of each rule: a vector for a word, a matrix for a unary rule.
-    unseen : dict of str to ndarray
-        For each tag the vector of words not seen with it.
-    first : ndarray
-        Weights of the states of the root.
-    """
-
-    rules: dict[Rule, Array]
-    unseen: dict[str, Array]
-    first: Array
+    rules: dict[Production, Array]  # tensor of each rule: a vector for a word, a matrix for a unary rule
+    unseen: dict[str, Array]  # for each tag the vector of words not seen with it
+    first: Array  # weights of the states of the root
 
     @property
     def states(self) -> dict[str, int]:
@@ -183,23 +149,12 @@ class RuleTensors(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Node of a binarised tree.
-
-    Attributes
-    ----------
-    label : str
-    rule : tuple of str
-        Label and labels of the children, or label and class of the word.
-    below : tuple of int
-        Indices of the children among the preceding nodes; empty for a tag.
-    span : tuple of int
-        Start and end of the words, end exclusive.
-    """
+    """Node of a binarised tree."""
 
     label: str
-    rule: Rule
-    below: tuple[int, ...]
-    span: tuple[int, int]
+    rule: Production  # label and labels of the children, or label and class of the word
+    below: tuple[int, ...]  # indices of the children among the preceding nodes; empty for a tag
+    span: tuple[int, int]  # start and end of the words, end exclusive
 
 
 def class_of(word: str, known: Collection[str], *, first: bool) -> str:
@@ -208,17 +163,7 @@ def class_of(word: str, known: Collection[str], *, first: bool) -> str:
 
 
 def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
-    """Return the nodes of a tree, children before parents, with unknown words replaced by their class.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.brackets import parse_phrase
-    >>> for node in nodes_of(parse_phrase("(NP (DT the) (NN cat))"), {"the"}):
-    ...     print(node.rule, node.below, node.span)
-    ('DT', 'the') () (0, 1)
-    ('NN', '<l>') () (1, 2)
-    ('NP', 'DT', 'NN') (0, 1) (0, 2)
-    """
+    """Return the nodes of a tree, children before parents, with unknown words replaced by their class."""
     nodes: list[Node] = []
 
     def visit(phrase: Phrase, first: int) -> int:

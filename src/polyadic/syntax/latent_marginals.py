@@ -27,59 +27,37 @@ from sklearn.base import clone
 from polyadic.core.model import Amount, Model
 from polyadic.syntax.binarising import PARTIAL
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import plain_scores, word_rows
-from polyadic.syntax.kernels.chart import chart_rules, inside, outside, value_of
+from polyadic.syntax.grammar import PreparedGrammar, plain_scores
+from polyadic.syntax.kernels.chart import inside, outside, value_of
 from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums
 from polyadic.syntax.latent_grammar import LatentGrammar, class_of
-from polyadic.syntax.pcfg import ROOT, SCALE
+from polyadic.syntax.pcfg import ROOT, SCALE, word_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.kernels.chart import ChartRules
     from polyadic.syntax.kernels.latent_chart import Forest, LatentSums
-    from polyadic.syntax.pcfg import PCFG
 
 
 class SentenceForest(NamedTuple):
-    """Derivations of a sentence that are probable enough under the plain grammar.
-
-    Attributes
-    ----------
-    words : sequence of str
-    forest : Forest
-    leaves : ndarray of int of shape (tags, 2)
-        Node of each tag of a word, and position of the word.
-    root : int
-        Node of the whole sentence.
-    """
+    """Derivations of a sentence that are probable enough under the plain grammar."""
 
     words: Sequence[str]
     forest: Forest
-    leaves: NDArray[np.int64]
-    root: int
+    leaves: NDArray[np.int64]  # node of each tag of a word, and position of the word; (tags, 2)
+    root: int  # node of the whole sentence
 
 
 class PhraseMarginals(NamedTuple):
-    """Marginals of phrases, each a symbol in a cell.
-
-    Attributes
-    ----------
-    cells, symbols : ndarray of int of shape (phrases,)
-    marginals : ndarray of shape (phrases,)
-    low : ndarray of int
-        Phrase of each node of a lower layer.
-    chained : ndarray of int of shape (unary edges, longest chain)
-        Phrases that each unary edge adds, or -1.
-    """
+    """Marginals of phrases, each a symbol in a cell."""
 
     cells: NDArray[np.int64]
     symbols: NDArray[np.int64]
     marginals: NDArray[np.float64]
-    low: NDArray[np.int64]
-    chained: NDArray[np.int64]
+    low: NDArray[np.int64]  # phrase of each node of a lower layer
+    chained: NDArray[np.int64]  # phrases that each unary edge adds, or -1; (unary edges, longest chain)
 
 
 class MarginalParser(Model):
@@ -117,18 +95,7 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a grammar with the settings of ``grammar``.
-
-        Parameters
-        ----------
-        trees : iterable of Phrase
-            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
-
-        Raises
-        ------
-        InputError
-            If there are no trees, or a parameter is out of range.
-        """
+        """Fit a grammar with the settings of ``grammar``; see ``PCFG.fit``."""
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 
@@ -150,17 +117,7 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the best sum of marginals, or the grammar's own parse if there is none.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        See ``PCFG.k_best`` for words and tags.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)
@@ -177,7 +134,7 @@ class MarginalParser(Model):
         words : sequence of str
             Words as the treebank splits them.
         """
-        sentence = self._sentence(words, None)
+        sentence = self._sentence(words)
         if sentence is None:
             return {}
         shares = self._shares(sentence.forest, self._sums(sentence))
@@ -190,11 +147,7 @@ class MarginalParser(Model):
     def _make_ready(self) -> None:
         """Arrange the tensors in the rule order of the chart; those of a chain of unary rules are multiplied."""
         grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
-        ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
-        order = np.argsort(ends[:, 1], kind="stable")  # the order of the chart, where a chain is one rule
-        weights = grammar.binary_values, grammar.chain_values[order]
-        self._rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
-        chains = [grammar.chains[k] for k in order.tolist()]
+        self._rules, _, chains, self._number = PreparedGrammar.of(grammar, logs=False)
         self._members = np.full((len(chains), max(map(len, chains), default=1) - 1), -1)  # all but the lowest
         for row, chain in zip(self._members, chains, strict=True):
             row[: len(chain) - 1] = chain[:-1]
@@ -209,8 +162,21 @@ class MarginalParser(Model):
         super()._restore(state)
         self._make_ready()
 
-    def _sentence(self, words: Sequence[str], tags: Sequence[str] | None) -> SentenceForest | None:
-        return plain_forest(self.grammar_.plain_, self._rules, words, tags=tags, threshold=self.threshold)
+    def _sentence(self, words: Sequence[str], tags: Sequence[str] | None = None) -> SentenceForest | None:
+        """Return the derivations whose nodes are probable enough under the plain grammar, or None if there are none."""
+        plain, rules, top = self.grammar_.plain_, self._rules, self._number[ROOT]
+        scores = plain.word_scores(words, tags)
+        places, symbols, weights = word_weights(scores, self._number)
+        filled = inside(rules, places, symbols, weights, summed=True, allowed=plain.allowed(plain_scores(scores)))
+        total = value_of(rules, filled, top)
+        if not 0 < total < np.inf:
+            return None
+        shares = filled.values * outside(rules, filled, top, min_share=self.threshold) / total
+        forest = forest_of(rules, filled, (shares >= self.threshold) & (shares > 0))
+        cells = np.arange(1, len(words) + 1) * np.arange(2, len(words) + 2) // 2 - 1
+        leaves = np.array([(forest.node(0, cells[i], s), i) for i, s in zip(places, symbols, strict=True)])
+        root = forest.node(1, len(words) * (len(words) - 1) // 2, top)
+        return SentenceForest(words, forest, leaves[leaves[:, 0] >= 0], root)
 
     def _sums(self, sentence: SentenceForest) -> LatentSums:
         """Sum over derivations, with word vectors scaled so that sums stay in range."""
@@ -280,27 +246,3 @@ class MarginalParser(Model):
             rows[node] = below
         [top] = rows[sentence.root]
         return top.below[0]
-
-
-def plain_forest(
-    plain: PCFG, rules: ChartRules, words: Sequence[str], *, tags: Sequence[str] | None = None, threshold: float
-) -> SentenceForest | None:
-    """Return the derivations whose nodes have at least the marginal ``threshold`` under a plain grammar, or None.
-
-    ``rules`` are those of the grammar, in its blocks, with probabilities as weights.
-    """
-    number = {name: at for at, name in enumerate(plain.grammar_.symbols)}
-    scores = plain.word_scores(words, tags)
-    places, symbols, values = word_rows(scores, number)
-    best = np.array([max(tags_of_word.values()) for tags_of_word in scores])
-    weights = SCALE * np.exp(np.array(values) - best[places])
-    filled = inside(rules, places, symbols, weights, summed=True, allowed=plain.allowed(plain_scores(scores)))
-    total = value_of(rules, filled, number[ROOT])
-    if not 0 < total < np.inf:
-        return None
-    shares = filled.values * outside(rules, filled, number[ROOT], min_share=threshold) / total
-    forest = forest_of(rules, filled, (shares >= threshold) & (shares > 0))
-    cells = np.arange(1, len(words) + 1) * np.arange(2, len(words) + 2) // 2 - 1
-    leaves = np.array([(forest.node(0, cells[i], s), i) for i, s in zip(places, symbols, strict=True)])
-    root = forest.node(1, len(words) * (len(words) - 1) // 2, number[ROOT])
-    return SentenceForest(words, forest, leaves[leaves[:, 0] >= 0], root)

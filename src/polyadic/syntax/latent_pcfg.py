@@ -38,7 +38,7 @@ from polyadic.syntax.latent_grammar import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
 
@@ -55,24 +55,14 @@ class LatentPCFG(LatentGrammar):
     ----------
     states : int
         Maximum number of states of a label. A label has as many as its singular values allow.
-    horizontal : int
-        Number of previous siblings that a rule of a binarised tree remembers.
     smoothing : float
         Strength of shrinkage. The tensor of a rule seen n times has the weight sqrt(n) / (sqrt(n) + ``smoothing``), the
         product of means the rest.
-    rare : int
-        Maximum count of a word that is replaced by its word class.
-    candidates : int
-        Number of trees of the plain grammar that are reranked.
 
     Attributes
     ----------
-    plain_ : PlainPCFG
-        Plain grammar with the same rules.
-    tensors_ : RuleTensors
-        Tensors of the rules.
-    known_ : set of str
-        Words that are not replaced by their word class.
+    plain_, tensors_, known_
+        See :class:`~polyadic.syntax.latent_grammar.LatentGrammar`.
 
     Examples
     --------
@@ -92,15 +82,12 @@ class LatentPCFG(LatentGrammar):
 
 
 def rule_tensors(forest: list[list[Node]], states: int, *, smoothing: float) -> RuleTensors:
-    """Estimate the coordinates of each label, and from them the tensors of the rules.
-
-    Each tree is a list of nodes, the root last; a label has at most ``states`` coordinates.
-    """
+    """Estimate at most ``states`` coordinates of each label, and from them the tensors of the rules."""
     nodes: list[Node] = []
     inner: list[list[str]] = []
     outer: list[list[str]] = []
     of_label: dict[str, list[int]] = defaultdict(list)
-    of_rule: dict[Rule, list[int]] = defaultdict(list)
+    of_rule: dict[Production, list[int]] = defaultdict(list)
     for tree in forest:
         shift = len(nodes)
         nodes += [node._replace(below=tuple(shift + k for k in node.below)) for node in tree]

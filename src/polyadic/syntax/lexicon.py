@@ -35,8 +35,6 @@ def signature(word: str, *, first: bool = False) -> str:
     --------
     >>> [signature(word) for word in ("Rolls", "1,200", "well-known", "unhappily", "NYSE", "U.S.")]
     ['C-s', 'num', 'l-hyphen', 'l-ly', 'CC', 'CC-dot']
-    >>> signature("Running", first=True)
-    'F-ing'
     """
     letters = [c for c in word if c.isalpha()]
     digits = any(c.isdigit() for c in word)
@@ -63,15 +61,10 @@ def signature(word: str, *, first: bool = False) -> str:
 class Lexicon:
     """Scores of tags for words, estimated from sentences of (word, annotated tag).
 
-    Parameters
-    ----------
-    rare : int
-        Maximum count of words from which word classes are estimated.
-    kappa, kappa_signature, kappa_tag : float
-        Pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the plain
-        tag for an annotated one.
-    min_share : float
-        Minimum probability of a tag of a word relative to that of its best tag.
+    Words that occur at most ``rare`` times give the word classes. ``kappa``, ``kappa_signature`` and ``kappa_tag``
+    are the pseudo-counts of the priors: of the signature for a word, of all rare words for a signature, and of the
+    plain tag for an annotated one. Tags of a word below ``min_share`` times the probability of its best one are left
+    out.
     """
 
     def __init__(

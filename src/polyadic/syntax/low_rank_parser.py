@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -26,20 +26,20 @@ from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.arc_features import (
     AROUND,
     PAIRS,
+    TAG,
     CodedSentence,
+    TokenCoder,
     check_tagged,
     check_trees,
-    coded_tree,
     known_features,
     vector_rows,
     warn_several_roots,
 )
-from polyadic.syntax.arc_relations import RelationLearner, best_relations
-from polyadic.syntax.arc_tensor import ArcLearner, Updates
+from polyadic.syntax.arc_learning import ArcLearner, RelationLearner, Updates, best_relations
 from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.syntax.low_rank_tensors import unfolded_start
-from polyadic.syntax.token_features import TAG, TokenCoder
+from polyadic.syntax.trees import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.forms import Factors
-    from polyadic.syntax.arc_tensor import Decoder
+    from polyadic.syntax.arc_learning import Decoder
     from polyadic.syntax.trees import Tree
 
 Decoding = Literal["projective", "any"]
@@ -99,7 +99,7 @@ class LowRankParser(Model):
     one_root : bool
         Whether exactly one word depends on the root, as in Universal Dependencies.
     updates : {"all", "cyclic"}
-        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_tensor`).
+        Whether a step updates U, V and W together or one of them in turn (:mod:`~polyadic.syntax.arc_learning`).
     averaged : bool
         Whether to average theta, U, V and W over the passes. The factors are averaged one by one, not their scores.
     min_count : int
@@ -122,8 +122,6 @@ class LowRankParser(Model):
         Names of the relations.
     features_ : dict of str to int
         Rows of U and V by feature.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -184,8 +182,8 @@ class LowRankParser(Model):
         number = {name: at for at, name in enumerate(relations)}
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
         coder = TokenCoder(known)
-        sentences = [CodedSentence.of(tree, coder, self.vectors) for tree in treebank]
-        epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
+        rows = (CodedSentence(coder(tree), tree.heads, vector_rows(tree.forms, self.vectors)) for tree in treebank)
+        epochs = self._epochs(list(rows), labels, features=len(known), relations=len(relations))
         measure = None if held_out is None else self._measure(held_out, known, relations)
         result = run(epochs, max_iter=self.max_iter, callback=self.callback, measure=measure)
         self.relations_, self.features_, self._coder = relations, known, coder
@@ -236,7 +234,8 @@ class LowRankParser(Model):
         InputError
             If there are no words, or the columns differ in length.
         """
-        return self._parsed(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
+        return self._parsed(forms, self._coder(tree))
 
     def scores(
         self,
@@ -247,19 +246,9 @@ class LowRankParser(Model):
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
-
-        Parameters
-        ----------
-        forms, tags, pos, lemmas, features
-            See :meth:`parse`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`parse`.
-        """
-        return self._scores(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+        """Return the scores of all arcs, head (row 0 is the root) by dependent; see :meth:`parse`."""
+        tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
+        return self._scores(forms, self._coder(tree))
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Yield sentences with predicted heads and relations; their own heads and relations are ignored.
@@ -275,7 +264,7 @@ class LowRankParser(Model):
         """
         words = unknown = 0
         for tree in trees:
-            table = coded_tree(tree, self._coder)
+            table = self._coder(tree)
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
@@ -297,7 +286,7 @@ class LowRankParser(Model):
         heads : ndarray of int32 of shape (trees, n)
         scores : ndarray of shape (trees,)
         """
-        scores = self._scores(tree.forms, coded_tree(tree, self._coder))
+        scores = self._scores(tree.forms, self._coder(tree))
         return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
 
     def _check_treebank(self, trees: Sequence[Tree]) -> None:
@@ -334,18 +323,6 @@ class LowRankParser(Model):
         best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
-    def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
-        """Return the feature ids of a sentence."""
-        given = [column for column in (forms, tags, *columns.values()) if column is not None]
-        if any(isinstance(column, str) for column in given):
-            raise InputError("words and tags must be lists of strings; got one string")
-        lengths = {len(column) for column in given}
-        if len(lengths) > 1 or 0 in lengths:
-            raise InputError(
-                f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}"
-            )
-        return self._coder(forms, tags, **columns)
-
     def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
         dense = vector_rows(forms, self.vectors)
         return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
@@ -363,6 +340,18 @@ class LowRankParser(Model):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._coder = TokenCoder(self.features_)
+
+
+def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
+    """Return a sentence of the given columns, without a tree; missing columns have no features."""
+    given = [column for column in (forms, tags, *columns.values()) if column is not None]
+    if any(isinstance(column, str) for column in given):
+        raise InputError("words and tags must be lists of strings; got one string")
+    lengths = {len(column) for column in given}
+    if len(lengths) > 1 or 0 in lengths:
+        raise InputError(f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}")
+    pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
+    return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:

@@ -30,18 +30,7 @@ if TYPE_CHECKING:
 
 
 class RankOne(NamedTuple):
-    """A rank-one tensor.
-
-    Attributes
-    ----------
-    sigma : float
-        Norm, at least 0.
-    vectors : list of ndarray of shape (shape[k],)
-        Unit vectors.
-    n_iter : int
-        Iterations over all modes.
-    converged : bool
-    """
+    """A rank-one tensor: its norm and unit vectors, the iterations over all modes, and whether they converged."""
 
     sigma: float
     vectors: Vectors
@@ -61,29 +50,13 @@ def rank_one_power(
 ) -> RankOne:
     """Find a rank-one tensor near a sparse tensor by the power method.
 
-    Parameters
-    ----------
-    indices : ndarray of int of shape (n, N)
-        Nonzero cells; values of repeated cells are added.
-    values : ndarray of shape (n,)
-    shape : sequence of N int
-    taken : sequence of N ndarrays of shape (shape[k], r), optional
-        Factors of a tensor that is subtracted first.
-    rng : numpy.random.Generator, optional
-        Generator of the start; seeded with 0 by default.
-    tol : float
-        Relative change of the norm at which the iteration stops.
+    ``indices`` of shape (n, N) are the nonzero cells; values of repeated cells are added. The tensor with the factors
+    ``taken`` is subtracted first. The iteration stops at a relative change ``tol`` of the norm.
 
     References
     ----------
     De Lathauwer, De Moor, Vandewalle (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order
     tensors. Lei et al. (2015), High-order low-rank tensors for semantic role labeling, section 4
-
-    Examples
-    --------
-    >>> nearest = rank_one_power(np.array([[0, 1, 2], [1, 0, 0]]), np.array([3.0, -2.0]), (2, 2, 3))
-    >>> round(nearest.sigma, 6) in (2.0, 3.0)
-    True
     """
     columns, weights = _checked(indices, values, shape)
     check_int("max_iter", max_iter, low=1)
@@ -112,21 +85,14 @@ def greedy_power(
     *,
     rank: int,
     seed: int = 0,
-    starts: int = 1,
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> tuple[NDArray[np.float64], Vectors]:
-    r"""Decompose a sparse tensor approximately into rank-one terms, found one after another.
+    r"""Return sigma and factors of rank-one terms of a sparse tensor, found in turn by :func:`rank_one_power`.
 
     .. math:: T \approx \sum_{r=1}^R \sigma_r \, u^{(1)}_r \otimes \dots \otimes u^{(N)}_r
 
-    The best of ``starts`` random starts is kept for each term. Other parameters are those of :func:`rank_one_power`.
-
-    Returns
-    -------
-    sigma : ndarray of shape (rank,)
-    factors : list of ndarray of shape (shape[k], rank)
-        Unit columns. Once nothing is left of the tensor, sigma and the columns are 0.
+    Once nothing is left of the tensor, sigma and the columns are 0.
 
     Examples
     --------
@@ -136,17 +102,13 @@ def greedy_power(
     [2.0, 3.0]
     """
     check_int("rank", rank, low=1)
-    check_int("starts", starts, low=1)
     rng = np.random.default_rng(seed)
     sigma, factors = np.zeros(rank), [np.zeros((size, rank)) for size in shape]
     # A smaller term is a rounding error of the deflation.
     negligible = 1e-10 * float(np.linalg.norm(values)) if len(values) else 0.0
     for r in range(rank):
         taken = [factors[0][:, :r] * sigma[:r], *(factor[:, :r] for factor in factors[1:])]
-        how: dict[str, Any] = {"taken": taken, "rng": rng, "max_iter": max_iter, "tol": tol}
-        best = max(
-            (rank_one_power(indices, values, shape, **how) for _ in range(starts)), key=lambda tensor: tensor.sigma
-        )
+        best = rank_one_power(indices, values, shape, taken=taken, rng=rng, max_iter=max_iter, tol=tol)
         if best.sigma <= negligible:
             break
         sigma[r] = best.sigma
@@ -188,38 +150,17 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Return factors whose tensor is near a sparse third-order tensor.
+    r"""Return factors U, V and W of a tensor near a sparse one of third order; ``cells`` have shape (n, 3).
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 
-    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`. This is exact if the tensor has that
-    rank and the columns of U are orthogonal; in general it is not the nearest tensor of its rank.
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n, 3)
-        Nonzero cells; values of repeated cells are added.
-    values : ndarray of shape (n,)
-        The computation has their precision.
-    shape : (int, int, int)
-    rank : int
-    seed : int
-
-    Returns
-    -------
-    U, V, W : ndarrays of shapes (shape[k], rank)
-        The last columns are zero if the rank of the unfolding is lower.
+    and :math:`U = (u_r)`, :math:`V = (v_r)`, :math:`W = (\sigma_r \sigma'_r w_r)`. This is exact if the tensor has
+    that rank and the columns of U are orthogonal; in general it is not the nearest tensor of its rank. The last
+    columns are zero if the rank of the unfolding is lower. The computation has the precision of ``values``.
 
     References
     ----------
     Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, section 5
-
-    Examples
-    --------
-    >>> cells = np.array([[0, 1, 2], [1, 0, 0]])
-    >>> U, V, W = unfolded_start(cells, np.array([3.0, -2.0]), (2, 2, 3), rank=2)
-    >>> np.einsum("ir,jr,kr->ijk", U, V, W)[tuple(cells.T)].round(6).tolist()
-    [3.0, -2.0]
     """
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds

@@ -20,10 +20,20 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Model, Natural
 from polyadic.syntax.binarising import annotate, binarise, without_loops
 from polyadic.syntax.brackets import Phrase
-from polyadic.syntax.derivations import Parse, PreparedGrammar, best_trees, plain_scores, word_rows
-from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
+from polyadic.syntax.grammar import (
+    Grammar,
+    Parse,
+    PreparedGrammar,
+    best_trees,
+    count_rules,
+    plain_scores,
+    projected,
+    relative_frequencies,
+    word_rows,
+)
 from polyadic.syntax.kernels.chart import inside, span_shares, value_of
 from polyadic.syntax.lexicon import Lexicon
+from polyadic.syntax.trees import check_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,13 +113,7 @@ class PCFG(Model):
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the annotated and binarised tree from which rules are counted.
-
-        Parameters
-        ----------
-        tree : Phrase
-            Tree of the treebank.
-        """
+        """Return the annotated and binarised tree from which rules are counted."""
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
@@ -155,64 +159,26 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
-        """
+        """Return the most probable tree; see :meth:`k_best`."""
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-scores of the tags of each word.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words as the treebank splits them.
-        tags : sequence of str, optional
-            Known parts of speech of the words, see :meth:`k_best`.
-
-        Raises
-        ------
-        InputError
-            See :meth:`k_best`.
-        """
-        if isinstance(words, str):
-            raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
-        if not words or (tags is not None and len(tags) != len(words)):
-            raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {len(tags or words)}")
+        """Return the log-scores of the tags of each word; see :meth:`k_best`."""
+        check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Return which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
+        """Return which coarse symbols are probable enough in which cells, by the scores of the coarse tags of words.
 
-        Parameters
-        ----------
-        plain : sequence of dict
-            Scores of the coarse tags of each word.
-
-        Returns
-        -------
-        ndarray of bool of shape (2, cells, coarse symbols), or None
-            See :func:`~polyadic.syntax.kernels.chart.inside`.
+        The result, of shape (2, cells, coarse symbols), is input of :func:`~polyadic.syntax.kernels.chart.inside`; it
+        is None if all are allowed, or none is.
         """
         if self.threshold == 0:
             return None
-        places, symbols, values = word_rows(plain, self._plain.number)
-        best = np.array([max(word_tags.values()) for word_tags in plain])
-        weights = SCALE * np.exp(np.array(values) - best[places])
-        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], min_share=self.threshold)
+        root, rows = self._plain.number[ROOT], word_weights(plain, self._plain.number)
+        shares = span_shares(self._sums, *rows, root, min_share=self.threshold)
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
@@ -223,3 +189,12 @@ class PCFG(Model):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._make_ready()
+
+
+def word_weights(
+    scores: Sequence[dict[str, float]], number: dict[str, int]
+) -> tuple[list[int], list[int], NDArray[np.float64]]:
+    """Return positions, symbols and weights of the tags of all words; that of the best tag of a word is ``SCALE``."""
+    places, symbols, values = word_rows(scores, number)
+    best = np.array([max(word_tags.values()) for word_tags in scores])
+    return places, symbols, SCALE * np.exp(np.array(values) - best[places])

@@ -8,11 +8,10 @@ numbers, dates, addresses and links; abbreviations keep their full stop.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from polyadic.syntax.trees import Tree, numbered_sentences
+from polyadic.syntax.trees import Tree, numbered_sentences, untagged
 
 if TYPE_CHECKING:
     import os
@@ -75,16 +74,7 @@ _ENDS = re.compile(r"[.?!…]+|[:;=8][-o]?[()\[\]DPp]")
 
 
 class PlainSentence(NamedTuple):
-    """Words of a sentence and its text.
-
-    Attributes
-    ----------
-    forms : tuple of str
-    glued : tuple of bool
-        Whether no space follows each word.
-    text : str
-        Text on one line.
-    """
+    """Words of a sentence, whether no space follows each of them, and the text on one line."""
 
     forms: tuple[str, ...]
     glued: tuple[bool, ...]
@@ -92,11 +82,9 @@ class PlainSentence(NamedTuple):
 
     def tree(self, number: int) -> Tree:
         """Return a tree with the words alone and heads of 0; ``number`` becomes its ``sent_id``."""
-        none = ("_",) * len(self.forms)
         misc = tuple("SpaceAfter=No" if glued else "_" for glued in self.glued)
-        heads = np.zeros(len(self.forms), np.int32)
         comments = (f"# sent_id = {number}", f"# text = {self.text}")
-        return Tree(self.forms, none, none, none, none, heads, none, none, misc, comments)
+        return replace(untagged(self.forms), misc=misc, comments=comments)
 
 
 def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSentence]:

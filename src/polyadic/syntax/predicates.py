@@ -9,9 +9,8 @@ import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Positive
-from polyadic.syntax.arc_features import coded
+from polyadic.syntax.arc_features import BIAS, coded, numbered
 from polyadic.syntax.role_features import lemmas_of, word_features
-from polyadic.syntax.token_features import BIAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,8 +64,7 @@ class PredicateFinder(Model):
         if not wanted.any() or wanted.all():
             raise InputError("no word, or every word, is a predicate; training needs both kinds")
         counts = Counter(feature for row in rows for feature in row if feature)
-        names = (name for name, count in counts.items() if count > 1)
-        known = {name: at for at, name in enumerate(names)}
+        known = numbered(counts, min_count=2)
         table = coded(rows, known)
         line, column = np.nonzero(table >= 0)
         ones = np.ones(len(line), np.float32)

@@ -21,76 +21,39 @@ NONE = ("_", "")
 
 
 class Argument(NamedTuple):
-    """A word with a role.
-
-    Attributes
-    ----------
-    place : int
-        Number of the word, from 1.
-    role : str
-        Role such as ``"ARG0"`` or ``"ARGM-TMP"``.
-    """
+    """A word, numbered from 1, with a role such as ``"ARG0"`` or ``"ARGM-TMP"``."""
 
     place: int
     role: str
 
 
 class Proposition(NamedTuple):
-    """A predicate and its arguments.
-
-    Attributes
-    ----------
-    place : int
-        Number of the predicate's word, from 1.
-    sense : str
-        Sense such as ``"come.03"``.
-    arguments : tuple of Argument
-        Arguments in the order of the words.
-    marks : tuple of int
-        Words labelled ``V`` in the column: the predicate, or other words of it.
-    """
+    """A predicate, such as word 2 with the sense ``"come.03"``, and its arguments in the order of the words."""
 
     place: int
     sense: str
     arguments: tuple[Argument, ...]
-    marks: tuple[int, ...]
+    marks: tuple[int, ...]  # words labelled V in the column: the predicate, or other words of it
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A dependency tree with its propositions.
-
-    Attributes
-    ----------
-    tree : Tree
-        Dependency tree.
-    propositions : tuple of Proposition
-        One proposition per predicate, in the order of the words.
-    annotated : bool
-        Whether the file marks predicates, or their absence.
-    spare : tuple of str
-        Contents of unused columns, ``"_"`` or empty; without annotation, of all columns after the tenth.
-    tails : tuple of str
-        Contents after the tenth column in lines that are not words.
-    """
+    """A dependency tree with its propositions, one per predicate in the order of the words."""
 
     tree: Tree
     propositions: tuple[Proposition, ...]
     annotated: bool = True
+    """Whether the file marks predicates, or their absence."""
     spare: tuple[str, ...] = ()
+    """Contents of unused columns, ``"_"`` or empty; without annotation, of all columns after the tenth."""
     tails: tuple[str, ...] = ()
+    """Contents after the tenth column in lines that are not words."""
 
     def __len__(self) -> int:
         return len(self.tree)
 
     def with_propositions(self, propositions: Sequence[Proposition]) -> Sentence:
-        """Return the same tree with other propositions, sorted by word.
-
-        Parameters
-        ----------
-        propositions : sequence of Proposition
-            New propositions.
-        """
+        """Return the same tree with other propositions, sorted by word."""
         ordered = tuple(sorted(propositions, key=lambda p: p.place))
         empty = "\t".join(["", "_", *["_"] * len(ordered)])
         return replace(self, propositions=ordered, annotated=True, spare=(), tails=(empty,) * len(self.tree.skipped))

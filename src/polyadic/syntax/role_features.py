@@ -1,20 +1,29 @@
-"""Features of a predicate, of a candidate argument, and of the path between them in the tree."""
+"""Features of a predicate, of a candidate argument and of the path between them, and the frames that hold them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.syntax.token_features import FIXED as TOKEN_FIXED
-from polyadic.syntax.token_features import token_features
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.progress import tracked
+from polyadic.syntax import arc_features as t
+from polyadic.syntax.arc_features import coded, numbered, token_features
+from polyadic.syntax.kernels.role_cells import hashed_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.propositions import Sentence
     from polyadic.syntax.trees import Tree
 
-RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(TOKEN_FIXED, TOKEN_FIXED + 8)
-"""Columns of a word's features after those of :func:`~polyadic.syntax.token_features.token_features`."""
-FIXED = TOKEN_FIXED + 8
+RELATION, VOICE, LEMMA_VOICE, CASE, RELATION_CASE, FRAME, HEAD_LEMMA, HEAD_TAG = range(t.FIXED, t.FIXED + 8)
+"""Columns of a word's features after those of :func:`~polyadic.syntax.arc_features.token_features`."""
+FIXED = t.FIXED + 8
 """Number of features of each word before those of its morphology."""
 ANY_PATH, PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE = range(6)
 """Columns of the features of a path."""
@@ -25,19 +34,8 @@ CORE = ("nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "obl", "expl", "compo
 
 
 def word_features(tree: Tree) -> list[list[str]]:
-    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> import numpy as np
-    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
-    >>> tree = Tree(("Dogs", "bark"), ("dog", "bark"), none, none, none, heads, ("nsubj", "root"), none, none)
-    >>> rows = word_features(tree)
-    >>> rows[0][RELATION], rows[0][HEAD_LEMMA], rows[1][FRAME], rows[1][VOICE]
-    ('d=nsubj', 'hl=bark', 'fr=nsubj V', 'v=active')
-    """
-    rows = token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)[1:]
+    """Return the features of each word: ``FIXED`` ones of the word and its position in the tree, then morphology."""
+    rows = token_features(tree)[1:]
     children, heads = tree.children(), tree.heads.tolist()
     lemmas = lemmas_of(tree)
     for at, row in enumerate(rows):
@@ -47,7 +45,7 @@ def word_features(tree: Tree) -> list[list[str]]:
         order = sorted([*below, at])
         frame = [_plain(tree.relations[i]) if i != at else "V" for i in order]
         head = heads[at] - 1
-        row[TOKEN_FIXED:TOKEN_FIXED] = [
+        row[t.FIXED : t.FIXED] = [
             f"d={tree.relations[at]}",
             f"v={voice}",
             f"lv={lemmas[at]} {voice}",
@@ -66,17 +64,7 @@ def lemmas_of(tree: Tree) -> list[str]:
 
 
 def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list[str]]:
-    """Return for each word the features of the path from the predicate up and down to the word.
-
-    Examples
-    --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> import numpy as np
-    >>> none, heads = ("_",) * 3, np.array([2, 0, 2], np.int32)
-    >>> tree = Tree(("I", "try", "talking"), none, none, none, none, heads, ("nsubj", "root", "xcomp"), none, none)
-    >>> path_features(tree, 3, [1])[0][PATH]
-    'h=^xcomp !nsubj'
-    """
+    """Return for each word the features of the path from the predicate up and down to the word."""
     above = _above(tree, predicate)
     rows = []
     for word in words:
@@ -130,3 +118,94 @@ def _passive(tree: Tree, word: int, below: Sequence[int]) -> bool:
     marked = "Voice=Pass" in tree.features[word] or any(":pass" in tree.relations[child] for child in below)
     # A participle that modifies a noun is passive: "the dog seen there".
     return marked or (tree.xpos[word] == "VBN" and _plain(tree.relations[word]) in {"acl", "amod"})
+
+
+_ANY, _PATH = t.BIAS, ANY_PATH
+_TRIPLES = (
+    *((end, _ANY, _PATH) for end in (t.WORD, t.LEMMA, t.TAG, LEMMA_VOICE)),
+    *((_ANY, end, _PATH) for end in (t.WORD, t.LEMMA, t.TAG, t.POS, t.LEFT_TAGS, t.RIGHT_TAGS, t.LEFT_WORD)),
+    *((_ANY, end, _PATH) for end in (t.RIGHT_WORD, RELATION, CASE, RELATION_CASE)),
+    *((t.LEMMA, end, _PATH) for end in (t.LEMMA, t.TAG, CASE, RELATION_CASE, RELATION)),
+    *((t.POS, end, _PATH) for end in (t.LEMMA, t.TAG, RELATION_CASE)),
+    *((_ANY, _ANY, way) for way in (PATH, PLAIN_PATH, TAG_PATH, LENGTH, SIDE)),
+    *((end, _ANY, PATH) for end in (t.LEMMA, t.POS, t.TAG, VOICE, LEMMA_VOICE, FRAME)),
+    *((_ANY, end, PATH) for end in (t.LEMMA, t.POS, t.TAG, CASE)),
+    *((end, _ANY, SIDE) for end in (VOICE, LEMMA_VOICE, t.TAG)),
+    *((t.POS, t.POS, PATH), (t.LEMMA, CASE, PATH), (VOICE, RELATION, SIDE), (_ANY, CASE, SIDE)),
+)
+TRIPLES = np.array(_TRIPLES)
+"""Columns of predicate, word and path whose features are joined, after Johansson (2009), and the case of the word."""
+
+
+class Frame(NamedTuple):
+    """A predicate and its n candidate arguments, as feature ids with -1 for a missing feature."""
+
+    predicate: NDArray[np.int32]  # (1, word features)
+    words: NDArray[np.int32]  # (n, word features)
+    paths: NDArray[np.int32]  # (n, path features)
+    cells: NDArray[np.int32]  # (n, triples), see hashed_cells
+
+
+class Known(NamedTuple):
+    """Ids of the features of words and of paths."""
+
+    words: dict[str, int]
+    paths: dict[str, int]
+
+
+def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
+    """Return ids of the features that occur at least ``min_count`` times in predicates, arguments and their paths."""
+    words: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
+    for sentence in sentences:
+        rows = word_features(sentence.tree) if sentence.propositions else []
+        for proposition in sentence.propositions:
+            places = [argument.place for argument in proposition.arguments]
+            words.update(feature for place in (proposition.place, *places) for feature in rows[place - 1] if feature)
+            paths.update(feature for row in path_features(sentence.tree, proposition.place, places) for feature in row)
+    known = Known(numbered(words, min_count=min_count), numbered(paths, min_count=min_count))
+    if not all(known):
+        raise InputError(
+            f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count", "min_count"
+        )
+    return known
+
+
+def frames_of(
+    tree: Tree, predicates: Iterable[int], known: Known, *, near: bool, bits: int
+) -> Iterator[tuple[list[int], Frame]]:
+    """Yield the candidate arguments of each predicate, and its frame; words and predicates are numbered from 1."""
+    table = coded(word_features(tree), known.words)
+    for place in predicates:
+        words = near_words(tree, place) if near else [k for k in range(1, len(tree) + 1) if k != place]
+        ways = path_features(tree, place, words)
+        paths = coded(ways, known.paths) if words else np.zeros((0, SIDE + 1), np.int32)
+        predicate, others = table[place - 1 : place], table[np.array(words, int) - 1]
+        joined = (predicate[:, TRIPLES[:, 0]], others[:, TRIPLES[:, 1]], paths[:, TRIPLES[:, 2]])
+        yield words, Frame(predicate, others, paths, hashed_cells(joined, bits=bits))
+
+
+def role_names(sentences: Iterable[Sentence]) -> list[str]:
+    """Return the names of the roles of some sentences, sorted."""
+    propositions = (proposition for sentence in sentences for proposition in sentence.propositions)
+    return sorted({role for proposition in propositions for _, role in proposition.arguments})
+
+
+def framed(
+    sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
+) -> list[tuple[Frame, NDArray[np.int64]]]:
+    """Return the frame of each predicate that has candidate arguments, and the index of their roles, -1 for none."""
+    number = {name: at for at, name in enumerate(names)}
+    framed_roles = []
+    for sentence in tracked(list(sentences), "reading frames"):
+        places = [proposition.place for proposition in sentence.propositions]
+        frames = frames_of(sentence.tree, places, known, near=near, bits=bits)
+        for proposition, (words, frame) in zip(sentence.propositions, frames, strict=True):
+            if words:
+                role_at = dict(proposition.arguments)
+                roles = np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
+                framed_roles.append((frame, roles))
+    if not any((roles >= 0).any() for _, roles in framed_roles):
+        where = "near its predicate in the tree; set near=False" if near else "another word than its predicate"
+        raise InputError(f"no argument to learn from is {where}")
+    return framed_roles

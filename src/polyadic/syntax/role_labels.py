@@ -12,15 +12,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Model, Within, learned
+from polyadic.core.model import Model, Within
 from polyadic.syntax.predicates import PredicateFinder
 from polyadic.syntax.propositions import Argument, Proposition
-from polyadic.syntax.role_frames import Known, frames_of
+from polyadic.syntax.role_features import Known, frames_of, role_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_tensor import Frame
+    from polyadic.syntax.role_features import Frame
     from polyadic.syntax.trees import Tree
 
 Bits = Annotated[int, Within(4, 30)]
@@ -39,6 +39,13 @@ CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
 
 class RoleLabels(Model, ABC):
     """Base of semantic role labellers.
+
+    Parameters
+    ----------
+    near : bool
+        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
+    once : {"core", "all", "none"}
+        Roles that at most one word per predicate may have: core roles, all roles or none.
 
     Attributes
     ----------
@@ -55,9 +62,31 @@ class RoleLabels(Model, ABC):
     once: Once
     bits: Bits
 
-    known_: Known = learned()
-    roles_: list[str] = learned()
-    predicates_: PredicateFinder = learned()
+    def fit(self, sentences: Iterable[Sentence]) -> Self:
+        """Fit the labeller to sentences with roles.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+            Training sentences with trees, predicates and arguments.
+
+        Raises
+        ------
+        InputError
+            If no predicate has an argument among its candidate words, or a parameter is out of range.
+        """
+        self.check()
+        corpus = list(sentences)
+        if not any(proposition.arguments for sentence in corpus for proposition in sentence.propositions):
+            raise InputError("no predicate has arguments to learn semantic roles from")
+        names, finder = role_names(corpus), PredicateFinder().fit(corpus)
+        known = self._learn(corpus, names)
+        self.known_, self.roles_, self.predicates_ = known, names, finder
+        return self
+
+    @abstractmethod
+    def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
+        """Estimate the scores of the named roles; return the ids of the features."""
 
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
         """Return the candidate arguments of a predicate and the score of each role (column) for each of them (row).
@@ -148,26 +177,16 @@ def _check_place(tree: Tree, predicate: int) -> None:
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
-    """Return which roles at most one word may have: core roles, all or none.
-
-    Examples
-    --------
-    >>> played_once(["ARG0", "ARGM-TMP", "A1", "C-ARG1"], "core").tolist()
-    [True, False, True, False]
-    """
+    """Return which roles at most one word may have: core roles, all or none."""
     return np.array([once == "all" or (once == "core" and bool(CORE.fullmatch(role))) for role in roles], bool)
 
 
 def best_roles(
     scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the role of each word in the best assignment; -1 is no role.
+    """Return the role of each word in the best assignment (Kuhn 1955, the Hungarian method); -1 is no role.
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
-
-    References
-    ----------
-    Kuhn (1955), The Hungarian method for the assignment problem
 
     Examples
     --------

@@ -6,23 +6,20 @@ r"""Semantic role labelling by multinomial logistic regression on joined feature
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
-from polyadic.syntax.predicates import PredicateFinder
-from polyadic.syntax.role_frames import check_sentences, framed, known_features, role_names
+from polyadic.syntax.role_features import framed, known_features
 from polyadic.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from polyadic.syntax.propositions import Sentence
-    from polyadic.syntax.role_tensor import Frame
+    from polyadic.syntax.role_features import Frame, Known
 
 UNSEEN_LOGIT = -50.0
 """Logit of a role that no candidate word has in training; finite, so that sums are defined."""
@@ -39,10 +36,6 @@ class RoleRegression(RoleLabels):
         Inverse regularization strength of the regression.
     min_count : int
         Minimum number of candidate words that have a joined feature.
-    near : bool
-        Whether candidate arguments are limited to the ancestors of the predicate and the children of both.
-    once : {"core", "all", "none"}
-        Roles that at most one word per predicate may have: core roles, all roles or none.
     bits : int
         Base-2 logarithm of the number of hashed features.
 
@@ -64,28 +57,12 @@ class RoleRegression(RoleLabels):
     once: Once = "core"
     bits: Bits = 20
 
-    def fit(self, sentences: Iterable[Sentence]) -> Self:
-        """Fit the regression to sentences with roles.
-
-        Parameters
-        ----------
-        sentences : iterable of Sentence
-            Training sentences with trees, predicates and arguments.
-
-        Raises
-        ------
-        InputError
-            If no predicate has an argument among its candidate words, or a parameter is out of range.
-        """
+    def _learn(self, sentences: list[Sentence], names: list[str]) -> Known:
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
-        self.check()
-        corpus = list(sentences)
-        check_sentences(corpus)
-        finder = PredicateFinder().fit(corpus)
-        known, names = known_features(corpus, min_count=1), role_names(corpus)
-        frames = framed(corpus, known, names, near=self.near, bits=self.bits)
+        known = known_features(sentences, min_count=1)
+        frames = framed(sentences, known, names, near=self.near, bits=self.bits)
         cells = np.concatenate([frame.cells for frame, _ in frames])
         line, column = np.nonzero(cells >= 0)
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
@@ -104,9 +81,8 @@ class RoleRegression(RoleLabels):
         weights[-1, seen] = 0
         own = seen[-len(fitted.coef_) :]  # with two classes only the second has weights
         weights[:-1, own], weights[-1, own] = fitted.coef_.T, fitted.intercept_
-        self.known_, self.roles_, self.predicates_ = known, names, finder
         self.columns_, self.weights_ = columns[kept], weights
-        return self
+        return known
 
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         at = np.searchsorted(self.columns_, frame.cells).clip(max=len(self.columns_) - 1)

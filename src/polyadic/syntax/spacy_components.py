@@ -21,29 +21,76 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.syntax.trees import Tree
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
-    from polyadic.syntax.trees import Tree
+    from spacy.language import Language
+
+
+def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") -> Iterator[Tree]:
+    """Parse texts with spaCy; yield a tree for each sentence, without whitespace tokens.
+
+    ``pipeline`` is a pipeline with a parser, or the name of an installed one. If it recognizes entities, their names
+    are stored under ``Entity`` in the last column, where :func:`~polyadic.relations.patterns.mentions` finds them.
+    """
+    nlp = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
+    for doc in nlp.pipe(texts):
+        if not doc.has_annotation("DEP"):
+            raise InputError(f"the pipeline {nlp.meta.get('name')!r} has no parser; use one that has")
+        for sentence in doc.sents:
+            words = [word for word in sentence if not word.is_space]
+            if words:
+                yield word_tree(words)
+
+
+def word_tree(words: list[Any]) -> Tree:
+    """Convert the spaCy tokens of a sentence, with all their annotations, to a tree."""
+    number = {word.i: at for at, word in enumerate(words, 1)}
+    heads = [0 if word.head.i == word.i else number.get(word.head.i, 0) for word in words]
+    names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]
+    blank = ("_",) * len(words)
+    return Tree(
+        forms=tuple(word.text for word in words),
+        lemmas=tuple(word.lemma_ or "_" for word in words),
+        upos=tuple(word.pos_ or "_" for word in words),
+        xpos=tuple(word.tag_ or "_" for word in words),
+        features=tuple(str(word.morph) or "_" for word in words),
+        heads=np.array(heads, np.int32),
+        relations=tuple("root" if head == 0 else word.dep_ or "_" for word, head in zip(words, heads, strict=True)),
+        enhanced=blank,
+        misc=tuple(names),
+    )
+
+
+def _name(word: Any) -> str:
+    """Return the text of the entity that a word belongs to, without characters that CoNLL-U reserves."""
+    [entity] = [mention for mention in word.doc.ents if mention.start <= word.i < mention.end]
+    return "_".join(entity.text.replace("|", " ").replace("_", " ").split())
+
+
+def _loaded(name: str) -> Language:
+    try:
+        import spacy
+    except ModuleNotFoundError:
+        raise MissingExtraError("spacy", "spacy", "parsing text") from None
+    try:
+        return spacy.load(name)
+    except OSError:
+        raise InputError(
+            f"cannot load the spaCy pipeline {name!r}; to install it: python -m spacy download {name}"
+        ) from None
 
 
 class PipelineComponent(ABC):
     """Base of the pipeline components.
 
-    Parameters
-    ----------
-    model : str, optional
-        Folder of a model, read on first use. A saved pipeline brings its own.
-    language : str
-        Language of the sentence splitter, used if sentence boundaries are not set.
-
-    Raises
-    ------
-    InputError
-        If a text is processed and there is no model, or one of the wrong type.
+    ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
+    sentence boundaries are not set. Without a model, or with one of the wrong type, processing a text raises
+    InputError.
     """
 
     def __init__(self, model: str | None, *, language: str) -> None:
@@ -86,7 +133,7 @@ class PipelineComponent(ABC):
 
     def __call__(self, doc: Any) -> Any:
         """Annotate a ``Doc`` and return it."""
-        from polyadic.syntax.spacy_parsing import word_tree
+        from polyadic.syntax.spacy_components import word_tree
 
         self._begin_sentences(doc)
         sentences = [sentence for sentence in map(_words, doc.sents) if sentence]

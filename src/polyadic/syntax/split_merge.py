@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.grammar import Rule
+    from polyadic.syntax.grammar import Production
 
     Array = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -56,26 +55,14 @@ class SplitMergePCFG(LatentGrammar):
         Share of the state pairs that are merged again in each cycle.
     smoothing : float
         Pseudo-count that draws the probabilities of a state towards those of its symbol.
-    horizontal : int
-        Number of previous siblings that a rule of a binarised tree remembers.
-    rare : int
-        Maximum count of a word that is replaced by its word class.
-    candidates : int
-        Number of trees of the plain grammar that are reranked.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each EM iteration. The objective is the
         mean negative log-likelihood of a tree.
 
     Attributes
     ----------
-    plain_ : PlainPCFG
-        Plain grammar with the same rules.
-    tensors_ : RuleTensors
-        Tensors of the rules.
-    known_ : set of str
-        Words that are not replaced by their word class.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
+    plain_, tensors_, known_
+        See :class:`~polyadic.syntax.latent_grammar.LatentGrammar`.
 
     References
     ----------
@@ -114,22 +101,18 @@ class SplitMergePCFG(LatentGrammar):
             seed=self.seed,
         )
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, callback=self.callback))
-        ends = np.cumsum([states[symbols[symbols >= 0]].prod() for symbols in trees.rules]).tolist()
-        tensors = {
-            rule: numbers[start:end].reshape(states[symbols[symbols >= 0]])
-            for rule, symbols, (start, end) in zip(rules, trees.rules, pairwise([0, *ends]), strict=True)
-        }
+        tensors = dict(zip(rules, _tensors(numbers, trees.rules, states), strict=True))
         tags = Counter(node.label for tree in forest for node in tree if not node.below)
         of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
         unseen = {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}
         return RuleTensors(tensors, unseen, np.ones(1))
 
 
-def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], TreeArrays]:
+def in_arrays(forest: list[list[Node]]) -> tuple[list[Production], TreeArrays]:
     """Return the rules of a forest, and its trees as arrays; in each tree the root comes last."""
     nodes = [node for tree in forest for node in tree]
     symbols: dict[str, int] = {}
-    rules: dict[Rule, int] = {}
+    rules: dict[Production, int] = {}
     kinds = []
     for node in nodes:
         symbols.setdefault(node.label, len(symbols))
@@ -156,43 +139,21 @@ BYTES_PER_NUMBER = 88.0
 
 
 class TreeArrays(NamedTuple):
-    """Trees whose nodes have at most two children.
+    """Trees whose nodes have at most two children."""
 
-    Attributes
-    ----------
-    edges : ndarray of int32 of shape (nodes, 4)
-        Rule, node and children of each node, children before parents; -1 for a missing child.
-    symbols : ndarray of int of shape (nodes,)
-        Symbol of each node.
-    roots : ndarray of int
-        Root nodes, whose symbol occurs nowhere else.
-    rules : ndarray of int of shape (rules, 3)
-        Symbols of parent and children of each rule; -1 for a missing child, as in rules of words.
-    """
-
-    edges: NDArray[np.int32]
-    symbols: Whole
-    roots: Whole
-    rules: Whole
+    edges: NDArray[np.int32]  # rule, node and children of each node, children before parents; -1 for a missing child
+    symbols: Whole  # of the nodes
+    roots: Whole  # root nodes, whose symbol occurs nowhere else
+    rules: Whole  # symbols of parent and children of each rule; -1 for a missing child, as in rules of words
 
 
 class TensorLayout(NamedTuple):
-    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol.
+    """Positions of the entries of all rule tensors in one flat array, given the number of states of each symbol."""
 
-    Attributes
-    ----------
-    starts : ndarray of int of shape (rules,)
-        First entry of each tensor.
-    parents, children : ndarray of int of shape (numbers,)
-        For each entry, the parent state, counted over all symbols, and the group of entries that differ in it alone.
-    symbols : ndarray of int of shape (states,)
-        Symbol of each state.
-    """
-
-    starts: Whole
-    parents: Whole
-    children: Whole
-    symbols: Whole
+    starts: Whole  # first entry of each tensor
+    parents: Whole  # parent state of each entry, counted over all symbols
+    children: Whole  # group of entries that differ in the parent state alone
+    symbols: Whole  # symbol of each state
 
     @classmethod
     def of(cls, rules: Whole, states: Whole) -> TensorLayout:

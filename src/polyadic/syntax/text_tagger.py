@@ -13,18 +13,18 @@ from dataclasses import KW_ONLY, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Model, Seed
 from polyadic.core.solvers.run import Result
 from polyadic.sequences.sequence_tagger import SequenceTagger, coded, learned_features
 from polyadic.syntax.plain_text import plain_trees
 from polyadic.syntax.tag_features import tag_features
-from polyadic.syntax.trees import Tree
+from polyadic.syntax.trees import untagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from polyadic.syntax.trees import Tree
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -66,9 +66,10 @@ class TextTagger(Model):
 
     Examples
     --------
-    >>> from polyadic.syntax.trees import Tree
-    >>> two, none = np.zeros(2, np.int32), ("_", "_")
-    >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
+    >>> from dataclasses import replace
+    >>> from polyadic.syntax.trees import untagged
+    >>> tags = {"upos": ("NOUN", "VERB"), "xpos": ("NNS", "VBP")}
+    >>> dogs = replace(untagged(["Dogs", "bark"]), lemmas=("dog", "bark"), **tags)
     >>> [pigs] = TextTagger(min_count=1).fit([dogs]).trees(["Pigs bark"])
     >>> pigs.upos, pigs.lemmas
     (('NOUN', 'VERB'), ('pig', 'bark'))
@@ -151,27 +152,11 @@ class TextTagger(Model):
         forms : sequence of str
             Words of the sentence.
         """
-        none = ("_",) * len(forms)
-        heads = np.zeros(len(forms), np.int32)
-        return next(self.annotate([Tree(tuple(forms), none, none, none, none, heads, none, none, none)]))
+        return next(self.annotate([untagged(forms)]))
 
 
 class Lemmas:
-    """Lemma dictionary by word and tag, with suffix rules for unknown words.
-
-    Parameters
-    ----------
-    known : dict of (str, str) to str
-        Lemma of each lower-cased word and tag.
-    capitals : collection of str
-        Tags of words whose lemmas keep capitals.
-
-    Examples
-    --------
-    >>> lemmas = Lemmas.counted([("Dogs", "NNS", "dog"), ("Alps", "NNPS", "Alps")])
-    >>> lemmas.lemma("Cats", "NNS"), lemmas.lemma("Andes", "NNPS")
-    ('cat', 'Andes')
-    """
+    """Lemma dictionary by lower-cased word and tag, with suffix rules for unknown words; some tags keep capitals."""
 
     def __init__(self, known: dict[tuple[str, str], str], capitals: Iterable[str] = ()) -> None:
         self.known = known

@@ -93,13 +93,6 @@ class Tree:
         """Return the sentence with other heads and relations, without the columns that belong to its present tree.
 
         These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
-
-        Parameters
-        ----------
-        heads : ndarray of int32 of shape (n,)
-            Head of each word.
-        relations : sequence of str
-            Relation of each word.
         """
         none = ("_",) * len(self)
         projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are not
@@ -121,6 +114,21 @@ class Tree:
         for before, line in reversed(self.skipped):
             words.insert(before, line)
         return "\n".join([*self.comments, *words, "", ""])
+
+
+def untagged(forms: Sequence[str]) -> Tree:
+    """Return a sentence of words alone, with heads of 0."""
+    none = ("_",) * len(forms)
+    return Tree(tuple(forms), none, none, none, none, np.zeros(len(forms), np.int32), none, none, none)
+
+
+def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
+    """Raise InputError if a sentence is one string, has no words, or not as many tags as words."""
+    if isinstance(words, str):
+        raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
+    size = len(words if tags is None else tags)
+    if not words or len(words) != size:
+        raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {size}")
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
@@ -199,22 +207,9 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
     if not words:
         return None
     _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
-    tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
+    tops = parsed_heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
     relations, enhanced, misc = rest
     return Tree(forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped))
-
-
-def read_tagged_trees(path: Path) -> Iterator[Tree]:
-    """Read sentences with columns form, tag, head and optionally relation, as in the Penn Treebank sample."""
-    for start, sentence in numbered_sentences(path):
-        rows = [line.split("\t") for line in sentence]
-        for at, row in enumerate(rows, start):
-            if len(row) != len(rows[0]) or len(row) not in {3, 4}:
-                raise InputError(f"{path}, line {at} must have 3 or 4 columns, the same in all lines; got {len(row)}")
-        forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
-        heads = _heads(above, f"{path}, sentence from line {start}")
-        none = ("_",) * len(rows)
-        yield Tree(forms, none, none, tags, none, heads, rest[0] if rest else none, none, none)
 
 
 def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -231,18 +226,21 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
                 sentence = []
 
 
-def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
+def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     """Parse heads, and raise NoTreeError if one is out of range or there is a cycle."""
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
     if odd is not None:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
-    reached = np.concatenate([np.zeros(1, np.int32), heads])
-    for _ in range(n.bit_length()):  # doubles the distance each time
-        reached = reached[reached]
-    if reached.any():
-        raise NoTreeError(
-            f"{where}: word {int(np.flatnonzero(reached)[0])} does not lead to the root; heads must form a tree"
-        )
+    if lost := first_lost(heads):
+        raise NoTreeError(f"{where}: word {lost} does not lead to the root; heads must form a tree")
     return heads
+
+
+def first_lost(heads: NDArray[np.int32]) -> int:
+    """Return the first word whose heads do not lead to the root, or 0."""
+    reached = np.concatenate([np.zeros(1, np.int32), heads])
+    for _ in range(len(heads).bit_length()):  # doubles the distance each time
+        reached = reached[reached]
+    return int(np.argmax(reached > 0))

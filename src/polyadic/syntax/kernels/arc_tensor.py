@@ -16,7 +16,7 @@ from polyadic.core.kernels.common import frozen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BINS = 15
+DISTANCES = 15
 """Number of distance bins: 0 for any distance, then 1 to 5, 6 to 10 and more, to the left and to the right."""
 
 
@@ -92,8 +92,8 @@ def _feature_sums(table, U, total):
 def _low_rank_scores(P, Q, W, share, scores):
     """Add the scores of the tensor to those of the arcs."""
     size, rank = P.shape
-    scaled = np.empty((BINS, rank), W.dtype)
-    for d in range(BINS):
+    scaled = np.empty((DISTANCES, rank), W.dtype)
+    for d in range(DISTANCES):
         for r in range(rank):
             scaled[d, r] = share * (W[0, r] + (W[d, r] if d else 0))
     for h in range(size):
@@ -273,7 +273,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     room = table.size + dense.shape[1] if gamma < 1 else 0
     u_features, v_features = np.empty(room, np.int64), np.empty(room, np.int64)
     u_rows, v_rows = np.empty((room, rank), np.float32), np.empty((room, rank), np.float32)
-    dW = np.zeros((BINS, rank), np.float32)
+    dW = np.zeros((DISTANCES, rank), np.float32)
     if gamma < 1:
         dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
         _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW)
@@ -295,7 +295,7 @@ def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, s
     _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
     _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
     if gamma < 1 and moves[2]:
-        for d in range(BINS):
+        for d in range(DISTANCES):
             for r in range(rank):
                 W[d, r] += step * dW[d, r]
                 sums[3][d, r] += step * clock * dW[d, r]
@@ -327,27 +327,13 @@ def _hashed_cells(triples, mask, cells):
         cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])
 
 
-DISTANCES = BINS
-"""Number of bins of signed distances, the first for any distance."""
-
-
 class ArcParts(NamedTuple):
-    """Parameters of the arc scores (float32), or their running sums for averaging.
+    """Parameters of the arc scores (float32), or their running sums for averaging."""
 
-    Attributes
-    ----------
-    theta : ndarray of shape (a power of two,)
-        Hashed weights of feature pairs.
-    U, V : ndarray of shape (features + dense values, R)
-        Factors of heads and of dependents.
-    W : ndarray of shape (DISTANCES, R)
-        Factor of distances.
-    """
-
-    theta: NDArray[Any]
-    U: NDArray[Any]
-    V: NDArray[Any]
-    W: NDArray[Any]
+    theta: NDArray[Any]  # hashed weights of feature pairs; their number is a power of two
+    U: NDArray[Any]  # factor of heads, (features + dense values, R)
+    V: NDArray[Any]  # factor of dependents
+    W: NDArray[Any]  # factor of distances, (DISTANCES, R)
 
 
 class ArcScores(NamedTuple):
@@ -396,25 +382,13 @@ def score_tensor_arcs(
     gamma: float,
     dense: NDArray[np.float32] | None = None,
 ) -> ArcScores:
-    r"""Return the score of each arc of a sentence.
+    r"""Return the score of each arc of a sentence (Lei et al. 2014, eq. 5).
 
     .. math:: S_{hm} = \gamma \, \theta \cdot \phi(h, m)
               + (1 - \gamma) \sum_r (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
 
-    Parameters
-    ----------
-    table : ndarray of int32 of shape (n + 1, columns)
-        Feature ids of the root and of each word; -1 for a missing feature.
-    parts : ArcParts
-    pairs : FeaturePairs
-    gamma : float
-        Weight of the pairs against the tensor.
-    dense : ndarray of float32 of shape (n + 1, values), optional
-        Real-valued features, which multiply the last rows of U and V.
-
-    References
-    ----------
-    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), eq. (5)
+    ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
+    ``dense`` of shape (n + 1, values) real-valued features, which multiply the last rows of U and V.
     """
     values = _check(table, parts, pairs, dense)
     size, rank = len(table), parts.W.shape[1]
@@ -454,20 +428,8 @@ def step_tensor_arcs(
               + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
 
     The last three terms are gradients of the difference of the trilinear scores of both trees, 0 for factors that are
-    not updated.
-
-    Parameters
-    ----------
-    table, parts, pairs, dense
-        See :func:`score_tensor_arcs`.
-    scored : ArcScores
-        Scores with these parameters.
-    heads, predicted : ndarray of int of shape (n,)
-        Correct and predicted tree.
-    clock : int
-        Factor of the update in the running sums.
-    more : float
-        Squared norm of features that the same step updates elsewhere.
+    not updated. ``scored`` are the scores with these parameters, ``clock`` is the factor of the update in the running
+    sums, and ``more`` the squared norm of features that the same step updates elsewhere.
     """
     values = _check(table, parts, pairs, dense)
     for tree in (heads, predicted):

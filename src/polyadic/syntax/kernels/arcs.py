@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the score of each arc, the sum of the weights of its hashed features; shape (n + 1, n + 1).
 
-    Parameters
-    ----------
-    words, tags : ndarray of int of shape (n + 2,)
-        Ids of words and tags, after one for the root and before an end mark.
-    weights : ndarray of float32
-        The length is a power of two.
+    ``words`` and ``tags``, of shape (n + 2,), are ids after one for the root and before an end mark; the number of
+    ``weights`` is a power of two.
     """
     _check_sentence(words, tags, weights)
     scores = np.zeros((len(words) - 1, len(words) - 1))
@@ -43,10 +39,7 @@ def step_arcs(
     weights: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums, in place.
-
-    Words, tags and weights are those of :func:`score_arcs`; a head of 0 is the root.
-    """
+    """Add ``step`` to the weights of the features of a tree, and ``step`` times ``time`` to their sums, in place."""
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
@@ -71,14 +64,8 @@ def score_arc_labels(
 ) -> NDArray[np.float32]:
     """Return the score of each relation between each word and its head; shape (n, relations).
 
-    Parameters
-    ----------
-    table : ndarray of int32 of shape (n + 1, columns)
-        Feature ids of the root and of each word; -1 for a missing feature.
-    heads : ndarray of int of shape (n,)
-    weights : ndarray of float32 of shape (a power of two, relations)
-    pairs : ndarray of int64 of shape (pairs, 2)
-        Columns of head and dependent features.
+    ``table`` of shape (n + 1, columns) holds the feature ids of the root and of each word, -1 for a missing feature;
+    ``weights`` has the shape (a power of two, relations), and ``pairs`` are columns of head and dependent features.
     """
     _check_table(table, heads, weights, pairs)
     scores = np.zeros((len(heads), weights.shape[1]), np.float32)
@@ -99,11 +86,8 @@ def step_arc_labels(
 ) -> int:
     """Raise the margin of the correct relation of each word towards 1 in place; return the number of wrong relations.
 
-    Steps are at most ``C``, and ``clock`` times each step is added to ``sums``.
-
-    References
-    ----------
-    Crammer et al. (2006), Online passive-aggressive algorithms, eq. (42), with the single best wrong relation
+    Steps are at most ``C``, and ``clock`` times each step is added to ``sums``: Crammer et al. (2006), Online
+    passive-aggressive algorithms, eq. (42), with the single best wrong relation.
     """
     _check_table(table, heads, weights, pairs)
     if len(labels) != len(heads) or not 0 <= labels.min() <= labels.max() < weights.shape[1]:
@@ -270,10 +254,7 @@ def _arc_label_scores(table, pairs, heads, weights, scores):
 
 @njit(cache=True, nogil=True)
 def _arc_label_steps(table, pairs, heads, labels, C, clock, weights, sums):
-    """Raise the margin of the correct relation of each word over the best other one to 1; return the number of errors.
-
-    The step removes the loss and is at most ``C``.
-    """
+    """Raise the margin of each correct relation over the best other one to 1; return the number of errors."""
     rows = np.empty(2 * len(pairs), np.int64)
     scores = np.empty(weights.shape[1], np.float32)
     wrong = 0

@@ -25,31 +25,9 @@ if TYPE_CHECKING:
 
 
 def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    """Return the highest-scoring projective tree and its score.
+    """Return the heads and the score of the best projective tree: all -1 and minus infinity if none is allowed.
 
     It agrees with :func:`best_arcs` for ``k=1``, except among trees of equal score, and is several times faster.
-
-    Parameters
-    ----------
-    scores, single_root
-        See :func:`best_spanning_tree`.
-
-    Returns
-    -------
-    heads : ndarray of int32 of shape (n,)
-        All -1 if no tree is allowed.
-    value : float
-        Minus infinity if no tree is allowed.
-
-    References
-    ----------
-    Eisner (1996), Three new probabilistic models for dependency parsing
-
-    Examples
-    --------
-    >>> heads, value = best_projective_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
-    >>> heads.tolist(), value
-    ([2, 0], 9.0)
     """
     heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
     return heads[0], float(values[0])
@@ -66,26 +44,13 @@ def best_projective_trees(
 
 
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
-    r"""Return the highest-scoring tree, :math:`\sum_m S_{h_m m}`, projective or not, and its score.
+    r"""Return the heads and score of the best tree, projective or not: all -1 and minus infinity if none is allowed.
 
-    Sums are rounded relative to the spread of the scores times the square of the number of words: among trees that
-    differ by less than about 1e-15 of that, any may be returned. So forbid arcs by minus infinity, not by huge negative
-    numbers.
-
-    Parameters
-    ----------
-    scores : array of shape (n + 1, n + 1)
-        Score :math:`S_{hm}` of the arc from head h (row) to word m (column); row 0 is the root. Column 0 and the
-        diagonal are ignored, and minus infinity forbids an arc.
-    single_root : bool
-        Whether exactly one word depends on the root. A large penalty on arcs from the root ensures it.
-
-    Returns
-    -------
-    heads : ndarray of int32 of shape (n,)
-        Head of each word, 0 for the root; all -1 if no tree is allowed.
-    value : float
-        Minus infinity if no tree is allowed.
+    The score of a tree is :math:`\sum_m S_{h_m m}`, where ``scores[h, m]`` is that of the arc from h to m; row 0 is
+    the root, column 0 and the diagonal are ignored, and minus infinity forbids an arc. A large penalty on arcs from
+    the root ensures a ``single_root``. Among trees that differ by less than about 1e-15 of the spread of the scores
+    times the square of the number of words, any may be returned; so forbid arcs by minus infinity, not by huge
+    negative numbers.
 
     References
     ----------
@@ -142,23 +107,9 @@ def _checked(scores: ArrayLike) -> NDArray[np.float64]:
 def best_arcs(
     scores: ArrayLike, k: int = 1, *, single_root: bool = True
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    r"""Return the k best projective trees by :math:`\sum_m S_{h_m m}`, best first.
+    r"""Return the k best projective trees by :math:`\sum_m S_{h_m m}`, (trees, n), and their scores, best first.
 
-    For cost-augmented decoding add the cost of each arc to its score; for labelled trees use the score of the best
-    label. The function is thread-safe.
-
-    Parameters
-    ----------
-    scores, single_root
-        See :func:`best_spanning_tree`.
-    k : int
-        Maximum number of trees.
-
-    Returns
-    -------
-    heads : ndarray of int32 of shape (trees, n)
-        Distinct trees; none if no tree is allowed.
-    values : ndarray of float64 of shape (trees,)
+    For cost-augmented decoding add the cost of each arc to its score. Scores are those of :func:`best_spanning_tree`.
 
     References
     ----------
@@ -170,30 +121,21 @@ def best_arcs(
     >>> heads, values = best_arcs([[0, 1, 5], [0, 0, 2], [0, 4, 0]], k=2)
     >>> heads.tolist(), values.tolist()
     ([[2, 0], [0, 1]], [9.0, 3.0])
-
-    With 7 for each wrong head, where the right ones are 2 and 0:
-
-    >>> cost = np.full((3, 3), 7.0)
-    >>> cost[[2, 0], [1, 2]] = 0
-    >>> heads, values = best_arcs(np.add([[0, 1, 5], [0, 0, 2], [0, 4, 0]], cost))
-    >>> heads.tolist(), values.tolist()
-    ([[0, 1]], [17.0])
     """
-    table = np.array(scores, np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"scores must be a square matrix for the root and at least one word; got shape {table.shape}")
+    [table] = _checked(np.asarray(scores)[None])
     np.fill_diagonal(table, -np.inf)
     table[:, 0] = -np.inf
-    if np.isnan(table).any() or (table == np.inf).any():
-        raise ValueError("scores must not be NaN or plus infinity")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number of at least 1; got {k}")
     heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))
     return heads, values
 
 
-ARC, RIGHT, LEFT = range(3)
-"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end."""
+ARC, RIGHT, LEFT = np.arange(3)
+"""Kinds of spans: incomplete (without the score of its arc), complete under the left end, and under the right end.
+
+They are numpy integers, because numba compiles a kernel anew for each literal argument.
+"""
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -33,18 +33,10 @@ if TYPE_CHECKING:
 
 
 class ChartRules(NamedTuple):
-    """Rules of a weighted grammar in the orders that the kernels need; made by :func:`chart_rules`.
+    """Rules of a grammar, sorted by the (left) child, and in other orders that kernels need (:func:`chart_rules`)."""
 
-    Attributes
-    ----------
-    binary, unary : ndarray of int32 of shape (rules, 3) and (rules, 2)
-        Parent and children of each rule, sorted by the (left) child.
-    binary_weights, unary_weights : ndarray of float64
-        Weights in the same order.
-    """
-
-    binary: NDArray[np.int32]
-    unary: NDArray[np.int32]
+    binary: NDArray[np.int32]  # parent and children, of shape (rules, 3)
+    unary: NDArray[np.int32]  # parent and child
     binary_weights: NDArray[np.float64]
     unary_weights: NDArray[np.float64]
     by_child: tuple[Any, Any]
@@ -56,37 +48,21 @@ class ChartRules(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Slots of a chart and their values; see :func:`inside`.
+    """Slots of a chart and their values; see :func:`inside`."""
 
-    Attributes
-    ----------
-    length : int
-        Number of words.
-    base : ndarray of int64 of shape (2, cells, blocks)
-        Slot of the first symbol of each block in each cell of the lower and the upper layer, or -1.
-    values : ndarray of float64 of shape (slots,)
-    """
-
-    length: int
-    base: NDArray[np.int64]
-    values: NDArray[np.float64]
+    length: int  # number of words
+    base: NDArray[np.int64]  # slot of the first symbol of each block, or -1; (2 layers, cells, blocks)
+    values: NDArray[np.float64]  # by slot
 
 
 def chart_rules(
     binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
 ) -> ChartRules:
-    """Sort the rules of a grammar for the kernels.
+    """Sort binary rules (parent, left, right) and unary rules (parent, child) for the kernels.
 
-    Parameters
-    ----------
-    binary : array of int of shape (rules, 3)
-        Parent, left child, right child.
-    unary : array of int of shape (rules, 2)
-        Parent and child. A rule may stand for a chain of rules; two are never applied in a row.
-    weights : pair of arrays
-        Weights of the binary and the unary rules: probabilities for sums, logarithms for maxima.
-    block : array of int of shape (symbols,)
-        Non-decreasing coarse symbols, from 0; ``arange(symbols)`` for none.
+    ``weights`` are those of the binary and of the unary rules: probabilities for sums, logarithms for maxima. A unary
+    rule may stand for a chain of rules; two are never applied in a row. ``block`` holds the coarse symbol of each
+    symbol, non-decreasing from 0; ``arange(symbols)`` for none.
     """
     blocks = frozen(np.asarray(block), np.int32)
     if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
@@ -143,15 +119,9 @@ def inside(
 ) -> Chart:
     """Fill a chart with sums over derivations of products of weights, or with maxima of sums of log-weights.
 
-    Parameters
-    ----------
-    rules : ChartRules
-    words, symbols, values : arrays of shape (N,)
-        Positions of words, from 0, ascending and without gaps; their possible symbols; and the weights of these.
-    summed : bool
-        Whether to sum products over derivations, instead of maximizing sums.
-    allowed : ndarray of bool of shape (2, cells, blocks), optional
-        Blocks allowed in each cell of the lower and the upper layer; all by default.
+    ``words``, ``symbols`` and ``values``, of shape (N,), list the positions of words, ascending from 0 without gaps,
+    their possible symbols and the weights of these. ``allowed``, of shape (2, cells, blocks), marks the blocks
+    allowed in each cell of the lower and the upper layer; all by default.
     """
     n, at, kinds, weights = _words(rules, words, symbols, values)
     cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
@@ -159,7 +129,7 @@ def inside(
         raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
     used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
     # per symbol of a cell: a value, an item index, and for one in ten an entry of a row
-    _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
+    check_memory(16.0 * float(np.sum(used * symbols_of)), f"a chart of {n:,} words", "split the sentence")
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
     sizes = np.where(allowed, symbols_of, 0).astype(np.int64)
@@ -170,11 +140,6 @@ def inside(
     how = rules.by_block, u, rules.block, rules.first, base
     _chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
     return Chart(n, base, filled)
-
-
-def _check_room(n: int, needed: float) -> None:
-    """Raise InputError if a chart would not fit in memory."""
-    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
 
 
 def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
@@ -200,7 +165,8 @@ def span_shares(
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
-    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers per symbol, layer and cell
+    needed = 64.0 * n * (n + 1) * size  # eight numbers per symbol, layer and cell
+    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary
@@ -242,31 +208,19 @@ def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
 
 
 class Derivations(NamedTuple):
-    """Best derivations of a sentence, with shared parts.
-
-    Attributes
-    ----------
-    table : ndarray of int32 of shape (derivations, 4)
-        Rule (binary rules first, then unary ones; ``SAME`` from the lower to the upper layer, ``WORD`` for a word),
-        symbol, and rows of the parts: -1 for none, the position of a word.
-    values : ndarray of float64
-        Sum of the weights of each derivation.
-    best : ndarray of int32
-        Rows of the derivations of the whole sentence, best first.
-    """
+    """Best derivations of a sentence, with shared parts."""
 
     table: NDArray[np.int32]
-    values: NDArray[np.float64]
-    best: NDArray[np.int32]
+    """Rule (binary ones first, then unary ones), :data:`SAME` or :data:`WORD`; symbol; rows of both parts.
+
+    A part is -1 if there is none, and the position of the word for :data:`WORD`.
+    """
+    values: NDArray[np.float64]  # sum of the weights of each derivation
+    best: NDArray[np.int32]  # rows of the derivations of the whole sentence, best first
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
-    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima.
-
-    References
-    ----------
-    Huang, Chiang (2005), Better k-best parsing, algorithm 3
-    """
+    """Return up to ``k`` best derivations of the whole sentence from ``root``, from a chart of maxima."""
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
     if value_of(rules, filled, root) == -np.inf:
@@ -341,7 +295,7 @@ def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, bloc
     none = 0.0 if summed else -np.inf
     blocks, size = base.shape[2], len(block)
     rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
-    pool, used = np.empty(1 << 14), 0
+    pool, used = np.empty(1 << 14), np.int64(0)  # numba compiles a kernel anew for a literal 0
     ending, ends = np.full((COLUMNS_PER_TILE, size, n), none), np.zeros((COLUMNS_PER_TILE, size, 2), np.int64)
     right_lives = np.zeros((COLUMNS_PER_TILE, blocks), np.bool_)
     for tile in range((n - 1) // COLUMNS_PER_TILE + 1):
@@ -492,10 +446,8 @@ def _slot(base, block, first, layer, i, j, s):
 
 @njit(cache=True, nogil=True)
 def _larger(array):
-    """Return a copy with room for twice as many rows."""
-    wider = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
-    wider[: len(array)] = array
-    return wider
+    """Return a copy with twice as many rows; the contents of the new ones do not matter."""
+    return np.concatenate((array, array))
 
 
 @njit(cache=True, nogil=True)
@@ -626,7 +578,7 @@ def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
     item_of = np.full(len(values), -1, np.int32)
     items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
     table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
-    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
+    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), np.int64(0)
     stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, ends and layer of an item, and the wanted rank
     stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
     ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1

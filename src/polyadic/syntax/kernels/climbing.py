@@ -32,10 +32,12 @@ GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
 They and ROOT are numpy integers, because numba compiles a kernel anew for each literal argument.
 """
 ROOT = np.int64(0)
-PLACES = 4094
+MAX_WORDS = 4094
 """Maximum number of words of a sentence: the positions of a part are digits of one number."""
 SLACK = 1e-6
 """Minimum gain of a step, so that rounding errors do not prolong the climb."""
+CACHE_SIZE = 1 << 16
+"""Maximum number of cached part scores per sentence."""
 MAX_PASSES = 1000
 """Maximum number of passes over the words; a few suffice unless scores are so large that rounding exceeds the slack."""
 
@@ -87,7 +89,7 @@ def _summed(model, kind, x, h, s, m):
 def _part(model, kind, x, h, s, m):
     """Return the score of a part, cached in a hash table in which later parts overwrite earlier ones."""
     _, _, _, cache, _ = model
-    digits = np.int64(PLACES + 2)
+    digits = np.int64(MAX_WORDS + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
     at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(cache) - 1)
     one = cache[at]
@@ -476,31 +478,15 @@ def _move_cells(cells, counts, step, clock, weights, sums):
         sums[cells[c]] += step * clock * counts[c]
 
 
-MAX_WORDS = PLACES
-"""Maximum number of words of a sentence."""
-CACHE_SIZE = 1 << 16
-"""Maximum number of cached part scores per sentence."""
-
-
 class TreeParts(NamedTuple):
-    """Parameters of parts of several arcs.
+    """Parameters of parts of several arcs."""
 
-    Attributes
-    ----------
-    order : int
-        Maximum number of arcs in a part: 1, 2 or 3.
-    templates : ndarray of int64 of shape (templates, 5)
-        Kind of the part, ascending, and the joined columns of the features of x, h, s and m, or -1.
-    weights : ndarray of float32 of shape (a power of two,)
-        Hashed weights.
-    gamma : float
-        Factor of the sums of weights.
-    """
-
-    order: int
-    templates: NDArray[np.int64]
-    weights: NDArray[np.float32]
-    gamma: float
+    order: int  # maximum number of arcs in a part: 1, 2 or 3
+    templates: NDArray[
+        np.int64
+    ]  # kind of the part, ascending, and joined columns of x, h, s and m, or -1; (templates, 5)
+    weights: NDArray[np.float32]  # hashed; their number is a power of two
+    gamma: float  # factor of the sums of weights
 
 
 class TreeDifference(NamedTuple):
@@ -514,19 +500,12 @@ class TreeDifference(NamedTuple):
 def score_trees(
     table: NDArray[np.int32], scores: NDArray[np.float64], trees: NDArray[Any], parts: TreeParts
 ) -> NDArray[np.float64]:
-    r"""Return the scores of trees: the sum over arcs and parts.
+    r"""Return the scores of trees, given as heads of shape (trees, n): the sum over arcs and parts.
 
     .. math:: S(y) = \sum_{(h, m) \in y} S_{hm} + \gamma \sum_{p \in y} w \cdot f(p)
 
-    Parameters
-    ----------
-    table : ndarray of int32 of shape (n + 1, columns)
-        Feature ids of the root and of each word; -1 for a missing feature.
-    scores : ndarray of shape (n + 1, n + 1)
-        Arc scores.
-    trees : ndarray of int of shape (trees, n)
-        Heads, 0 for the root.
-    parts : TreeParts
+    ``table`` holds the feature ids of the root and of each word, -1 for a missing feature; ``scores`` those of the
+    arcs.
     """
     model, trees = _checked(table, scores, trees, parts)
     return np.array([_tree_score(model, parts.order, frozen(scores, np.float64), tree) for tree in trees])
@@ -545,24 +524,13 @@ def climb_trees(
     """Improve each tree by hill climbing until no change of a single head raises its score; return trees and scores.
 
     Each pass visits the words from the leaves up and gives each its best head, all else fixed, until a pass changes
-    nothing. With a single root, making another word the root attaches the old root to it in the same step.
-
-    Parameters
-    ----------
-    table, scores, parts
-        See :func:`score_trees`.
-    trees : ndarray of int of shape (trees, n)
-        Starts, projective if ``projective``.
-    allowed : ndarray of bool of shape (n + 1, n + 1)
-        Arcs from heads (rows) to words that may be made.
-    projective : bool
-        Whether arcs must not cross.
-    single_root : bool
-        Whether exactly one word depends on the root, also in the starts.
+    nothing. With a single root, also of the starts, making another word the root attaches the old root to it in the
+    same step. ``allowed[h, m]`` marks the arcs that may be made. If ``projective``, so must be the starts.
 
     References
     ----------
-    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing, section 3
+    Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing, section
+    3
     """
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:

@@ -25,19 +25,10 @@ if TYPE_CHECKING:
 
 
 class Forest(NamedTuple):
-    """Derivations of a sentence with shared parts; made by :func:`forest_of`.
+    """Derivations of a sentence with shared parts; made by :func:`forest_of`."""
 
-    Attributes
-    ----------
-    edges : ndarray of int32 of shape (edges, 4)
-        Rule, parent and children, parts before wholes: binary rules, then unary ones (last column -1); rule -1 for the
-        step from the lower to the upper layer of a cell.
-    layers, cells, symbols : ndarray of int of shape (nodes,)
-        Position of each node, sorted.
-    """
-
-    edges: NDArray[np.int32]
-    layers: NDArray[np.int64]
+    edges: NDArray[np.int32]  # (edges, 4), parts before wholes
+    layers: NDArray[np.int64]  # layer, cell and symbol of each node, sorted
     cells: NDArray[np.int64]
     symbols: NDArray[np.int32]
 
@@ -48,31 +39,14 @@ class Forest(NamedTuple):
 
 
 class Tensors(NamedTuple):
-    """Tensors of rules in one flat array; made by :func:`in_a_row`.
-
-    Attributes
-    ----------
-    numbers : ndarray of float64
-    starts : ndarray of int64 of shape (rules,)
-        First entry of each tensor.
-    """
+    """Tensors of rules in one flat array; made by :func:`in_a_row`."""
 
     numbers: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # first entry of the tensor of each rule
 
 
 class LatentSums(NamedTuple):
-    """Result of :func:`latent_sums`.
-
-    Attributes
-    ----------
-    total : float
-        Sum over all derivations.
-    nodes : ndarray of shape (nodes,)
-        Sum over the derivations through each node.
-    through : ndarray of shape (edges,)
-        Sum over the derivations through each unary edge; 0 for other edges.
-    """
+    """Sums over all derivations, over those through each node, and through each unary edge (0 for others)."""
 
     total: float
     nodes: NDArray[np.float64]
@@ -123,20 +97,8 @@ def latent_sums(
 ) -> LatentSums:
     """Sum products of tensors over all derivations, and over those through each node and each unary edge.
 
-    Parameters
-    ----------
-    edges : ndarray of int32 of shape (edges, 4)
-        See :class:`Forest`.
-    tensors : Tensors
-        One tensor per rule, parent axis first.
-    sizes : ndarray of int of shape (nodes,)
-        Number of states of each node.
-    words : ndarray of shape (nodes, m)
-        Vectors of the tags of words, zero elsewhere.
-    root : int
-        Node of the whole sentence.
-    first : ndarray
-        Weights of the states of the root.
+    ``sizes`` are the numbers of states of the nodes, ``words`` of shape (nodes, m) holds the vectors of the tags of
+    words, zero elsewhere, and ``first`` the weights of the states of ``root``, the node of the whole sentence.
     """
     states = _checked(edges, tensors, sizes)
     if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
@@ -151,27 +113,10 @@ def latent_sums(
 def tree_sums(
     edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Sum products of tensors over the states of given trees, as EM needs them.
+    """Return log-probability, expected counts, and inside and outside values of given trees, as EM needs them.
 
-    Parameters
-    ----------
-    edges : ndarray of int32 of shape (nodes, 4)
-        Rule, node and children, one row per node; -1 for a missing child.
-    tensors : Tensors
-        Probabilities, parent axis first; vectors for words.
-    sizes : ndarray of int of shape (nodes,)
-        Number of states of each node, 1 for roots.
-    roots : ndarray of int
-        Nodes that are no children.
-
-    Returns
-    -------
-    float
-        Log-probability of all trees.
-    counts : ndarray of float64
-        Expected counts of the tensor entries.
-    inner, outer : ndarray of shape (nodes, m)
-        Inside and outside values of the states of each node; each row sums to 1.
+    There is one edge per node; ``sizes`` are the numbers of states of the nodes, 1 for ``roots``. The counts are
+    those of the tensor entries. Rows of the inside and outside values, of shape (nodes, m), sum to 1.
     """
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():

@@ -30,13 +30,7 @@ def score_cells(cells: NDArray[np.int32], theta: NDArray[np.float32], *, roles: 
 
 
 def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, bits: int) -> NDArray[np.int32]:
-    """Return a hash below two to the power of ``bits`` for each triple of feature ids, -1 where one is missing.
-
-    Examples
-    --------
-    >>> hashed_cells((np.array([1, 1, -1]), np.array([2, 2, 2]), np.array([0, 0, 0])), bits=4).tolist()
-    [10, 10, -1]
-    """
+    """Return a hash below two to the power of ``bits`` for each triple of feature ids, -1 where one is missing."""
     first, second, third = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
     missing = (first < 0) | (second < 0) | (third < 0)
     a, b, c = (part.astype(np.uint64) for part in (first, second, third))

@@ -10,7 +10,7 @@ from polyadic.core.settings import Help, Metavar, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
-from polyadic.syntax.tasks.shared import Written
+from polyadic.syntax.tasks.shared import Written, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,18 +78,14 @@ def train(
     from polyadic.syntax.pcfg import PCFG
     from polyadic.syntax.split_merge import SplitMergePCFG
 
-    methods = {
-        "split-merge": Method(SplitMergePCFG),
-        "spectral": Method(LatentPCFG),
-        "annotated": Method(PCFG),
-    }
+    methods = {"split-merge": Method(SplitMergePCFG), "spectral": Method(LatentPCFG), "annotated": Method(PCFG)}
     if "seed" not in methods[method].settings:
         given.pop("seed", None)
     refuse_unused(methods, method, given)
     start = {"smoothing": SPECTRAL_SMOOTHING} if method == "spectral" else {}
     grammar = methods[method].make(start | given)
     treebank: list[Phrase] = []
-    began = time.perf_counter()
+    began = 0.0
 
     def read() -> list[Phrase]:
         treebank.extend(_clean(trees))
@@ -136,9 +132,9 @@ def apply(model: Parser, sentences: Lines, *, tagged: bool = False, out: Written
             if not words:
                 yield "\n"
                 continue
-            pairs = [_split(word, f"{sentences}, line {number}") for word in words] if tagged else None
-            tags = None if pairs is None else [tag for _, tag in pairs]
-            yield f"{model.parse([word for word, _ in pairs] if pairs else words, tags=tags)}\n"
+            pairs = (_split(word, f"{sentences}, line {number}") for word in words)
+            plain, tags = zip(*pairs, strict=True) if tagged else (words, None)
+            yield f"{model.parse(plain, tags=tags)}\n"
 
     output.write_lines(lines(), out)
 
@@ -164,9 +160,9 @@ def evaluate(model: Parser, trees: Trees, *, tagged: bool = False) -> dict[str, 
     """
     from polyadic.core.progress import tracked
     from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
-    from polyadic.syntax.candidates import bracketing
+    from polyadic.syntax.brackets import bracketing
 
-    gold, matches = list(_clean(trees)), []
+    gold, matches = _clean(trees), []
     for tree in tracked(gold, "parsing", total=len(gold)):
         wanted = bracketing(tree)
         found = model.parse(wanted.words, tags=wanted.tags if tagged else None)
@@ -174,17 +170,11 @@ def evaluate(model: Parser, trees: Trees, *, tagged: bool = False) -> dict[str, 
     return bracket_score(matches).as_dict() | {"figure": bracket_figure("F", matches).as_dict()}
 
 
-def _clean(path: Path) -> Iterator[Phrase]:
+def _clean(path: Path) -> list[Phrase]:
     """Read trees without traces; raise InputError if there are none."""
     from polyadic.syntax.brackets import clean, read_phrases
 
-    some = False
-    for tree in read_phrases(path):
-        if (kept := clean(tree)) is not None:
-            some = True
-            yield kept
-    if not some:
-        raise InputError(f"{path} has no trees")
+    return some((tree for tree in map(clean, read_phrases(path)) if tree is not None), f"{path} has no trees")
 
 
 def _sentences(path: Path) -> Iterator[list[str]]:

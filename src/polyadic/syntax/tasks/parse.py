@@ -11,7 +11,7 @@ from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
 from polyadic.syntax.tasks import constituents
-from polyadic.syntax.tasks.shared import ByLine, Input, Text, Written, counts_in_json, print_counts, print_figures
+from polyadic.syntax.tasks.shared import ByLine, Input, Text, Written, counts_in_json, print_counts, print_figures, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,13 +88,10 @@ def train(
     held_out: list[Tree] = []
 
     def read() -> list[Tree]:
-        sentences.extend(read_trees(trees, invalid=invalid))
-        if not sentences:
-            raise InputError(f"{trees} has no sentences to train on")
+        sentences.extend(some(read_trees(trees, invalid=invalid), f"{trees} has no sentences to train on"))
         if validation is not None:
-            held_out.extend(read_trees(validation, invalid=invalid))
-            if not held_out:
-                raise InputError(f"{validation} has no sentences to validate on")
+            found = read_trees(validation, invalid=invalid)
+            held_out.extend(some(found, f"{validation} has no sentences to validate on"))
         if vectors is not None:
             parser.vectors = read_vectors(vectors)
         return sentences
@@ -108,10 +105,7 @@ def train(
             "epochs": model.n_iter_,
         }
         if held_out:
-            result |= {
-                "best_epoch": model.result_.best,
-                "validation_error": round(min(model.result_.measured), 4),
-            }
+            result |= {"best_epoch": model.result_.best, "validation_error": round(min(model.result_.measured), 4)}
         return result | {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
 
     def fit(data: list[Tree]) -> LowRankParser:
@@ -151,10 +145,8 @@ def _print_scores(result: dict[str, Any]) -> None:
     from polyadic.interface import output
 
     print_figures(result["figures"], "words")
-    output.table(
-        ["sentences", "all heads right", "and relations"],
-        [(result["sentences"], result["exact"], result["exact_labelled"])],
-    )
+    headings = ["sentences", "all heads right", "and relations"]
+    output.table(headings, [(result["sentences"], result["exact"], result["exact_labelled"])])
     for kind in ("relation", "length"):
         if kind in result:
             print_counts(kind, result[kind])
@@ -182,8 +174,7 @@ def evaluate(
     from polyadic.metrics import dependencies as d
     from polyadic.syntax.trees import read_trees
 
-    if not (gold := list(read_trees(trees, invalid=invalid))):
-        raise InputError(f"{trees} has no sentences to evaluate on")
+    gold = some(read_trees(trees, invalid=invalid), f"{trees} has no sentences to evaluate on")
     parsed = list(model.annotate(gold if tagger is None else _tagger(tagger).annotate(gold)))
     counts = [d.match_trees(*pair, subtypes=not universal) for pair in zip(gold, parsed, strict=True)]
     result = d.dependency_score(counts).as_dict()

@@ -10,7 +10,7 @@ from polyadic.core.settings import Folder, Help, Metavar, Out
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
-from polyadic.syntax.tasks.shared import Written, counts_in_json, print_counts, print_figures
+from polyadic.syntax.tasks.shared import Written, counts_in_json, print_counts, print_figures, some
 
 if TYPE_CHECKING:
     from polyadic.syntax.propositions import Sentence
@@ -54,9 +54,7 @@ def train(
     corpus: list[Sentence] = []
 
     def read() -> list[Sentence]:
-        corpus.extend(read_propositions(sentences))
-        if not corpus:
-            raise InputError(f"{sentences} has no sentences")
+        corpus.extend(some(read_propositions(sentences), f"{sentences} has no sentences"))
         if parser is not None:
             corpus.extend(_parsed(corpus, parser))
         return corpus
@@ -124,8 +122,8 @@ def evaluate(
     from polyadic.metrics import roles as r
     from polyadic.syntax.propositions import read_propositions
 
-    if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.annotated]):
-        raise InputError(f"{sentences} does not mark predicates; there is nothing to compare with")
+    annotated = (sentence for sentence in read_propositions(sentences) if sentence.annotated)
+    gold = some(annotated, f"{sentences} does not mark predicates; there is nothing to compare with")
     labelled = list(model.annotate(gold if parser is None else _parsed(gold, parser), find=find))
     counts = [r.match_roles(*pair) for pair in zip(gold, labelled, strict=True)]
     result = r.role_score(counts).as_dict() | {"figures": [each.as_dict() for each in r.role_figures(counts)]}

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from polyadic.core.errors import InputError
 from polyadic.core.settings import File, Help, Metavar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+Item = TypeVar("Item")
 Input = Annotated[
     Path, Metavar("INPUT"), Help("File with sentences in CoNLL-U, or with plain text; - reads standard input.")
 ]
 Text = Annotated[bool, Help("Read plain English text, in which an empty line ends a paragraph.")]
 ByLine = Annotated[bool, Help("End a sentence at each line of the text.")]
 Written = Annotated[File | None, Help("File to write (default: standard output).")]
+
+
+def some(items: Iterable[Item], message: str) -> list[Item]:
+    """Return the items, or raise InputError with a message if there are none."""
+    if listed := list(items):
+        return listed
+    raise InputError(message)
 
 
 def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]]:

@@ -20,16 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_int
-from polyadic.core.files import whole_file
-from polyadic.core.progress import bar
-from polyadic.core.resources import MAX_THREADS
-from polyadic.metrics.brackets import Bracketing, MatchedBrackets, counted, match_counted
-from polyadic.syntax.brackets import Phrase, parse_phrase, shared
-from polyadic.syntax.dependency import ArcFactored
-from polyadic.syntax.derivations import Parse
-from polyadic.syntax.pcfg import PCFG
-from polyadic.syntax.rerank_features import (
+from experiments.cao2014.features import (
     DEPENDENCY_FEATURES,
     ROOT,
     SCORE,
@@ -38,6 +29,15 @@ from polyadic.syntax.rerank_features import (
     of_tree,
     tree_heads,
 )
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.files import whole_file
+from polyadic.core.progress import bar
+from polyadic.core.resources import MAX_THREADS
+from polyadic.metrics.brackets import MatchedBrackets, counted, match_counted
+from polyadic.syntax.brackets import Phrase, bracketing, parse_phrase
+from polyadic.syntax.dependency import ArcFactored
+from polyadic.syntax.grammar import Parse
+from polyadic.syntax.pcfg import PCFG
 from polyadic.text.streams import blocks, lines, open_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.syntax.rerank_features import Feature
+    from experiments.cao2014.features import Feature
     from polyadic.syntax.trees import Tree
 
     Path = str | os.PathLike[str]
@@ -81,12 +81,6 @@ class Candidates(NamedTuple):
         featurise = Featuriser(self.gold.words(), number)
         rows = [featurise(parse.tree) for parse in self.parses]
         return rows, [{SCORE: parse.log_probability, **of_tree(parse.tree)} for parse in self.parses]
-
-
-def bracketing(tree: Phrase) -> Bracketing:
-    """Return the brackets of a tree in the form that the metric compares."""
-    tags = tree.tags()
-    return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
 
 
 def match_candidates(gold: Phrase, parses: list[Parse]) -> Candidates:
@@ -188,6 +182,22 @@ def read_lists(path: Path) -> Iterator[Candidates]:
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}, line {number} is not a list of parses: {error}") from None
             yield candidates
+
+
+def shared(tree: Phrase, known: dict[tuple[str, tuple[int | str, ...]], Phrase]) -> Phrase:
+    """Return an equal tree that shares equal subtrees with trees seen before, which ``known`` collects.
+
+    Examples
+    --------
+    >>> known = {}
+    >>> one, other = (shared(parse_phrase(text), known) for text in ("(S (NN a) (NN b))", "(X (NN a))"))
+    >>> one.below[0] is other.below[0]
+    True
+    """
+    if tree.word is not None:
+        return known.setdefault((tree.label, (tree.word,)), tree)
+    below = tuple(shared(child, known) for child in tree.below)
+    return known.setdefault((tree.label, tuple(map(id, below))), Phrase(tree.label, below))
 
 
 def _check(gold: Phrase, parses: Sequence[Parse]) -> None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from experiments.cao2014.features import SCORE, Feature
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import check_whole, damage_as_input_error, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.core.progress import tracked
 from polyadic.core.query_groups import QueryGroups
-from polyadic.syntax.rerank_features import SCORE, Feature
 
 if TYPE_CHECKING:
     import os

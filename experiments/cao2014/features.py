@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.syntax.heads import PUNCTUATION, head_child
+from polyadic.syntax.binarising import PUNCTUATION, head_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
