@@ -51,7 +51,7 @@ function later(name, question, parameters, content, more = "") {
   return section(name, [more], place);
 }
 
-const senses = ({ words, looked_up }) => [h("p", { class: "small" }, `Of the ${number(looked_up)} most frequent words, ${number(words.length)} ${words.length === 1 ? "has" : "have"} several senses.`),
+const senses = ({ words, looked_up }) => [h("p", { class: "small" }, `Of ${number(looked_up)} words of medium frequency, ${number(words.length)} ${words.length === 1 ? "has" : "have"} several senses.`),
   h("dl", { class: "plain" }, words.map((each) => [h("dt", {}, word(each.word)),
     each.senses.map((sense) => h("dd", {}, `${percent(sense.share)} `, h("span", { dir: "auto" }, sense.words.join(", "))))]))];
 

@@ -31,6 +31,8 @@ PARTS = 60
 """Number of parts of the text in the dispersion plot of a word."""
 SECONDS, SUBSTITUTES = 8.0, 6
 """Time to look up senses for the home page, and number of substitutes shown of each sense."""
+MAX_OCCURRENCES = 1_000
+"""Words that are more frequent are not looked up for the home page: they take longer and say less."""
 SPAN = 10
 """Maximum distance of the words of a triple, as in the counts that the vectors are trained on."""
 
@@ -108,12 +110,14 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
-    """Return frequent words with several senses that are certain, of those that can be looked up in a few seconds."""
+    """Return words with several senses that are certain, of those of medium frequency, as many as a few seconds allow."""
     found: list[Answer] = []
     vocabulary, end, looked_up = workspace.corpus.vocabulary, time.monotonic() + SECONDS, 0
     for word, n in zip(vocabulary.words, vocabulary.counts, strict=True):
         if workspace.senses is None or n < MIN_OCCURRENCES or len(found) == top or time.monotonic() > end:
             break
+        if n > MAX_OCCURRENCES:
+            continue
         looked_up += 1
         its = senses_of(workspace, word, SUBSTITUTES)
         if its.sure and len(its.senses) > 1:
