@@ -110,7 +110,7 @@ def senses(workspace: Workspace, word: str, *, lines: Natural = 3, triples: Natu
 
 
 def ambiguous(workspace: Workspace, top: Top = 12) -> Answer:
-    """Return words with several senses that are certain, of those of medium frequency, as many as a few seconds allow."""
+    """Return words of medium frequency with several senses that are certain, as many as a few seconds allow."""
     found: list[Answer] = []
     vocabulary, end, looked_up = workspace.corpus.vocabulary, time.monotonic() + SECONDS, 0
     for word, n in zip(vocabulary.words, vocabulary.counts, strict=True):
