@@ -54,8 +54,8 @@ TITLES = ("phrases selection", "phrases retrieval")
 FROM_TRIPLES = tuple(name.replace("phrases", "phrases from triples") for name in TITLES)
 TITLED = (
     "The first two columns use the best rule for the vectors of two words, which may be their product; the next two use"
-    " vectors made from the triples that contain both words; the last two show the difference between the latter and the"
-    " best pairwise vectors with their best rule."
+    " vectors made from the triples that contain both words; the last two show the difference between the latter and"
+    " the best pairwise vectors with their best rule."
 )
 
 PUBLISHED: dict[str, tuple[float, ...]] = {

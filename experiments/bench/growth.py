@@ -265,11 +265,12 @@ PAGE = """# Performance: growth
 {summary}
 
 Processor time with one thread, and memory in addition to that of the process before the measurement, from the
-smallest to the largest size of each task: `OPENBLAS_NUM_THREADS=1 python -m experiments bench growth TEXT --page
-docs/performance/growth.md`. The data are 109 MB of Wikipedia, the English Web Treebank, and synthetic tables, facts and strings.
-A slope is that of the last step on logarithmic axes: 1 means twice as much for twice the data. The column *predicted*
-shows the time of the largest size as extrapolated from the smaller ones by the best curve `a + b n^s`, and its deviation.
-Lower is better.
+smallest to the largest size of each task:
+`OPENBLAS_NUM_THREADS=1 python -m experiments bench growth TEXT --page docs/performance/growth.md`.
+The data are 109 MB of Wikipedia, the English Web Treebank, and synthetic tables, facts and strings.
+A slope is that of the last step on logarithmic axes: 1 means twice as much for twice the data.
+The column *predicted* shows the time of the largest size as extrapolated from the smaller ones by the best curve
+`a + b n^s`, and its deviation. Lower is better.
 
 ![Seconds and memory against sizes]({picture})
 
@@ -288,9 +289,10 @@ def summary(rows: list[list[str]]) -> str:
     near = sum(0.75 <= slope <= 1.35 for slope in slopes)
     steepest = rows[int(np.argmax(slopes))][0]
     return (
-        f"**Summary.** The time of {near} of {len(rows)} tasks grows about in proportion to the data (slopes from 0.75 to"
-        f" 1.35); the largest slope is {max(slopes):.2f} ({steepest}). Extrapolation from smaller sizes predicts the time"
-        f" of the largest size with a median error of {statistics.median(off):.0f} % and a maximum of {max(off):.0f} %."
+        f"**Summary.** The time of {near} of {len(rows)} tasks grows about in proportion to the data (slopes from 0.75"
+        f" to 1.35); the largest slope is {max(slopes):.2f} ({steepest}). Extrapolation from smaller sizes predicts the"
+        f" time of the largest size with a median error of {statistics.median(off):.0f} % and a maximum of"
+        f" {max(off):.0f} %."
     )
 
 
