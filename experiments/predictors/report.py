@@ -56,4 +56,4 @@ SECTIONS: dict[str, Section] = {
     "labels": ("Labels of texts", _labels),
     "schools": ("Scores of pupils of 139 schools", partial(tabulate, SCHOOLS)),
 }
-report = partial(sections, "Predictors of low rank", "Settings are selected within the training sets.", SECTIONS)
+report = partial(sections, "Low-rank predictors", "Settings are selected within the training sets.", SECTIONS)
