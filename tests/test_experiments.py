@@ -207,7 +207,7 @@ RUNS = {
         planted_spectral,
         "--parts completion,tags --planted 2",
         "--planted 3",
-        ("| strings | strings never seen are | as counted |", "| operators | rank 2, fresh"),
+        ("| strings | unseen strings count as | as counted ↓ |", "| operators | rank 2, fresh"),
     ),
     "syntax": (
         lambda patch: patch.setattr(parsing, "web_treebank", test_syntax_experiment.parts),

@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 TITLE = "# Bailey and Aeron (2017), on this text"
-SAME = "All models are trained on the same text, cut into the same words, and on the same counts; intervals are 95 %."
+SAME = "All models are trained on the same tokenized text and the same counts. Intervals are 95 %."
 DEPARTURES = (
-    "Counts are of spans of words, exact, and the PMI has the normaliser that makes independent words zero; zeros of"
-    " the tensors enter the loss exactly. CBOW is gensim's and NNSE is that of Murphy and others, so the baselines are"
-    " not the published ones. The published figures are of another text and of other cases."
+    "Counts are exact and use spans of words. The PMI is normalised such that independent words have zero PMI, and the"
+    " zeros of the tensors enter the loss exactly. CBOW is gensim's and NNSE is that of Murphy and others, so the"
+    " baselines differ from the published ones. The published figures are for another text and other cases."
 )
-HALVES = (
-    f"Settings of the library were chosen on the outlier groups of even number: {HALF} is the half that they were not"
-    " chosen on."
-)
+HALVES = f"Settings of the library were selected on the even-numbered outlier groups; {HALF} is the other half."
 
 
 def report_facts(results: Results) -> Stages:
@@ -106,8 +103,8 @@ def _text(facts: Facts) -> str:
     corpus, share = facts["corpus"], facts["settings"]["share"]
     how = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in corpus["encoding"].items())
     return (
-        f"The text: {corpus['documents']:,} documents of {corpus['tokens']:,} tokens to train on, after {share:g} of"
-        f" all was held out; {how}. Digest {corpus['digest']}."
+        f"The text: {corpus['documents']:,} documents with {corpus['tokens']:,} training tokens, after {share:g} of"
+        f" the text was held out; {how}. Digest {corpus['digest']}."
     )
 
 
@@ -129,8 +126,8 @@ def _footer(made_of: Facts, facts: Facts) -> str:
     training = f"; {packages}; {made_of['seconds']:,.0f} s of training" if packages else ""
     return (
         f"*Corpus {made_of['corpus'][:16]}: {corpus['tokens']:,} tokens, {corpus['words']:,} words; rank"
-        f" {settings['rank']} unless said, seed {made_of['seed']}{', quick' if settings['quick'] else ''}, settings of"
-        f" each model under Time and memory{training}.*"
+        f" {settings['rank']} unless noted, seed {made_of['seed']}{', quick' if settings['quick'] else ''}, settings of"
+        f" each model in the table Time and memory{training}.*"
     )
 
 

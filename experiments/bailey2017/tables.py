@@ -34,26 +34,28 @@ COMPARED = (
 """The main figures: those by which every model is compared with the best pairwise one."""
 
 SENSELESS = (
-    "With questions held out, as Bailey and Aeron did, random vectors do as well as trained ones, since the pairs of a"
-    " test question were learnt with other questions; with pairs held out they do not."
+    "With held-out questions, as in Bailey and Aeron, random vectors do as well as trained ones, because the pairs of a"
+    " test question occur in training questions. With held-out pairs they do not."
 )
 SHIFTING = (
-    "The published shifts undo a normaliser that makes every PMI of triples too large; here nothing is to be undone."
+    "The published shifts compensate for a normaliser that makes every PMI of triples too large; the PMI used here"
+    " needs no compensation."
 )
 COMPARING = (
-    "What a model is above the best pairwise baseline of the line; * where the 95 % interval, from paired samples,"
-    " leaves out zero. The baseline is chosen by the figure itself, which makes it a little too hard to beat."
+    "Difference from the best pairwise baseline of the row; * marks a 95 % interval, from paired samples, that excludes"
+    " zero. The baseline is selected by the figure itself, which makes it slightly too hard to beat."
 )
 COSTING = (
-    "Seconds are those of the fit alone; weighing is what makes associations of counts. Peak memory is the most that"
-    " the process of a model held, which did nothing else; idle is what it held before it opened any data."
+    "Seconds are those of the fit alone; weighting is the time to compute association values from counts. Peak memory"
+    " is that of a process that only trained the model; idle is its memory before it opened any data."
 )
 
 TITLES = ("phrases selection", "phrases retrieval")
 FROM_TRIPLES = tuple(name.replace("phrases", "phrases from triples") for name in TITLES)
 TITLED = (
-    "By the best rule for the vectors of two words, which may be their product, and by vectors made of the triples that"
-    " hold both words; last, how much the latter are above the best pairwise vectors by the best rule for those."
+    "The first two columns use the best rule for the vectors of two words, which may be their product; the next two use"
+    " vectors made from the triples that contain both words; the last two show the difference between the latter and"
+    " the best pairwise vectors with their best rule."
 )
 
 PUBLISHED: dict[str, tuple[float, ...]] = {
@@ -322,7 +324,7 @@ def _costs(results: Results) -> Table:
         [model, *(facts[key] for key in keys), ", ".join(f"{k} {v}" for k, v in facts["settings"].items())]
         for model, facts in results.trained.items()
     ]
-    headings = ["model", "rank", "entries or tokens", "seconds", "weighing", "sweeps", "converged", "peak MiB",
+    headings = ["model", "rank", "entries or tokens", "seconds", "weighting", "sweeps", "converged", "peak MiB",
                 "idle MiB", "zeros", "settings"]  # fmt: skip
     notes = [COSTING, *(f"{model}: {said}." for model, facts in results.trained.items() for said in facts["warnings"])]
     return _table(results, "costs", "Time and memory", results.trained, headings=headings, rows=rows, notes=notes)

@@ -262,21 +262,38 @@ def cells(name: str, points: list[dict[str, float]]) -> list[str]:
 
 PAGE = """# Performance: growth
 
-Seconds of the processor with one thread, and memory above what was held before, from the smallest size to the largest
-of each path: `OPENBLAS_NUM_THREADS=1 python -m experiments bench growth TEXT --page docs/performance/growth.md`,
-109 MB of
-Wikipedia, the English Web Treebank, and tables, facts and strings that are drawn. Slopes are those of the last step in
-logarithms: 1 is twice as much for twice as much. What the largest takes is also reckoned from the others, by the curve
-`a + b n^s` that comes nearest to them, and compared.
+{summary}
+
+Processor time with one thread, and memory in addition to that of the process before the measurement, from the
+smallest to the largest size of each task:
+`OPENBLAS_NUM_THREADS=1 python -m experiments bench growth TEXT --page docs/performance/growth.md`.
+The data are 109 MB of Wikipedia, the English Web Treebank, and synthetic tables, facts and strings.
+A slope is that of the last step on logarithmic axes: 1 means twice as much for twice the data.
+The column *predicted* shows the time of the largest size as extrapolated from the smaller ones by the best curve
+`a + b n^s`, and its deviation. Lower is better.
 
 ![Seconds and memory against sizes]({picture})
 
 {table}
 
-What it means for data of yours is told in [how long it takes](../growth.md); what single paths take beside other
-libraries is in [performance](../performance.md).
+[How long it takes](../growth.md) explains how to estimate times for your data. [Performance](../performance.md)
+compares individual tasks with other libraries.
 """
-HEAD = ("path", "sizes", "seconds", "slope", "largest, from the others", "MiB", "slope")
+HEAD = ("task", "sizes", "seconds", "slope of time", "largest, predicted", "MiB", "slope of memory")
+
+
+def summary(rows: list[list[str]]) -> str:
+    """Return the first paragraph of the page: how time grows, and how well it is predicted."""
+    slopes = [float(each[3]) for each in rows]
+    off = [abs(float(each[4].split("(")[1].rstrip(" %)"))) for each in rows]
+    near = sum(0.75 <= slope <= 1.35 for slope in slopes)
+    steepest = rows[int(np.argmax(slopes))][0]
+    return (
+        f"**Summary.** The time of {near} of {len(rows)} tasks grows about in proportion to the data (slopes from 0.75"
+        f" to 1.35); the largest slope is {max(slopes):.2f} ({steepest}). Extrapolation from smaller sizes predicts the"
+        f" time of the largest size with a median error of {statistics.median(off):.0f} % and a maximum of"
+        f" {max(off):.0f} %."
+    )
 
 
 def picture(all_points: dict[str, list[dict[str, float]]], file: Path) -> None:
@@ -312,5 +329,5 @@ def main(text: Path, *, only: tuple[str, ...] = tuple(PATHS), repeats: int = 1, 
         lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *(" | ".join(each) for each in rows)]
         figure = page.with_suffix(".png")
         table = "\n".join(f"| {line} |" for line in lines)
-        page.write_text(PAGE.format(picture=figure.name, table=table), encoding="utf-8")
+        page.write_text(PAGE.format(summary=summary(rows), picture=figure.name, table=table), encoding="utf-8")
         picture(points, figure)

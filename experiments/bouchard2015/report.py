@@ -27,10 +27,12 @@ def draw(facts: Facts, out: Path) -> None:
 
 def _demonstrations(facts: Facts) -> list[str]:
     last = {name: errors[-1] / facts["optimum"] - 1 for name, errors in facts["histories"].items()}
-    lines = table(["", "squared error above the optimum"], [[name, f"{value:.1e}"] for name, value in last.items()])
+    lines = table(
+        ["learning rate", "squared error above the optimum ↓"], [[name, f"{value:.1e}"] for name, value in last.items()]
+    )
     lines += ["", "## Wrong signs of 900", ""]
     rows = [[row["matrix"], row["rank"], row["svd"], row["logistic"]] for row in facts["signs"]]
-    return [*lines, *table(["ones on or above the", "rank", "SVD", "logistic"], rows)]
+    return [*lines, *table(["position of the ones", "rank", "SVD ↓", "logistic factorization ↓"], rows)]
 
 
 def _errors(folds: Facts) -> list[str]:
@@ -40,7 +42,7 @@ def _errors(folds: Facts) -> list[str]:
         errors = [methods[k]["rmse"] for methods in folds.values()]
         seconds = np.mean([methods[k]["seconds"] for methods in folds.values()])
         rows.append([name, *rmses(errors), f"{seconds:.1f}"])
-    return table(["", *folds, "mean", "seconds"], rows)
+    return table(["model", *(f"{fold} ↓" for fold in folds), "mean ↓", "time, s ↓"], rows)
 
 
 def _recommended(methods: list[Facts]) -> list[str]:
@@ -57,7 +59,7 @@ def _recommended(methods: list[Facts]) -> list[str]:
             cells.append(share(figure(row, key).value) + more)
         chosen = ", ".join(f"{key.replace('_', ' ')} {row[key]:g}" for key in ("zero_weight", "ridge", "weight"))
         rows.append([row["name"], *cells, chosen, f"{row['seconds']:.0f}"])
-    return table(["", "recall at 20", "NDCG at 20", "chosen", "seconds"], rows)
+    return table(["tables", "recall@20 ↑", "NDCG@20 ↑", "selected settings", "time, s ↓"], rows)
 
 
 def _topics(methods: list[Facts]) -> list[str]:
@@ -72,27 +74,27 @@ def _labels(shares: Facts) -> list[str]:
 
 
 TOPICS: list[Column] = [
-    *(("", "name"), ("NPMI", "npmi", share), ("C_V", "c_v", share), ("diversity", "diversity", share)),
-    *(("perplexity", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
-    *(("zeros, documents", "zeros_of_documents", share), ("NMI with groups", "nmi", share)),
-    *(("chosen", "chosen"), ("seconds", "seconds", ".1f")),
+    *(("model", "name"), ("NPMI ↑", "npmi", share), ("C_V ↑", "c_v", share), ("diversity ↑", "diversity", share)),
+    *(("perplexity ↓", "perplexity", ".0f"), ("zeros, words", "zeros_of_words", share)),
+    *(("zeros, documents", "zeros_of_documents", share), ("NMI with groups ↑", "nmi", share)),
+    *(("selected settings", "chosen"), ("time, s ↓", "seconds", ".1f")),
 ]
 LABELS: list[Column] = [
-    *(("features hidden", "hidden"), ("", "name"), ("micro-F1", "f1", share), ("micro-AP", "ap", share)),
-    *(("macro-AP", "macro_ap", share), ("gain in micro-AP", "gain", certain)),
-    *(("chosen", "chosen"), ("seconds", "seconds", ".0f")),
+    *(("features hidden", "hidden"), ("method", "name"), ("micro-F1 ↑", "f1", share), ("micro-AP ↑", "ap", share)),
+    *(("macro-AP ↑", "macro_ap", share), ("gain in micro-AP ↑ (95 % interval)", "gain", certain)),
+    *(("selected settings", "chosen"), ("time, s ↓", "seconds", ".0f")),
 ]
 SECTIONS: dict[str, Section] = {
     "demonstrations": ("Stochastic gradients and the truncated SVD", _demonstrations),
-    "ratings": ("MovieLens 100K: root mean squared error, predictions cut to 1 to 5", _errors),
-    "listens": ("Last.fm: root mean squared error of the logarithm of listens, a fifth held out", _errors),
-    "lastfm": ("Last.fm: artists recommended, a fifth of the listens held out", _recommended),
-    "citeulike": ("CiteULike-a: articles recommended, a fifth of the bookmarks held out", _recommended),
+    "ratings": ("MovieLens 100K: RMSE, predictions clipped to 1 to 5", _errors),
+    "listens": ("Last.fm: RMSE of logarithms of listening counts, a fifth held out", _errors),
+    "lastfm": ("Last.fm: recommended artists, a fifth of the cells held out", _recommended),
+    "citeulike": ("CiteULike-a: recommended articles, a fifth of the bookmarks held out", _recommended),
     "bbc": ("BBC news", _topics),
     "kos": ("KOS blog", _topics),
     "enron": ("Enron: labels of messages", _labels),
     "medical": ("Medical: labels of reports", _labels),
     "bibtex": ("Bibtex: tags of bookmarks", _labels),
 }
-ABOUT = "Settings are chosen within training parts; intervals are 95 %. Seconds hold the choice of settings."
+ABOUT = "Settings are selected within the training sets. Intervals are 95 %. Times include the selection."
 report = partial(sections, "Matrix methods (Bouchard and others, 2015)", ABOUT, SECTIONS)

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 TITLES = {"penn": "Constituents of the Penn Treebank sample", "ewt": "Dependencies of the English Web Treebank"}
 FIGURES = {"penn": "F", "ewt": "UAS"}
 DIFFERENCES: list[Column] = [
-    *(("share", "share", "g"), ("", lambda row: f"{row['one']} - {row['other']}")),
-    *(("difference", "value", share), ("interval", interval)),
+    *(("share", "share", "g"), ("methods", lambda row: f"{row['one']} - {row['other']}")),
+    *(("difference", "value", share), ("95 % interval", interval)),
 ]
 
 
 def report(facts: Facts) -> str:
     """Return the report as Markdown."""
     lines = ["# Reranking in tensor space", ""]
-    lines += ["Settings and epochs are chosen on lists held out. Figures are means over training sets.", ""]
+    lines += ["Settings and epochs are selected on validation lists. Figures are means over training sets.", ""]
     for task in facts["settings"]["tasks"]:
         part, name = facts[task], FIGURES[task]
         lists = [{"name": baseline, **row} for baseline, row in part["baselines"].items()]
-        columns: list[Column] = [("lists", "name"), (f"{name} held out", "dev", share)]
-        columns.append((f"{name} of the test part", "test", share))
+        columns: list[Column] = [("lists", "name"), (f"validation {name} ↑", "dev", share)]
+        columns.append((f"test {name} ↑", "test", share))
         energy = [[mapping, share(values[0] ** 2)] for mapping, values in part["spectra"].items()]
         lines += [f"## {TITLES[task]}", "", *tabulate(columns, lists), ""]
         lines += [f"### {name} by share of the training lists", "", *_figures(part, facts["settings"]), ""]
-        lines += ["### Differences, with intervals of 95 % over sentences", ""]
+        lines += [f"### Differences in {name}, with 95 % intervals over sentences", ""]
         lines += [*tabulate(DIFFERENCES, part["differences"]), ""]
         lines += ["### Energy of the perceptron's weights in their first component", ""]
         lines += [*table(["mapping", "share"], energy), ""]
@@ -52,5 +52,5 @@ def _figures(facts: Facts, settings: Facts) -> list[str]:
             f"{np.mean([row[key] for row in rows]):{how}}" for key, how in (("parameters", ",.0f"), ("seconds", ".0f"))
         ]
         lines.append([name, *cells, *sizes])
-    heads = [f"{part:g}" for part in settings["shares"]]
-    return table(["D, H and mapping of T-MIRA", *heads, "parameters", "seconds of all fits"], lines)
+    heads = [f"{part:g} ↑" for part in settings["shares"]]
+    return table(["D, H and mapping of T-MIRA", *heads, "parameters ↓", "time of all fits, s ↓"], lines)

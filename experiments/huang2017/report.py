@@ -20,9 +20,9 @@ PUBLISHED = {
     "sts2012": {"MSRpar": 0.360, "MSRvid": 0.618, "SMTeuroparl": 0.375, "OnWN": 0.331, "SMTnews": 0.721},
 }
 ABOUT = (
-    "Vectors are made of the training sentences alone, and settings are chosen within them. The gain is over the mean"
-    " of the words' vectors; intervals are 95 %, over sentences or pairs. A sentence without a known"
-    " word has a vector of zeros."
+    "Vectors are trained on the training sentences alone, and settings are selected within them. The gain is over the"
+    " mean of the word vectors; intervals are 95 %, over sentences or pairs. A sentence without a known word has a zero"
+    " vector."
 )
 
 
@@ -50,11 +50,11 @@ SYNTHETIC: list[Column] = [
     *(
         ("filters", "filters"),
         ("samples", "samples", ","),
-        ("error", "error", ".5f"),
-        ("pass, s", "pass_seconds", ".3f"),
+        ("error (1 - cosine) ↓", "error", ".5f"),
+        ("pass, s ↓", "pass_seconds", ".3f"),
     ),
-    *(("solve, s", "solve_seconds", ".2f"), ("error, alternating", "their_error", ".3f")),
-    *(("unexplained", "their_unexplained", ".1e"), ("s", "their_seconds", ".1f")),
+    *(("solve, s ↓", "solve_seconds", ".2f"), ("error, alternating ↓", "their_error", ".3f")),
+    *(("unexplained ↓", "their_unexplained", ".1e"), ("time, alternating, s ↓", "their_seconds", ".1f")),
 ]
 
 
@@ -74,20 +74,20 @@ def _recovery(rows: list[Facts]) -> list[str]:
         [row["case"], *(" / ".join(f"{rate:.2f}" for rate in row["rates"][method]) for method in methods)]
         for row in rows
     ]
-    about = "Share of planted cases of exact cumulants in which every filter is found, from one start / from ten:"
+    about = "Share of planted cases with exact cumulants in which every filter is found, with one start / with ten:"
     return [about, "", *table(["", *methods], lines)]
 
 
 def _methods(part: str, rows: list[Facts]) -> list[str]:
-    columns: list[Column] = [("", "name"), ("accuracy", "value", share), ("interval", interval)]
-    columns.append(("gain", lambda row: row.get("gain"), certain))
+    columns: list[Column] = [("features", "name"), ("accuracy ↑", "value", share), ("95 % interval", interval)]
+    columns.append(("gain ↑", lambda row: row.get("gain"), certain))
     f = " F" if part == "msrp" else ""
-    columns += [("F", "F", share)] if f else []
+    columns += [("F ↑", "F", share)] if f else []
     columns.append((f"published{f}", lambda row: PUBLISHED[part].get(row["name"]), share))
     found = next(row["chosen"] for row in rows if row["name"] == "convolutional")
     first = found[0] if isinstance(found, list) else found
     many = f", in the first of {len(found)} folds" if isinstance(found, list) else ""
-    settings = f"Chosen for convolutional vectors{many}: {chosen(first)}."
+    settings = f"Settings selected for convolutional vectors{many}: {chosen(first)}."
     return [*tabulate(columns, rows), "", settings]
 
 
@@ -100,7 +100,7 @@ def _similarity(rows: list[Facts]) -> list[str]:
             cells.append([name, *(share(values[key]) for key in sets)])
         if by == "predicted":
             published = [share(PUBLISHED["sts2012"].get(key.removeprefix("surprise.").split(",")[0])) for key in sets]
-            cells.append(["published (split not said)", *published])
+            cells.append(["published (split not stated)", *published])
         lines += [*table([what, *sets], cells), ""]
     return lines[:-1]
 

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 TESTS = {"ws353": "WordSim-353", "men": "MEN", "mturk-287": "MTurk"}
 """The sets of word pairs, as printed."""
 POLICIES = (
-    "For each set: pairs with an unknown word at similarity 0, as printed; known pairs alone, with a 95 % interval;"
-    " what was published (of another text)."
+    "Spearman correlation, higher is better. For each set: pairs with an unknown word scored 0, as printed; known pairs"
+    " alone, with 95 % interval; the published figure (from another text)."
 )
 
 
 def _columns(at: int, test: str) -> list[Column]:
     return [
-        (TESTS[test], lambda row: row[test]["zero"], share),
-        ("known", lambda row: {**row[test], "value": row[test]["known"]}, certain),
+        (f"{TESTS[test]} ↑", lambda row: row[test]["zero"], share),
+        ("known pairs ↑", lambda row: {**row[test], "value": row[test]["known"]}, certain),
         ("published", lambda row: row["published"][at] if row["published"] else None, share),
     ]
 
@@ -29,12 +29,15 @@ def report(facts: Facts) -> str:
     """Return the report as Markdown."""
     corpus, settings = facts["corpus"], facts["settings"]
     about = (
-        f"{corpus['tokens']:,} tokens, {corpus['words']:,} words seen {settings['min_count']} times or more, rank"
-        f" {settings['rank']}, {settings['width']} words to the left as contexts, seed {settings['seed']}. Corpus"
+        f"{corpus['tokens']:,} tokens, {corpus['words']:,} words that occur at least {settings['min_count']} times,"
+        f" rank {settings['rank']}, {settings['width']} words to the left as contexts, seed {settings['seed']}. Corpus"
         f" {corpus['digest'][:16]}."
     )
-    columns: list[Column] = [("", "name"), *(column for at, test in enumerate(TESTS) for column in _columns(at, test))]
-    columns += [("weight", "weight", "g"), ("seconds", "seconds", ".1f")]
+    columns: list[Column] = [
+        ("method", "name"),
+        *(column for at, test in enumerate(TESTS) for column in _columns(at, test)),
+    ]
+    columns += [("kernel weight", "weight", "g"), ("time, s ↓", "seconds", ".1f")]
     first = facts["rows"][0]
     covered = ", ".join(f"{first[t]['covered']:,} of {first[t]['total']:,} of {name}" for t, name in TESTS.items())
     lines = ["# Niitsuma and Lee (2018), on this text", "", about, "", POLICIES, "", *tabulate(columns, facts["rows"])]

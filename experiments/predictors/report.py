@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 LABELS: list[Column] = [
-    *(("", "name"), ("validation micro-AP", "validation", share), ("micro-AP", "micro_ap", share)),
-    *(("macro-AP", "macro_ap", share), ("micro-F1", "micro_f1", share), ("macro-F1", "macro_f1", share)),
-    *((f"P@{k}", f"precision_at_{k}", share) for k in (1, 3, 5)),
-    *(("gain in micro-AP", "gain", certain), ("chosen", "chosen", chosen)),
-    *(("seconds of a fit", "fit_seconds", ".1f"), ("of all", "seconds", ".1f")),
+    *(("method", "name"), ("validation micro-AP ↑", "validation", share), ("micro-AP ↑", "micro_ap", share)),
+    *(("macro-AP ↑", "macro_ap", share), ("micro-F1 ↑", "micro_f1", share), ("macro-F1 ↑", "macro_f1", share)),
+    *((f"P@{k} ↑", f"precision_at_{k}", share) for k in (1, 3, 5)),
+    *(("gain in micro-AP ↑ (95 % interval)", "gain", certain), ("selected settings", "chosen", chosen)),
+    *(("time per fit, s ↓", "fit_seconds", ".1f"), ("total time, s ↓", "seconds", ".1f")),
 ]
+SELECTED = ("most frequently selected", "time per fit, s ↓")
 SCHOOLS: list[Column] = [
-    *(("", "name"), ("variance explained", "explained", spread), ("within schools", "within", spread)),
-    ("mostly chosen", lambda row: _commonest(row["chosen"])),
+    *(("method", "name"), ("variance explained ↑", "explained", spread), ("within schools ↑", "within", spread)),
+    ("most frequently selected", lambda row: _commonest(row["chosen"])),
 ]
 
 
@@ -33,14 +34,14 @@ def _machines(rows: list[Facts]) -> list[str]:
         cells = [name, "yes" if attributes else "", *rmses([row["rmse"] for row in here])]
         seconds = float(np.median([row["fit_seconds"] for row in here]))
         lines.append([*cells, _commonest([row.get("chosen", {}) for row in here]), f"{seconds:.1f}"])
-    return table(["", "attributes", *folds, "mean", "mostly chosen", "seconds of a fit"], lines)
+    return table(["method", "attributes", *(f"{fold} ↓" for fold in folds), "mean ↓", *SELECTED], lines)
 
 
 def _labels(facts: Facts) -> list[str]:
     lines = [line for name, rows in facts.items() for line in (f"### {name}", "", *tabulate(LABELS, rows), "")]
     return [
         *lines,
-        "Gains are above logistic regressions; those of reduced rank above ridge regression of full rank.",
+        "Gains are over logistic regressions; for reduced rank, over ridge regression, which has full rank.",
         "",
     ]
 
@@ -55,4 +56,4 @@ SECTIONS: dict[str, Section] = {
     "labels": ("Labels of texts", _labels),
     "schools": ("Scores of pupils of 139 schools", partial(tabulate, SCHOOLS)),
 }
-report = partial(sections, "Predictors of low rank", "Settings are chosen within training parts.", SECTIONS)
+report = partial(sections, "Low-rank predictors", "Settings are selected within the training sets.", SECTIONS)

@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 SAME = ("form", "n_negatives", "batch")
 """Settings that are the same everywhere."""
 RANKS: list[Column] = [
-    ("MRR", "mrr", share),
-    ("hits 1", "hits_1", share),
-    ("3", "hits_3", share),
-    ("10", "hits_10", share),
+    ("MRR ↑", "mrr", share),
+    ("hits@1 ↑", "hits_1", share),
+    ("hits@3 ↑", "hits_3", share),
+    ("hits@10 ↑", "hits_10", share),
 ]
-CHOSEN: Column = ("chosen", lambda row: chosen(row.get("chosen", {}), without=SAME))
-MAPS: list[Column] = [("MAP", "map", share), ("weighted MAP", "weighted_map", share)]
+CHOSEN: Column = ("selected settings", lambda row: chosen(row.get("chosen", {}), without=SAME))
+MAPS: list[Column] = [("MAP ↑", "map", share), ("weighted MAP ↑", "weighted_map", share)]
 
 
 def _small(facts: Facts) -> list[str]:
-    columns: list[Column] = [("", "name"), ("validation MRR", "validation", share), *RANKS, CHOSEN]
-    columns.append(("seconds", "seconds", ".1f"))
+    columns: list[Column] = [("model", "name"), ("validation MRR ↑", "validation", share), *RANKS, CHOSEN]
+    columns.append(("time, s ↓", "seconds", ".1f"))
     return [line for name, rows in facts.items() for line in (f"### {name}", "", *tabulate(columns, rows), "")]
 
 
 def _large(rows: list[Facts]) -> list[str]:
-    lines = tabulate([("", "name"), *RANKS, CHOSEN, ("seconds", "seconds", ".0f")], rows)
+    lines = tabulate([("model", "name"), *RANKS, CHOSEN, ("time, s ↓", "seconds", ".0f")], rows)
     for row in rows:
         if "interval" in row:
             lines += ["", f"MRR of {row['name']}: {interval(row['interval'])}."]
         if "answering" in row:
-            lines += [f"Answering the test part took {row['answering']:.0f} s."]
+            lines += [f"Answering the test queries took {row['answering']:.0f} s."]
         if "tried" in row:
-            lines += ["", f"{row['name']}, MRR of (2,000 facts of) the validation part:", ""]
+            lines += ["", f"{row['name']}, MRR on 2,000 facts of the validation set:", ""]
             lines += _curve("", row["tried"])
         if "curve" in row:
-            lines += ["", "MRR of (2,000 facts of) the validation part after so many seconds:", ""]
-            lines += _curve("seconds", ((f"{at:.0f}", score) for at, score in row["curve"][::5]))
+            lines += ["", "MRR on 2,000 facts of the validation set during training:", ""]
+            lines += _curve("time, s", ((f"{at:.0f}", score) for at, score in row["curve"][::5]))
     return lines
 
 
@@ -53,14 +53,18 @@ def _curve(name: str, points: Iterable[tuple[str, float]]) -> list[str]:
 
 def _rescal(facts: Facts) -> list[str]:
     folds: list[Column] = [
-        *(("raw scores", "raw", share), ("scaled to unit length over relations", "normalised", share)),
-        ("seconds a fold", "fold_seconds", ".2f"),
+        *(("raw scores ↑", "raw", share), ("scaled to unit length over relations ↑", "normalised", share)),
+        ("time per fold, s ↓", "fold_seconds", ".2f"),
     ]
-    lines = ["Kinship, ten folds over all cells, rank 100, penalties 10; area under precision and recall:", ""]
+    lines = ["Kinship, ten folds over all cells, rank 100, penalties 10; area under the precision-recall curve:", ""]
     lines += [*tabulate(folds, [facts["folds"]]), ""]
     typed: list[Column] = [
-        *(("", "set"), ("", "name"), ("MRR", "reciprocal_rank", share), ("hits 10", "hits", share)),
-        *(("average precision", "precision", share), ("possible", "possible", share), ("seconds", "seconds", ".2f")),
+        *(("data set", "set"), ("variant", "name"), ("MRR ↑", "reciprocal_rank", share), ("hits@10 ↑", "hits", share)),
+        *(
+            ("average precision ↑", "precision", share),
+            ("share of test facts possible", "possible", share),
+            ("time, s ↓", "seconds", ".2f"),
+        ),
     ]
     return lines + tabulate(typed, facts["typed"])
 
@@ -74,18 +78,18 @@ def _nyt(facts: Facts) -> list[str]:
         [*model, *(_over(rows, name) for name in ("validation", "map", "weighted_map")), _ridges(rows)]
         for model, rows in by_model.items()
     ]
-    lines = table(["terms", "loss", "validation MAP", "MAP", "weighted MAP", "ridges"], cells)
-    lines += ["", "The public rankings of three systems, by the public judgements:", ""]
-    return lines + tabulate([("", "system"), *MAPS], facts["published"])
+    lines = table(["terms", "loss", "validation MAP ↑", "MAP ↑", "weighted MAP ↑", "ridges"], cells)
+    lines += ["", "Published rankings of three systems, evaluated with the public judgements:", ""]
+    return lines + tabulate([("system", "system"), *MAPS], facts["published"])
 
 
 def _schemas(rows: list[Facts]) -> list[str]:
     terms: Column = ("terms", lambda row: row["features"] + ("" if "loss" in row else ", pairs folded in"))
-    return tabulate([terms, *MAPS, ("seconds", "seconds", ".0f")], rows)
+    return tabulate([terms, *MAPS, ("time, s ↓", "seconds", ".0f")], rows)
 
 
 def _rules(facts: Facts) -> list[str]:
-    lines = ["MAP by the share of the facts of relations that are given.", ""]
+    lines = ["MAP (higher is better) by the share of the relations' facts that are given in training.", ""]
     lines += ["### Planted", "", *_by_share(facts["planted"]), ""]
     newswire = list(facts["newswire"].values())
     names = [row["name"] for row in newswire[0]]
@@ -93,7 +97,14 @@ def _rules(facts: Facts) -> list[str]:
         [measure, *(_over([run[at] for run in newswire], measure) for at in range(len(names)))]
         for measure in ("map", "weighted")
     ]
-    lines += ["### Newswire, no facts given", "", *table(["", *names], rows), "", "### FB15k-237, mined rules", ""]
+    lines += [
+        "### Newswire, no facts given",
+        "",
+        *table(["measure ↑", *names], rows),
+        "",
+        "### FB15k-237, mined rules",
+        "",
+    ]
     return lines + _by_share({fraction: [rows] for fraction, rows in facts["freebase"].items()})
 
 
@@ -103,11 +114,11 @@ def _by_share(shares: dict[str, list[list[Facts]]]) -> list[str]:
         [fraction, *(_over([run[at] for run in runs], "map") for at in range(len(names)))]
         for fraction, runs in shares.items()
     ]
-    return table(["share given", *names], rows)
+    return table(["facts given", *names], rows)
 
 
 def _figures(facts: Facts) -> list[str]:
-    columns: list[Column] = [("", "name"), ("", "value", share), ("95 %", interval)]
+    columns: list[Column] = [("test", "name"), ("figure ↑", "value", share), ("95 % interval", interval)]
     return tabulate([*columns, ("cases", lambda row: f"{row['used']} of {row['total']}")], facts["figures"])
 
 
@@ -121,7 +132,7 @@ def _ridges(rows: list[Facts]) -> str:
 
 
 SECTIONS: dict[str, Section] = {
-    "knowledge": ("Small knowledge bases, forms side by side", _small),
+    "knowledge": ("Small knowledge graphs", _small),
     "FB15k-237": ("FB15k-237", _large),
     "WN18RR": ("WN18RR", _large),
     "rescal": ("RESCAL by alternating least squares", _rescal),
@@ -131,5 +142,5 @@ SECTIONS: dict[str, Section] = {
     "composition": ("Transitive sentences", _figures),
     "attachment": ("Attachment of prepositional phrases", _figures),
 }
-ABOUT = "Settings are chosen on validation parts. Seconds hold the fits of all settings that were tried."
-report = partial(sections, "Facts about entities", ABOUT, SECTIONS)
+ABOUT = "Settings are selected on validation sets. Times include the fits of all settings tried."
+report = partial(sections, "Knowledge graphs and relations", ABOUT, SECTIONS)

@@ -18,7 +18,7 @@ NAMES = ("automaton", "singular vectors", "singular vectors and trigrams", "trig
 
 def _pautomac(facts: Facts) -> list[str]:
     def perplexity(name: str) -> Column:
-        return name, lambda row: f"{row[name]:.3f} ({100 * (row[name] / row['true'] - 1):.2f} %)"
+        return f"{name} ↓", lambda row: f"{row[name]:.3f} ({100 * (row[name] / row['true'] - 1):.2f} %)"
 
     columns: list[Column] = [
         ("problem", "problem"),
@@ -27,7 +27,7 @@ def _pautomac(facts: Facts) -> list[str]:
         ("rank", "rank"),
     ]
     rows = [{"problem": number, **row} for number, row in facts.items()]
-    return tabulate([*columns, ("seconds", "seconds", round)], rows)
+    return tabulate([*columns, ("time, s ↓", "seconds", round)], rows)
 
 
 def _completion(facts: Facts) -> list[str]:
@@ -39,18 +39,22 @@ def _completion(facts: Facts) -> list[str]:
         unseen = "unknown" if row["least"] else "rare"
         cells.append([row["strings"], unseen, *map(share, errors.mean(axis=0)), *better, len(errors)])
     better_names = [f"{name} better in" for name in names[1:]]
-    return table(["strings", "strings never seen are", *names, *better_names, "of"], cells)
+    return table(["strings", "unseen strings count as", *(f"{name} ↓" for name in names), *better_names, "of"], cells)
 
 
 def _tags(facts: Facts) -> list[str]:
-    figures: list[Column] = [("perplexity", "perplexity", ".2f"), ("right", "accuracy", share)]
+    figures: list[Column] = [("test perplexity ↓", "perplexity", ".2f"), ("accuracy ↑", "accuracy", share)]
     lines = []
     if "automaton" in facts:
         rows = [{"name": name, **row} for name, row in facts["automaton"].items() if name != "stage_seconds"]
         lines += tabulate([("upos", "name"), *figures], rows)
     for column in ("upos", "xpos"):
         if column in facts:
-            first: list[Column] = [(column, "method"), ("chosen", "chosen"), ("held out", "dev_perplexity", ".2f")]
+            first: list[Column] = [
+                (column, "method"),
+                ("selected settings", "chosen"),
+                ("validation perplexity ↓", "dev_perplexity", ".2f"),
+            ]
             lines += ["", *tabulate([*first, *figures], facts[column]["rows"])]
     return lines
 
@@ -58,7 +62,8 @@ def _tags(facts: Facts) -> list[str]:
 def _errors(facts: Facts, by: str, *names: str) -> list[str]:
     """Return the lines of a table of errors by the size of the data, and their slopes."""
     rows = [{**row, by: f"{row[by]:,}"} for row in facts["errors"]]
-    lines = tabulate([(by, by), *((name, name, share) for name in names)], rows)
+    heads = {"moves": "transitions"}
+    lines = tabulate([(by, by), *((f"{heads.get(name, name)} ↓", name, share) for name in names)], rows)
     slopes = [f"{facts['slopes'][name]:.2f}" for name in names]
     return [*lines, f"| slope | {' | '.join(slopes)} |", ""]
 
@@ -72,14 +77,15 @@ def _hidden(facts: Facts) -> list[str]:
             ends = [*(row[init]["log_probability"] for init in (*ESTIMATED, "best")), max(random), np.median(random)]
             figures = [f"{end:.4f}" for end in ends]
             cells.append([name.removeprefix("ends "), true, *figures, f"{row['random_better']} of {len(random)}"])
-    heads = ["states", "truth", *ESTIMATED, "the likeliest", "best random", "median", "random better in"]
+    heads = ["states", "truth", *(f"{init} ↑" for init in (*ESTIMATED, "most likely", "best random", "median random"))]
+    heads.append("random starts that are better")
     return _errors(facts["recovery"], "sequences", "emissions", "moves") + table(heads, cells)
 
 
 def _topics(facts: Facts) -> list[str]:
     columns: list[Column] = [
-        *(("", "method"), ("topics", "rank"), ("NPMI", "npmi", share), ("diversity", "diversity", share)),
-        *(("held-out perplexity", "perplexity", ".0f"), ("seconds", "seconds", ".0f")),
+        *(("method", "method"), ("topics", "rank"), ("NPMI ↑", "npmi", share), ("diversity ↑", "diversity", share)),
+        *(("held-out perplexity ↓", "perplexity", ".0f"), ("time, s ↓", "seconds", ".0f")),
     ]
     return _errors(facts["recovery"], "documents", "spectral", "anchors") + tabulate(columns, facts["news"]["rows"])
 
@@ -89,13 +95,17 @@ def _grammars(facts: Facts) -> list[str]:
     for name, row in facts["penn"]["marginals"].items():
         rows.append({**row, "name": f"no lists: marginals, {name}", "latent": row["f1"]})
     columns: list[Column] = [
-        *(("lists of", "name"), ("sentences", "sentences"), ("F of the first", "first", share)),
-        *(("with hidden states", "latent", share), ("gain", "gain", certain), ("best of the list", "best", share)),
-        ("chosen", _settings),
+        *(("method", "name"), ("sentences", "sentences"), ("F of the first tree ↑", "first", share)),
+        *(
+            ("F with hidden states ↑", "latent", share),
+            ("gain ↑ (95 % interval)", "gain", certain),
+            ("best of the list ↑", "best", share),
+        ),
+        ("selected settings", _settings),
     ]
     lines = tabulate(columns, rows)
     if "over_other" in (row := facts["penn"]["marginals"]["split and merged"]):
-        lines += ["", f"Split and merged less singular vectors, by marginals: {certain(row['over_other'])}."]
+        lines += ["", f"Split-merge EM minus singular vectors, by marginals: {certain(row['over_other'])}."]
     return lines
 
 

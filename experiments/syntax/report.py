@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from polyadic.core.stage_cache import Facts
 
 SIDES = {"with": "with the tensor", "without": "without"}
-SIZE: list[Column] = [("sentences", "sentences", ","), ("seed", "seed")]
+SIZE: list[Column] = [("training sentences", "sentences", ","), ("seed", "seed")]
 SHARE: list[Column] = [("share", "share", "g"), ("seed", "seed")]
-SPEED: list[Column] = [("seconds", "seconds", ".1f"), ("sentences a second", "sentences_a_second", ",.0f")]
+SPEED: list[Column] = [("time, s ↓", "seconds", ".1f"), ("sentences per second ↑", "sentences_a_second", ",.0f")]
 
 
 def draw(facts: Facts, out: Path) -> None:
-    """Draw learning curves: mean, least and largest UAS on the test part over seeds."""
+    """Draw learning curves: mean, minimum and maximum UAS on the test set over seeds."""
     if "parsing" not in facts:
         return
     rows = _rows(facts["parsing"])
@@ -32,7 +32,7 @@ def draw(facts: Facts, out: Path) -> None:
         values = [[row[side]["test"][0]["value"] for row in rows if row["sentences"] == size] for size in sizes]
         series[name] = [[float(np.mean(some)), min(some), max(some)] for some in values]
     ax = curves(series, sizes, log=True)
-    ax.set_xlabel("sentences to learn from")
+    ax.set_xlabel("training sentences")
     ax.set_ylabel("UAS")
     ax.figure.savefig(out / "parsing.png", dpi=150, bbox_inches="tight")
 
@@ -55,8 +55,8 @@ def _parsing(stages: Facts) -> list[str]:
     rows = _rows(stages)
     figures = rows[0]["with"]["test"]
     columns: list[Column] = [
-        *(*SIZE, ("", "name"), ("passes", "passes")),
-        ("development UAS / LAS", lambda row: f"{share(row['dev']['uas'])} / {share(row['dev']['las'])}"),
+        *(*SIZE, ("model", "name"), ("passes", "passes")),
+        ("development UAS / LAS ↑", lambda row: f"{share(row['dev']['uas'])} / {share(row['dev']['las'])}"),
         *(*_figures(figures, "test"), *SPEED),
     ]
     sides = [
@@ -66,14 +66,14 @@ def _parsing(stages: Facts) -> list[str]:
     ]
     worth: list[Column] = [(one["name"], partial(_nested, "worth", one["name"]), certain) for one in figures]
     losses: Column = ("with the tensor", lambda row: " ".join(f"{value:.2f}" for value in row["with"]["losses"]))
-    lines = [*tabulate(columns, sides), "", "What the tensor is worth, with intervals of paired differences:", ""]
-    lines += [*tabulate([*SIZE, *worth], rows), "", "Mean loss of a sentence in each pass:", ""]
+    lines = [*tabulate(columns, sides), "", "Gain from the tensor, with 95 % intervals of paired differences:", ""]
+    lines += [*tabulate([*SIZE, *worth], rows), "", "Mean loss per sentence in each pass:", ""]
     return lines + tabulate([*SIZE, losses], rows)
 
 
 def _orders(stages: Facts) -> list[str]:
     def gain(name: str) -> Column:
-        return f"{name} above order 1", lambda row: row["gain"][name] if row["order"] > 1 else None, certain
+        return f"{name} minus order 1", lambda row: row["gain"][name] if row["order"] > 1 else None, certain
 
     columns: list[Column] = [
         *(*SIZE, ("gamma", "gamma", "g"), ("order", "order"), ("UAS", "uas", share), ("LAS", "las", share)),
@@ -85,9 +85,9 @@ def _orders(stages: Facts) -> list[str]:
 
 def _text(stages: Facts) -> list[str]:
     runs = _rows(stages)
-    sides = {"gold": "the treebank's", "found": "found", "folds": "found, and in learning too"}
+    sides = {"gold": "gold", "found": "predicted", "folds": "predicted, also in training"}
     rows = [{"seed": run["seed"], "name": name, "of": run[side]} for run in runs for side, name in sides.items()]
-    return tabulate([("seed", "seed"), ("columns", "name"), *_figures(runs[0]["gold"], "of")], rows)
+    return tabulate([("seed", "seed"), ("tags, lemmas, morphology", "name"), *_figures(runs[0]["gold"], "of")], rows)
 
 
 def _tagging(stages: Facts) -> list[str]:
@@ -95,13 +95,21 @@ def _tagging(stages: Facts) -> list[str]:
         return {"value": row["minus_first"], "low": row["minus_low"], "high": row["minus_high"]}
 
     chunks: list[Column] = [
-        *(("", "name"), ("sentences", "sentences", ","), ("F1", lambda row: {**row, "value": row["F1"]}, certain)),
-        *(("accuracy", "accuracy", share), ("F1 above the first", above, certain), ("seconds", "seconds", ".1f")),
+        *(
+            ("loss, rank", "name"),
+            ("training sentences", "sentences", ","),
+            ("F1 ↑", lambda row: {**row, "value": row["F1"]}, certain),
+        ),
+        *(
+            ("accuracy ↑", "accuracy", share),
+            ("difference in F1", above, certain),
+            ("training time, s ↓", "seconds", ".1f"),
+        ),
     ]
     text: list[Column] = [
-        ("", "name"),
-        ("accuracy", lambda row: certain(row) if "low" in row else share(row["value"])),
-        ("words a second", "words_a_second", ",.0f"),
+        ("column", "name"),
+        ("accuracy ↑", lambda row: certain(row) if "low" in row else share(row["value"])),
+        ("words per second ↑", "words_a_second", ",.0f"),
     ]
     lines: list[str] = []
     for run in _rows(stages):
@@ -114,16 +122,16 @@ def _roles(stages: Facts) -> list[str]:
         "tensor": "tensor and sparse features",
         "sparse": "sparse features",
         "regression": "logistic regression",
-        "found predicates": "tensor, predicates found",
+        "found predicates": "tensor, predicted predicates",
     }
     rows = [
         {**row, "name": name, "figures": row[side]["figures"][:4], "above": row["worth"].get(side, {}).get("F1")}
         for row in _rows(stages)
         for side, name in names.items()
     ]
-    columns: list[Column] = [*SHARE, ("predicates", "predicates", ","), ("", "name")]
+    columns: list[Column] = [*SHARE, ("predicates", "predicates", ","), ("model", "name")]
     columns += _figures(rows[0]["figures"], "figures")
-    return tabulate([*columns, ("F1 of the tensor above", "above", certain)], rows)
+    return tabulate([*columns, ("F1 of the tensor minus this model", "above", certain)], rows)
 
 
 def _roles_by_parser(stages: Facts) -> list[str]:
@@ -134,15 +142,17 @@ def _roles_by_parser(stages: Facts) -> list[str]:
         for row in rows
     ]
     gaps = [{**gap, "share": row["share"], "seed": row["seed"]} for row in rows for gap in row["worth"]]
-    lines = ["F1 on trees of a parser, by the trees and the features learned from:", ""]
+    lines = ["F1 on predicted trees, by the training trees and features:", ""]
     lines += [*table(["share", "seed", "sentences", *names], cells), ""]
-    return lines + tabulate([*SHARE, ("", lambda gap: f"{gap['one']} - {gap['other']}"), ("difference", certain)], gaps)
+    return lines + tabulate(
+        [*SHARE, ("models", lambda gap: f"{gap['one']} - {gap['other']}"), ("difference", certain)], gaps
+    )
 
 
 SECTIONS: dict[str, Section] = {
-    "parsing": ("Parsing with a tensor of low rank and without", _parsing),
-    "orders": ("Parsing by parts of one, two and three arcs", _orders),
-    "text": ("Parsing with parts of speech, lemmas and morphology that are found", _text),
+    "parsing": ("Parsing with and without a low-rank tensor", _parsing),
+    "orders": ("Higher-order parts", _orders),
+    "text": ("Parsing with predicted parts of speech, lemmas and morphology", _text),
     "tagging": ("Chunks and parts of speech", _tagging),
     "roles": ("Semantic roles", _roles),
     "roles-by-parser": ("Semantic roles of parsed sentences", _roles_by_parser),
