@@ -63,10 +63,9 @@ class _State:
 
 
 def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Block]) -> Iterator[Sweep]:
-    """Fit a matrix whose blocks have small trace norms.
+    """Yield dense matrices M whose blocks, which may overlap, have small trace norms.
 
-    Blocks may overlap. Observed cells must be in a block; unobserved cells outside of all blocks stay zero. Yields the
-    dense matrix M; the objective need not decrease.
+    Observed cells must be in a block; unobserved cells outside of all blocks stay zero. The objective may increase.
     """
     for state in _alternate(pattern, smooth, blocks):
         norms = sum(
@@ -76,10 +75,7 @@ def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Blo
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Solve the problem of :func:`~polyadic.core.solvers.proximal.proximal_gradient` on dense matrices.
-
-    Yields the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`.
-    """
+    """Yield U, s, V of the problem of :func:`~polyadic.core.solvers.proximal.proximal_gradient`, on dense matrices."""
     m, n = problem.pattern.shape
     whole = Block(np.arange(m), np.arange(n), problem.penalty)
     for state in _alternate(problem.pattern, problem.smooth, [whole]):
@@ -132,24 +128,11 @@ def _nearest(smooth: CellLosses, v: Array, weights: Array) -> Array:
 
 
 def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float) -> Iterator[Sweep]:
-    r"""Split a matrix into a low-rank and a sparse part (principal component pursuit).
+    """Split a matrix of shape (m, n) into a low-rank L and a sparse S (principal component pursuit).
 
-    Unobserved cells may have any value in S, at no cost.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-    known : ndarray of bool of shape (m, n)
-    penalty : float
-        :math:`\lambda`.
-    tol : float
-        Stopping threshold of the relative duality gap and of the relative residual :math:`\|X - L - S\|_F`.
-
-    Yields
-    ------
-    Sweep
-        ``U``, ``s`` and ``V`` of L, then S (dense, with exact zeros) and a lower bound of the objective. The objective
-        is that of L and the residual of the observed cells.
+    Unknown cells may have any value in S, at no cost. Yields ``U``, ``s`` and ``V`` of L, then S (dense, with exact
+    zeros) and a lower bound of the objective, which is that of L and the residual of the observed cells. Ends when the
+    relative duality gap and the relative residual are at most ``tol``.
     """
     check_size(X.shape)
     x = np.where(known, X, 0.0)

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ObservedEntries:
-    """Observed cells of a matrix, sorted by row.
-
-    Attributes
-    ----------
-    rows, columns : ndarray of shape (n,)
-    values : float64 ndarray of shape (n,)
-    shape : (int, int)
-    """
+    """Observed cells of a matrix, sorted by row."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -63,10 +56,7 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the observed cells of Entries of order 2, a sparse matrix (including explicit zeros) or an array with NaN.
-
-    Raises InputError for invalid or duplicate cells, and if no cell is observed unless ``empty``.
-    """
+    """Return the observed cells of Entries of order 2, a sparse matrix (with explicit zeros) or an array with NaN."""
     if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
@@ -96,10 +86,7 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
 
 
 def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved.
-
-    Raises InputError for negative values, and if no value is positive unless ``empty``.
-    """
+    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
         raise InputError(f"values must be at least 0; got {cells.values.min():g}")
@@ -138,8 +125,6 @@ def split_cells(
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which cells of ``now`` were observed before, and which of those had the same value.
 
-    Examples
-    --------
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]
     [[True, True, True, False], [True, False, True, False]]

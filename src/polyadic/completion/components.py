@@ -23,16 +23,10 @@ EXACT = 1e-9
 
 
 class Theme(NamedTuple):
-    """A component of a completed matrix.
+    """A component of a completed matrix, by the columns with the largest loadings of either sign.
 
-    Attributes
-    ----------
-    share : float
-        Share of the variance of the predictions, after removal of row and column means.
-    columns : list of (name, float)
-        Columns with the largest loadings: the increase of their predictions per standard deviation of the score.
-    against : list of (name, float)
-        Columns with the most negative loadings, if any.
+    A loading is the increase of predictions per standard deviation of the score; ``share`` is that of the variance of
+    the predictions, after removal of row and column means.
     """
 
     share: float
@@ -41,18 +35,11 @@ class Theme(NamedTuple):
 
 
 class Themes(NamedTuple):
-    """All components of a completed matrix, the largest first.
+    """All components of a completed matrix, the largest first."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (rows, r)
-    loadings : ndarray of shape (columns, r)
-    shares : ndarray of shape (r,)
-    """
-
-    scores: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    scores: NDArray[np.float64]  # shape (rows, r)
+    loadings: NDArray[np.float64]  # shape (columns, r)
+    shares: NDArray[np.float64]  # shape (r,)
 
 
 def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:

@@ -27,19 +27,10 @@ if TYPE_CHECKING:
 
 
 class Relation(NamedTuple):
-    """Observed cells of a relation between entities of two types.
+    """Observed cells of a relation between entities of two types, such as ``"user"`` and ``"film"``.
 
-    Attributes
-    ----------
-    row_kind, column_kind : str
-        Entity types of rows and columns, such as ``"user"`` and ``"film"``. Relations with the same type share its
-        entities, in the same order.
-    X : Entries, sparse matrix or array with NaN for unknown cells
-        Observed cells. A relation within one type is symmetric, and each pair is given once.
-    loss : Convex
-        Loss of a cell.
-    weight : float
-        Weight of the losses.
+    Relations with the same type share its entities, in the same order. A relation within one type is symmetric, and
+    each pair is given once.
     """
 
     row_kind: str

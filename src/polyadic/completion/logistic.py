@@ -194,16 +194,7 @@ def labelled(X: Any) -> ObservedEntries:
 
 
 class WrongSigns(NamedTuple):
-    """Number of cells for which an approximation of some rank has the wrong sign.
-
-    Attributes
-    ----------
-    rank : int
-    svd : int
-        Truncated singular value decomposition.
-    logistic : int
-        Logistic factorization.
-    """
+    """Number of cells with the wrong sign, by truncated singular value decomposition and by logistic factorization."""
 
     rank: int
     svd: int
@@ -211,10 +202,7 @@ class WrongSigns(NamedTuple):
 
 
 def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: int | None = None) -> list[WrongSigns]:
-    """Count the signs that truncated SVD and logistic factorization of each rank get wrong.
-
-    Since the problem is not convex, the best of ``starts`` random starts counts for logistic factorization. X holds -1
-    and 1, both of them.
+    """Count the signs that truncated SVD and logistic factorization (best of ``starts``) of each rank get wrong.
 
     References
     ----------
@@ -223,8 +211,7 @@ def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: in
 
     Examples
     --------
-    >>> one_on_the_diagonal = 2 * np.eye(12) - 1
-    >>> low, full = wrong_signs(one_on_the_diagonal, [3, 12], seed=0)
+    >>> low, full = wrong_signs(2 * np.eye(12) - 1, [3, 12], seed=0)
     >>> low.svd > 6, low.logistic, full.svd
     (True, 0, 0)
     """

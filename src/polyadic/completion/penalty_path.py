@@ -28,18 +28,7 @@ PATIENCE = 3
 
 
 class PenaltyChoice(NamedTuple):
-    """Held-out losses along a path of penalties.
-
-    Attributes
-    ----------
-    penalties : list of float
-        Penalties tried, decreasing.
-    losses : list of float
-        Mean held-out loss of each.
-    ranks : list of int
-    best : float
-        Penalty of the lowest loss.
-    """
+    """Mean held-out losses and ranks along a path of decreasing penalties, and the penalty of the lowest loss."""
 
     penalties: list[float]
     losses: list[float]
@@ -50,14 +39,7 @@ class PenaltyChoice(NamedTuple):
 def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
     """Yield fits along decreasing penalties, each started from the last, which is faster than from zero.
 
-    Other settings are those of ``model``, which is not changed. Ctrl-C ends the path with the interrupted fit.
-
-    Examples
-    --------
-    >>> from polyadic.completion.trace_norm import TraceNormCompletion
-    >>> x = np.diag([5.0, 3.0, 1.0])
-    >>> [fit.rank_ for fit in penalty_path(TraceNormCompletion(offsets="none"), x, [6.0, 4.0, 2.0])]
-    [0, 1, 2]
+    Ctrl-C ends the path with the interrupted fit.
     """
     if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
         raise InputError(
@@ -75,29 +57,10 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
 def choose_penalty(
     model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, min_ratio: float = 0.02, seed: int = 0
 ) -> PenaltyChoice:
-    """Select the penalty with the lowest loss on held-out cells.
+    """Select the penalty with the lowest loss on a held-out ``share`` of the cells.
 
-    Parameters
-    ----------
-    model : TraceNormCompletion
-        All settings except the penalty.
-    X : Entries, sparse matrix or array with NaN for unknown cells
-    share : float
-        Share of held-out cells.
-    number : int
-        Maximum number of penalties, in a geometric sequence from the largest that gives a non-zero matrix to
-        ``min_ratio`` of it. The search ends after ``PATIENCE`` without improvement.
-    min_ratio : float
-    seed : int
-
-    Examples
-    --------
-    >>> from polyadic.completion.trace_norm import TraceNormCompletion
-    >>> rng = np.random.default_rng(0)
-    >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20)) + 0.1 * rng.standard_normal((30, 20))
-    >>> choice = choose_penalty(TraceNormCompletion(offsets="none"), x)
-    >>> choice.best < choice.penalties[0], choice.losses[0] > min(choice.losses)
-    (True, True)
+    At most ``number`` penalties form a geometric sequence from the largest that gives a non-zero matrix to
+    ``min_ratio`` of it. The search ends after ``PATIENCE`` penalties without improvement.
     """
     check_int("number", number, low=2)
     for name, value in (("share", share), ("min_ratio", min_ratio)):

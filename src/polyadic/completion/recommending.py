@@ -31,15 +31,7 @@ TOP_K, MAX_ROWS = 20, 10_000
 
 
 class Recommended(NamedTuple):
-    """Recommended columns of each row, best first.
-
-    Attributes
-    ----------
-    columns : int64 ndarray of shape (rows, n)
-        Column indices; -1 where there are no more columns.
-    scores : ndarray of shape (rows, n)
-        Scores; minus infinity where there are no more columns.
-    """
+    """Column indices and scores of each row, best first; -1 and minus infinity where there are no more columns."""
 
     columns: NDArray[np.int64]
     scores: NDArray[Any]
@@ -136,10 +128,6 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
     r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except the cells of ``without``.
 
-    Ties go to the first column.
-
-    Examples
-    --------
     >>> U, V = np.array([[1.0], [-1.0]]), np.array([[3.0], [1.0], [2.0]])
     >>> best_columns(U, V, 2).columns.tolist()
     [[0, 2], [1, 2]]

@@ -585,13 +585,7 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
-    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
-
-    Examples
-    --------
-    >>> connected_parts(ObservedEntries(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
-    [(2, 1), (1, 1)]
-    """
+    """Count the rows and columns of each part of a matrix, the largest first; no cell is known between two parts."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -40,13 +40,7 @@ MAX_ROUNDS, REL_TOL = 200, 1e-8
 
 
 class Offsets(NamedTuple):
-    r"""Offsets :math:`\mu + a_i + b_j`.
-
-    Attributes
-    ----------
-    mean : float
-    rows, columns : ndarray
-    """
+    r"""Offsets :math:`\mu + a_i + b_j`."""
 
     mean: float
     rows: NDArray[np.float64]
@@ -64,15 +58,6 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
     increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
     quasi-Newton method continues. The ridge :math:`\gamma` must be positive for ``kind="biases"``, since a row with one
     cell would follow it exactly.
-
-    Examples
-    --------
-    >>> from polyadic.core.losses import Squared
-    >>> from polyadic.completion.cells import cells_of
-    >>> cells = cells_of(np.array([[1.0, 2.0], [4.0, 5.0]]))
-    >>> offsets = fit_offsets(cells, Squared(), "biases", ridge=1e-9)
-    >>> offsets.at(np.array([0, 1]), np.array([1, 0])).round(6).tolist()
-    [2.0, 4.0]
     """
     check_loss(loss, cells.values)
     rows, columns, x = cells.rows, cells.columns, cells.values
@@ -347,10 +332,7 @@ class TraceNormCompletion(Transformer):
 
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
-    """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
-
-    The trace norm shrinks all singular values alike, which is too much for large ones. A negative value flips its
-    vector.
+    """Refit the singular values to the observed cells without penalty; a negative value flips its vector.
 
     References
     ----------
@@ -375,27 +357,11 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 def rows_given_columns(
     cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
-    r"""Minimise the loss of each row plus a ridge, given the columns.
+    r"""Minimise the loss of each row plus a ridge, given the columns V; return the rows, shape (rows, R).
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
 
     Each round minimises a parabolic bound with the largest curvature; for squared loss the first round is exact.
-
-    Parameters
-    ----------
-    cells : ObservedEntries
-        Observed cells of the rows.
-    V : ndarray of shape (columns, R)
-    loss : Convex
-    offsets : ndarray of shape (n,)
-        :math:`o`, by cell.
-    ridge : float
-        :math:`\lambda`, positive.
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (rows, R)
     """
     check_loss(loss, cells.values)
     if not V.shape[1]:

@@ -52,21 +52,10 @@ def updates(
     objective: Callable[[ObservedEntries, NDArray[Any], NDArray[Any]], float],
     sweeps: int,
 ) -> Iterator[Sweep]:
-    """Iterate over updates of factors with all observed cells.
+    """Iterate over updates of factors with all cells, new rows and columns last; 0 sweeps solve only for these.
 
-    Parameters
-    ----------
-    cells : ObservedEntries
-        Old and new cells; new rows and columns come after those of the fit.
-    factors : (ndarray, ndarray)
-        Factors of the fitted rows and columns.
-    solved : callable
-        Solves for the rows of cells given the columns.
-    improved : callable, optional
-        Faster replacement of ``solved`` in sweeps: improves rows given columns and rows.
-    objective : callable
-    sweeps : int
-        0 only solves for new rows and columns.
+    ``solved`` solves for the rows of cells given the columns; ``improved``, if given, is its faster replacement
+    in sweeps and improves given rows.
     """
     check_int("sweeps", sweeps, low=0)
     check_grown((len(factors[0]), len(factors[1])), cells.shape)

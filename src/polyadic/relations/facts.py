@@ -97,10 +97,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples in the numbering of a model with these names (or none) and numbers of entities and relations.
-
-    Raise InputError if the facts have another numbering, or triples are malformed or out of range.
-    """
+    """Return triples in the numbering of a model with these names, or none, and numbers of entities and relations."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
@@ -111,27 +108,13 @@ def triples_by(
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur among others.
-
-    Examples
-    --------
-    >>> shared(np.array([[0, 0, 1], [1, 0, 0]]), np.array([[1, 0, 0]]))
-    1
-    """
+    """Return the number of triples that also occur among others."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
 
 def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
-    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple.
-
-    Examples
-    --------
-    >>> triples = np.array([[0, 0, 1], [1, 0, 2], [2, 0, 0], [3, 0, 0]])  # the last one is the only triple of entity 3
-    >>> out = held_out_facts(triples, 0.5)
-    >>> bool(out.any()), bool(out[3])
-    (True, False)
-    """
+    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple."""
     entities = np.bincount(triples[:, [0, 2]].ravel())
     relations = np.bincount(triples[:, 1])
     out = np.zeros(len(triples), bool)

@@ -32,31 +32,10 @@ Probability = Annotated[float, Within(0, 1, above=True)]
 def chain(
     schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
 ) -> csr_array:
-    """Return the known facts of a schema and all facts that rules derive from them.
+    """Return the probabilities of known facts of a schema and of all facts that rules derive from them.
 
-    Parameters
-    ----------
-    schema : Schema
-        Facts of pairs without a row are not derived.
-    rules : iterable of Rule
-    facts : csr_array of shape (pairs, predicates), optional
-        Probabilities of facts; by default the cells of the schema, with probability 1.
-    threshold : float
-        Minimum probability of facts and of premises.
-
-    Returns
-    -------
-    csr_array of shape (pairs, predicates)
-        Probabilities of known and derived facts.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> schema = schema_of([("Ann", "Tea", "bought")], predicates=["bought", "owns", "sells"])
-    >>> rules = [parse_rule("owns(x, y) => !sells(x, y)"), parse_rule("bought(x, y) => owns(x, y)")]
-    >>> chain(schema, rules).toarray().tolist()
-    [[1.0, 1.0, 0.0]]
+    Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
+    threshold count. Facts of pairs without a row are not derived.
     """
     from scipy.sparse import csr_array
 

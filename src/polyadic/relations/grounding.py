@@ -129,18 +129,9 @@ class Truth(NamedTuple):
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    r"""Return the log-probability of a formula in each grounding, and its derivatives.
+    """Return the log-probability of a formula in each grounding, and its derivatives.
 
     ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
-
-    Examples
-    --------
-    A implies B fails in one of four worlds.
-
-    >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
-    >>> likely = truth(a_implies_b, np.zeros((1, 2)))
-    >>> float(np.exp(likely.logarithms[0]).round(3)), likely.derivatives.round(3).tolist()
-    (0.75, [[-0.167, 0.167]])
     """
     from scipy.special import expit, logsumexp, softmax
 
@@ -150,13 +141,7 @@ def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
 
 
 def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
-    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms).
-
-    Examples
-    --------
-    >>> float(probability(np.array([[1, 1]], bool), np.array([[0.5, 0.8]]))[0])
-    0.4
-    """
+    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms)."""
     total = np.zeros(len(marginals))
     for world in worlds:
         total += np.where(world, marginals, 1 - marginals).prod(axis=1)
@@ -164,47 +149,18 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 
 
 class GroundingBatch(NamedTuple):
-    """Groundings of rules with the same worlds.
+    """Groundings of rules with the same worlds."""
 
-    Attributes
-    ----------
-    worlds : ndarray of bool of shape (worlds, atoms)
-    cells : ndarray of shape (n, atoms, 2)
-        Row and column of each atom.
-    weights : ndarray of shape (n,)
-    """
-
-    worlds: NDArray[np.bool_]
-    cells: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    worlds: NDArray[np.bool_]  # shape (worlds, atoms)
+    cells: NDArray[np.int64]  # row and column of each atom, shape (n, atoms, 2)
+    weights: NDArray[np.float64]  # shape (n,)
 
 
 class Groundings:
     r"""Loss of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
 
-    A source of batches for :func:`~polyadic.relations.questions.descend_questions`.
-
-    Parameters
-    ----------
-    schema : Schema
-        Rules with swapped variables need reversed pairs, see :meth:`~polyadic.relations.schema.Schema.with_reversed`.
-    rules : sequence of Rule
-    drawn : int
-        Number of random pairs per epoch for each grounding with an observed cell; pairs without a grounding are left
-        out.
-
-    Attributes
-    ----------
-    counts : list of int
-        Number of groundings with an observed cell, for each rule.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> schema = schema_of([("Ann", "Tea", "bought"), ("Bob", "Car", "bought"), ("Bob", "Car", "owns")])
-    >>> Groundings(schema, [parse_rule("bought(x, y) => owns(x, y)")]).counts
-    [2]
+    ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
+    cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
     """
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
@@ -278,18 +234,10 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampled negatives for facts that follow from rules; drawn anew in each epoch.
+    """Sampled negatives for facts that follow from rules (``derived``, with observed ones), drawn anew in each epoch.
 
     Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
     cell that is not observed; none of them is itself derived.
-
-    Parameters
-    ----------
-    listed, derived : csr_array of shape (pairs, predicates)
-        Observed cells, and these together with derived cells, see :func:`~polyadic.relations.forward_chaining.chain`.
-    n_negatives : int
-    weight : float
-        Weight of each negative.
     """
 
     def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:

@@ -526,23 +526,13 @@ EPS = 1e-10
 
 
 class Questions(NamedTuple):
-    """Triples grouped by their known end and relation.
-
-    Attributes
-    ----------
-    known, relations : ndarray of shape (q,)
-    starts : ndarray of shape (q + 1,)
-        Question ``i`` has the answers ``answers[starts[i]:starts[i + 1]]``.
-    answers : ndarray of shape (facts,)
-    backwards : bool
-        Whether objects are known and subjects are the answers.
-    """
+    """Triples grouped by their known end and relation."""
 
     known: NDArray[np.int64]
     relations: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # question i has the answers answers[starts[i]:starts[i + 1]]
     answers: NDArray[np.int64]
-    backwards: bool
+    backwards: bool  # whether objects are known and subjects are the answers
 
     def take(self, which: NDArray[Any]) -> Questions:
         """Return the questions with the given numbers, in that order."""
@@ -553,14 +543,7 @@ class Questions(NamedTuple):
 
 
 def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questions:
-    """Group triples, shape (n, 3), into questions; duplicates count once.
-
-    Examples
-    --------
-    >>> asked = questions_of(np.array([[0, 0, 2], [1, 0, 2], [0, 0, 1]]))
-    >>> asked.known.tolist(), asked.starts.tolist(), asked.answers.tolist()
-    ([0, 1], [0, 2, 3], [1, 2, 2])
-    """
+    """Group triples, shape (n, 3), into questions; duplicates count once."""
     rows = np.unique(facts[:, [2, 1, 0]] if backwards else facts, axis=0)
     new = np.ones(len(rows), bool)
     new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
@@ -569,22 +552,10 @@ def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questi
 
 
 class DescentSettings(NamedTuple):
-    r"""Settings of the stochastic gradient descent.
+    """Settings of the stochastic gradient descent; see :class:`KnowledgeTensor`.
 
-    Attributes
-    ----------
-    loss : {"softmax", "logistic"}
-    penalty : {"N3", "L2", "DURA"}
-        Penalty of each triple: cubed moduli of its three vectors; their squares; or squares of the query and of the
-        answer's vector.
-    strength : float
-        Strength :math:`\lambda` of the penalty.
-    learning_rate : float
-        Initial learning rate of Adagrad; multiplied by :math:`n^{-1/2}` for n x n matrices.
-    batch : int
-        Number of questions per step.
-    n_negatives : int or None
-        Number of sampled entities besides those named in a batch; all if None.
+    The penalty of each triple is of cubed moduli of its three vectors (N3), of their squares (L2), or of squares of the
+    query and of the answer's vector (DURA). The learning rate is multiplied by :math:`n^{-1/2}` for n x n matrices.
     """
 
     loss: TripleLoss = "softmax"
@@ -616,29 +587,11 @@ def descend_triples(
     threads: int | None = None,
     fixed: int = 0,
 ) -> Iterator[Sweep]:
-    """Minimize the loss and penalty of all questions in random batches.
+    """Minimize the loss and penalty of all questions in random batches; an epoch visits each question once.
 
-    Parameters
-    ----------
-    form : Bilinear
-    start : list of ndarray
-        Entity factors, of shape (n, width) each, then the relation parameters of the form; not changed.
-    questions : sequence of Questions
-        An epoch visits each question once.
-    plan : DescentSettings
-    ends : (int, int)
-        Numbers of the subject and the object factor.
-    rng : numpy.random.Generator
-    threads : int, optional
-        All cores by default; matrix products use the threads of the BLAS.
-    fixed : int
-        Number of leading entities that stay fixed; if above 0, relations stay fixed, too.
-
-    Yields
-    ------
-    Sweep
-        Factors after each epoch, and the mean objective per triple during the epoch; at the start that of the first
-        batch.
+    ``start`` has entity factors, of shape (n, width) each, then the relation parameters of the form; ``ends`` are the
+    numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
+    factors after each epoch, and the mean objective per triple during it; at the start that of the first batch.
     """
     plan.check()
     threads = cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)

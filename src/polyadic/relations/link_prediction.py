@@ -37,11 +37,7 @@ class EmptyRelationWarning(UserWarning):
 
 
 class LinkPredictor(Model):
-    """Base class of models that score all entities as the missing end of a triple.
-
-    A subclass defines the numbers of entities and relations, the scores of the answers of questions (``_ask``) and of
-    triples (``_triples``), and sets ``facts_``, ``entities_``, ``relations_`` and ``temperature_``.
-    """
+    """Base class of models that score all entities as the missing end of a triple."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -343,15 +339,7 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """A candidate for the missing part of a triple, and the score of the triple.
-
-    Attributes
-    ----------
-    name : int or str
-    score : float
-    probability : float or None
-        Probability that a further answer is this entity; None if the model is not calibrated.
-    """
+    """A candidate for the missing part, the score of the triple, and the probability if the model is calibrated."""
 
     name: int | str
     score: float

@@ -32,26 +32,16 @@ CELLS = 4096
 
 
 class Terms(NamedTuple):
-    """Parameters of the log-odds; arrays without columns, and zeros, for terms that a model lacks.
+    """Parameters of the log-odds; arrays without columns, and zeros, for terms that a model lacks."""
 
-    Attributes
-    ----------
-    U, V : ndarray of shape (pairs, R) and (predicates, R)
-    W : csr_array of shape (predicates, predicates)
-    T : ndarray of shape (entities + 1, R)
-        The last row, of zeros, is for unseen entities.
-    D1, D2 : ndarray of shape (predicates, R)
-    a, b : ndarray of shape (pairs,) and (predicates,)
-    """
-
-    U: Array
-    V: Array
-    W: csr_array
-    T: Array
-    D1: Array
-    D2: Array
-    a: Array
-    b: Array
+    U: Array  # shape (pairs, R)
+    V: Array  # shape (predicates, R)
+    W: csr_array  # shape (predicates, predicates)
+    T: Array  # shape (entities + 1, R); the last row, of zeros, is for unseen entities
+    D1: Array  # shape (predicates, R)
+    D2: Array  # shape (predicates, R)
+    a: Array  # shape (pairs,)
+    b: Array  # shape (predicates,)
 
     def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
         """Return the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
@@ -72,17 +62,10 @@ class Terms(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Co-occurring predicates, and the known predicates of each pair.
+    """Co-occurring predicates, and the known predicates of each pair."""
 
-    Attributes
-    ----------
-    keys : ndarray of int64
-        ``c * predicates + c'`` of each weight, ascending.
-    known : csr_array of shape (pairs, predicates)
-    """
-
-    keys: NDArray[np.int64]
-    known: csr_array
+    keys: NDArray[np.int64]  # c * predicates + c' of each weight, ascending
+    known: csr_array  # shape (pairs, predicates)
 
     def __call__(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the weights that cells add up: the cell, from 0, and the weight."""
@@ -105,17 +88,9 @@ def seen_together(known: csr_array) -> Together:
 
 
 class PairForm:
-    """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`.
+    """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`, of some of the features N, F and E.
 
-    The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b and a.
-
-    Parameters
-    ----------
-    schema : Schema
-    features : str
-        Some of the letters N, F and E.
-    rows, columns : bool
-        Whether to add row and column biases.
+    The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b (``columns``) and a (``rows``).
     """
 
     def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:

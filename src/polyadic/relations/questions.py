@@ -45,22 +45,12 @@ MEASURED = 1 << 17
 
 
 class CellTerms(NamedTuple):
-    """Terms of the log-odds of cells.
+    """Terms of the log-odds of cells."""
 
-    Attributes
-    ----------
-    products : list of ndarray of shape (n, 2)
-        Two rows of the table of vectors per cell, for each product.
-    owners, weights : ndarray of int of shape (k,)
-        Cells, from 0, and the rows of the table of weights that are added to them.
-    values : ndarray of shape (k,)
-        Factors of the weights.
-    """
-
-    products: list[NDArray[np.int64]]
-    owners: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    values: NDArray[Any]
+    products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
+    owners: NDArray[np.int64]  # cells, from 0, that weights are added to
+    weights: NDArray[np.int64]  # rows of the table of weights
+    values: NDArray[Any]  # factors of the weights
 
 
 class LogOdds(Protocol):
@@ -91,18 +81,6 @@ class SampledNegatives:
     has a term of its own; in ``"bpr"`` the positive is compared with the negative:
 
     .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n, 2)
-        Row and column of each, unique.
-    shape : (int, int)
-        Shape of the matrix.
-    loss : {"logistic", "bpr"}
-    n_negatives : int
-        Number of negatives per observed cell.
-    weight : float
-        Weight :math:`w` of a negative in the logistic loss.
     """
 
     def __init__(
@@ -162,26 +140,10 @@ def descend_questions(
     rule: Adagrad | Adam = Adagrad(0.1),  # noqa: B008 frozen
     ridges: Ridges = Ridges(0.01, 0.01),  # noqa: B008 frozen
 ) -> Iterator[Sweep]:
-    """Minimize the losses of all sources by stochastic gradient descent, one sweep per epoch.
+    """Minimize the losses of all sources by stochastic gradient descent, one sweep of ``steps`` per epoch.
 
-    Parameters
-    ----------
-    form : LogOdds
-    start : two floating ndarray of one type, of shape (vectors, rank) and (weights, 1)
-        Tables of vectors and of weights; not changed.
-    sources : sequence of Source
-    steps : int
-        Number of steps per epoch.
-    rng : numpy.random.Generator
-    rule : Adagrad or Adam
-        Steps are absolute, not relative to the size of factors, since weights start at zero.
-    ridges : Ridges
-
-    Yields
-    ------
-    Sweep
-        The start first, then the end of each epoch. The objective is the loss of one epoch of batches drawn at the
-        start, or of a part of them, scaled up.
+    ``start`` are tables of vectors, shape (vectors, rank), and weights, shape (weights, 1). The objective is the loss
+    of one epoch of batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
     measure = _EpochLoss(descent, sources, steps, rng)

@@ -39,12 +39,6 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
     r"""Return the eigenvectors of :math:`\sum_k X_k + X_k^\top` with the largest eigenvalues in magnitude.
 
     The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> rescal_start([csr_array([[3.0, 0.0], [0.0, 1.0]]), csr_array([[0.0, 0.0], [0.0, -5.0]])], 1).tolist()
-    [[0.0], [1.0]]
     """
     total = sum(slices[1:], start=slices[0])
     return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
@@ -53,7 +47,7 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
 def rescal(
     slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
 ) -> Iterator[Sweep]:
-    r"""Yield sweeps that update A and then solve for all R.
+    r"""Yield sweeps that update A and then solve for all R, of shapes (n, R) and (K, R, R), from the start with its R.
 
     The published update of A keeps the A on the other side of each relation fixed,
 
@@ -63,21 +57,6 @@ def rescal(
     so it need not decrease the objective. Its direction is the negative gradient times a positive semidefinite matrix,
     however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
     optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
-
-    Parameters
-    ----------
-    slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`, one per relation, subjects in rows; cells not stored are zero.
-    start : ndarray of shape (n, R)
-        Initial A (:func:`rescal_start`); not changed.
-    ridge_A, ridge_R : float
-        :math:`\lambda_A` and :math:`\lambda_R`.
-
-    Yields
-    ------
-    Sweep
-        Factors ``[A, R]`` of shapes (n, R) and (K, R, R), first the start with its optimal R. The objective never
-        increases.
     """
     check_number("ridge_A", ridge_A)
     check_number("ridge_R", ridge_R)
@@ -104,18 +83,8 @@ def guarded(
 ) -> Iterator[Sweep]:
     """Take steps of A, or fractions of them, that never increase the objective.
 
-    Parameters
-    ----------
-    start : ndarray of shape (n, R)
-    reach : callable
-        From A to the sweep that ends there: A is its first factor, the others are optimal given A.
-    step : callable
-        From the factors of a sweep to the update of A.
-
-    Yields
-    ------
-    Sweep
-        The start first. Ends when no fraction of a step decreases the objective.
+    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
+    fraction of a step decreases the objective.
     """
     now = reach(start)
     yield now
@@ -135,28 +104,7 @@ def guarded(
 def relation_factors(
     slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Return the optimal R given A, and the change of the squared error.
-
-    Parameters
-    ----------
-    slices : sequence of sparse arrays of shape (n, n)
-    A : ndarray of shape (n, R)
-    ridge_R : float
-        :math:`\lambda_R`; with 0, the minimum-norm solution.
-
-    Returns
-    -------
-    R : ndarray of shape (K, R, R)
-    error : float
-        :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`, not positive.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> R, error = relation_factors([csr_array([[4.0, 0.0], [0.0, 0.0]])], np.array([[2.0], [0.0]]))
-    >>> R.tolist(), error
-    ([[[1.0]]], -16.0)
-    """
+    r"""Return the optimal R given A, of minimum norm, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     Z = np.stack([U.T @ (X @ U) for X in slices])
     W = np.outer(s, s)

@@ -98,14 +98,6 @@ def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
     """Count the groundings of a rule in a schema whose premise holds, and whose conclusion holds, too.
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> count_groundings(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
-    RuleCounts(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
     bindings, known = _grounded(rule, schema)
@@ -127,15 +119,6 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
     """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
     Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, and need not be known.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> (found,) = derivations(schema_of(facts), [parse_rule("bought(x, y) => owns(x, y)")], ("Ann", "Tea", "owns"))
-    >>> found.counts, found.groundings
-    (RuleCounts(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
     """
     found = []
     names, (subject, object_, predicate) = schema.entities, fact

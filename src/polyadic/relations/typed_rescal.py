@@ -246,36 +246,11 @@ def typed_rescal(
     ridges: RescalRidges = NO_RIDGES,
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Yield sweeps that update A and then solve for R and V.
+    """Yield sweeps that update A and then solve for R and V, of shape (rank, attributes) if there are attributes.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
     objective does not increase; see :func:`~polyadic.relations.rescal_als.rescal`, the special case without types and
     attributes.
-
-    Parameters
-    ----------
-    slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`; without cells outside their domain.
-    start : ndarray of shape (n, R)
-        Initial A; not changed.
-    domains : sequence of Domain
-        One per relation.
-    ridges : RescalRidges
-    beside : Attributes, optional
-        D, of shape (n, attributes).
-
-    Yields
-    ------
-    Sweep
-        Factors ``[A, R]``, or ``[A, R, V]`` with V of shape (R, attributes). The objective never increases.
-
-    Examples
-    --------
-    >>> X = csr_array([[0, 1.0, 1.0], [0, 0, 0], [0, 0, 0]])
-    >>> domain = Domain(np.array([0]), np.array([1, 2]))
-    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=RescalRidges(0.1, 0.1))
-    >>> next(sweeps).objective > next(sweeps).objective
-    True
     """
     problem = _TypedObjective(
         slices, domains, RescalRidges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start)

@@ -65,26 +65,13 @@ class TrainingSettings(NamedTuple):
 
 
 class ExpectedLoss(NamedTuple):
-    r"""Expected training loss of a row.
+    """Expected training loss of a row."""
 
-    Attributes
-    ----------
-    listed : ndarray of shape (predicates,)
-        Number of times that an observed cell takes part in an epoch.
-    weight : float
-        Weight of a sampled negative.
-    drawn : ndarray of shape (predicates,)
-        :math:`\kappa`.
-    below, above : ndarray of shape (predicates, k)
-        Log-odds that observed cells should exceed, and that unobserved cells should stay below; zeros in the logistic
-        loss.
-    """
-
-    listed: Array
-    weight: float
-    drawn: Array
-    below: Array
-    above: Array
+    listed: Array  # number of times that an observed cell takes part in an epoch, shape (predicates,)
+    weight: float  # of a sampled negative
+    drawn: Array  # κ, shape (predicates,)
+    below: Array  # log-odds that observed cells should exceed, shape (predicates, k); zeros in the logistic loss
+    above: Array  # log-odds that unobserved cells should stay below, likewise
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
         """Return the loss of log-odds and its derivatives, of the shape (rows, predicates) of ``listed``."""
@@ -131,11 +118,7 @@ def fold_in(
     *,
     row_biases: bool,
 ) -> Terms:
-    """Return the terms with vectors and biases of new rows in place of the old ones.
-
-    ``known`` has the known predicates of the new pairs, ``arguments`` their entities (-1 for unseen ones). Raise
-    InputError if a row does not converge.
-    """
+    """Return the terms with vectors and biases of new rows, whose entities are ``arguments`` (-1 for unseen)."""
     rank = terms.V.shape[1]
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:

@@ -34,41 +34,19 @@ State = list["NDArray[np.float64]"]
 
 
 class FactorEntries(NamedTuple):
-    """Entries of all tables that involve the free rows of a factor.
-
-    Attributes
-    ----------
-    starts, columns : ndarray
-        As in :class:`~polyadic.core.kernels.RowEntries`; columns are rows of the stack.
-    tables : list of int
-        Tables of the entries before sorting; a table occurs once per mode with this factor.
-    order : ndarray
-        Sorting permutation of the entries.
-    sequential : bool
-        Whether rows refer to rows of the same factor and must be updated sequentially.
-    """
+    """Entries of all tables that involve free rows of a factor, as in :class:`~polyadic.core.kernels.RowEntries`."""
 
     starts: Array
-    columns: Array
-    tables: list[int]
-    order: Array
-    sequential: bool
+    columns: Array  # rows of the stack
+    tables: list[int]  # of the entries before sorting; a table occurs once per mode with this factor
+    order: Array  # sorting permutation of the entries
+    sequential: bool  # whether rows refer to rows of the same factor and must be updated sequentially
 
 
 class CoupledTables:
-    """Tables over shared factors.
+    """Tables over shared factors: terms of CP form, the sizes of the factors, and which tables have biases.
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        Terms of CP form with an integer in each slot.
-    sizes : sequence of int
-        Number of rows of each factor.
-    biased : sequence of bool
-        Whether each table has biases.
-    fixed : sequence of int, optional
-        Number of leading rows of each factor that stay fixed, with intercepts and noise; solvers then update only the
-        other rows.
+    With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
     """
 
     def __init__(

@@ -110,19 +110,10 @@ class Units(NamedTuple):
 
 
 class RelationCells(NamedTuple):
-    """Cells of a relation.
+    """Cells of a relation."""
 
-    Attributes
-    ----------
-    columns : list of ndarray
-        Entity of each cell by mode, as name or number.
-    sizes : list of int or None
-        Number of entities of each mode; None where they are named.
-    values, weights : float64 ndarray of shape (n,)
-    """
-
-    columns: list[Array]
-    sizes: list[int | None]
+    columns: list[Array]  # entity of each cell by mode, as name or number
+    sizes: list[int | None]  # number of entities of each mode; None where they are named
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
 
@@ -262,10 +253,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
 
 
 def units_of(relation: Relation, values: Array) -> Units:
-    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted.
-
-    Constant values are only centred.
-    """
+    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted."""
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())
@@ -562,10 +550,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type (None if numbered) and their number.
-
-    ``given`` are their names, if the user lists them. Raises InputError if tables contradict each other or these names.
-    """
+    """Return the names of all entities of a type (None if numbered), given by the user or not, and their number."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"{entity}: names must be text or whole numbers without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
@@ -594,10 +579,7 @@ def collect(
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Append entities of a type that occur in new cells to the known ones.
-
-    ``columns`` has the entities of cells, and the number of entities where they are numbered.
-    """
+    """Append entities of a type that occur in new cells: in columns, with sizes where these are numbered."""
     if names is not None and any(n not in (None, size) for _, n in columns):
         raise InputError(f"entities of type {entity} have names; name new ones, too")
     if names is None:
@@ -614,10 +596,7 @@ def enlarged(
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
-    """Add unobserved cells as zeros: copies of observed ones with one entity replaced by a random one of its type.
-
-    ``relation.n_negatives`` are drawn per observed cell; those that are observed or drawn before are dropped.
-    """
+    """Add ``n_negatives`` unobserved zeros per observed cell: copies of it with one entity replaced at random."""
     order, shape = entries.order, np.array(entries.shape, np.int64)
     drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))

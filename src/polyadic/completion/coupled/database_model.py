@@ -41,10 +41,9 @@ MAX_FOLD_IN_SWEEPS = 50
 
 
 class Prediction(NamedTuple):
-    """Expected values of cells in the units of their table, and standard deviations.
+    """Expected values of cells in the units of their table, and standard deviations, with the noise of numbers.
 
-    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
-    before the softplus. For numbers it includes the noise.
+    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``.
     """
 
     mean: NDArray[np.float64]
@@ -354,11 +353,8 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
     """Return the cosines of all rows with one, averaged over samples; rows are centred in each sample.
 
-    Centring removes what all rows have in common. A single sample is unreliable, since rows with little data point in
-    random directions.
+    A single sample is unreliable, since rows with little data point in random directions.
 
-    Examples
-    --------
     >>> U = np.array([[1.0, 5.0], [-1.0, 5.0], [2.0, 5.0], [-2.0, 5.0]])
     >>> mean_cosines([U, -U], 0).tolist()
     [1.0, -1.0, 1.0, -1.0]
@@ -372,17 +368,7 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Held-out cells of a relation.
-
-    Attributes
-    ----------
-    database : Database
-        Database without these cells; entities stay.
-    relation : str
-    indices : ndarray of shape (n, order)
-    values : ndarray of shape (n,)
-        In the units of the table.
-    """
+    """Database without some cells of a relation; their indices, shape (n, order), and values in its units."""
 
     database: Database
     relation: str
@@ -395,11 +381,7 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random share of the cells of a relation.
-
-    If unobserved cells are zeros, as many of them as held-out cells are added to the test set, to be told apart by a
-    model.
-    """
+    """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
     if relation not in database.relations:
         raise InputError(f"there is no relation {relation!r}; relations are {', '.join(database.relations)}")
     if not 0 < check_number("share", share) < 1:
@@ -429,14 +411,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Evaluate predictions of held-out cells.
-
-    Returns
-    -------
-    dict of str to float
-        ``rmse`` for numbers and counts; ``log_loss`` in nats for truth values; ``auc``, the share of correctly ranked
-        pairs of an observed and an unobserved cell, if unobserved cells are zeros.
-    """
+    """Return ``rmse`` of held-out cells, ``log_loss`` (nats) of truth values, or ``auc`` if unobserved ones are 0."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 class Average:
     """Running mean and variance over samples, without storing them.
 
-    Examples
-    --------
     >>> average = Average()
     >>> for draw in ([1.0, 5.0], [3.0, 5.0]):
     ...     average.add(draw)
@@ -54,51 +52,21 @@ class Average:
 
 
 class Memory(NamedTuple):
-    """Complete state of a chain.
-
-    Attributes
-    ----------
-    last : Draw
-    draws : list of Draw
-        Stored samples.
-    every, made, sweeps : int
-        Thinning interval, number of draws after burn-in, and number of all sweeps.
-    rng : dict
-        State of the random generator.
-    """
+    """Complete state of a chain."""
 
     last: Draw
-    draws: list[Draw]
-    every: int
-    made: int
-    sweeps: int
-    rng: dict[str, Any]
+    draws: list[Draw]  # stored samples
+    every: int  # thinning interval
+    made: int  # number of draws after burn-in
+    sweeps: int  # number of all sweeps
+    rng: dict[str, Any]  # state of the random generator
 
 
 class Chain:
     """Markov chain over the factors of coupled tables, or over other states (:meth:`over`).
 
-    Parameters
-    ----------
-    coupled : CoupledTables
-    start : Draw
-    rng : Generator
-        Owned by the chain from then on.
-    priors : Priors
-    n_samples : int
-        Maximum number of stored samples, evenly spaced.
-    threads : int
-        The result does not depend on it.
-
-    Attributes
-    ----------
-    last : Draw
-    draws : list of Draw
-        Stored samples, in single precision.
-    sweeps, made : int
-        Number of all sweeps, and of those after burn-in.
-    interrupted : bool
-        Whether Ctrl-C ended the last run.
+    The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
+    counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
     """
 
     def __init__(

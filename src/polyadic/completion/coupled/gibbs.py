@@ -62,18 +62,10 @@ class Priors:
 
 
 class Draw(NamedTuple):
-    """State of the chain.
-
-    Attributes
-    ----------
-    state : list of ndarray
-        Factors, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
-    alphas : ndarray of shape (tables,)
-        Precision of the noise of each table; 1 for truth values.
-    """
+    """State of the chain."""
 
     state: State
-    alphas: Array
+    alphas: Array  # precision of the noise of each table; 1 for truth values
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -115,11 +107,7 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
 def gibbs(
     coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
 ) -> Iterator[Draw]:
-    """Yield states of the Gibbs sampler.
-
-    Losses must be squared or logistic, the latter with weights of 1. ``start`` and the state of ``rng`` determine the
-    chain; ``threads`` do not change it.
-    """
+    """Yield states of the Gibbs sampler, for squared losses and logistic ones with weights of 1."""
     _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
     tables = range(len(coupled.terms))

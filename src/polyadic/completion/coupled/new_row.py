@@ -22,27 +22,14 @@ if TYPE_CHECKING:
 
 
 class Given(NamedTuple):
-    """Quantities that one row of a factor is solved from, for one sample.
-
-    Attributes
-    ----------
-    state : State
-    alphas : sequence of float
-        Precision of the cells of each table, besides their weights.
-    precision, linear : ndarray of shape (R, R) and (R,)
-        Prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
-    covariances : ndarray of shape (rows of the stack, R, R), optional
-        Covariances of all rows, if they are random.
-    squares : list of ndarray, optional
-        Expected squared predictions of the entries of each table, if rows are random.
-    """
+    """Quantities that one row of a factor is solved from, for one sample; the last two only if rows are random."""
 
     state: State
-    alphas: Sequence[float]
-    precision: Array
-    linear: Array
-    covariances: Array | None = None
-    squares: list[Array] | None = None
+    alphas: Sequence[float]  # precision of the cells of each table, besides their weights
+    precision: Array  # of the prior of the row, shape (R, R)
+    linear: Array  # precision times mean of the prior, shape (R,)
+    covariances: Array | None = None  # shape (rows of the stack, R, R)
+    squares: list[Array] | None = None  # expected squared predictions of the entries of each table
 
 
 BLOCK = 1 << 10

@@ -186,29 +186,14 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """Parameters of the variational posterior.
-
-    Attributes
-    ----------
-    means : State
-        Means of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
-    covariances : ndarray of shape (rows of the stack, R, R)
-    variances : list of ndarray
-        Variances of intercepts (zero) and biases, by table.
-    relevance : list of ndarray of shape (R,)
-        Expected precision of each component, by factor.
-    bias_precisions : list of ndarray of shape (modes,)
-        Expected precision of biases, by table; empty without biases.
-    alphas : ndarray of shape (tables,)
-        Expected precision of the noise; 1 unless the loss is squared.
-    """
+    """Parameters of the variational posterior; precisions are expected values."""
 
     means: State
-    covariances: Array
-    variances: list[Array]
-    relevance: list[Array]
-    bias_precisions: list[Array]
-    alphas: Array
+    covariances: Array  # shape (rows of the stack, R, R)
+    variances: list[Array]  # of intercepts (zero) and biases, by table
+    relevance: list[Array]  # precision of each component, by factor
+    bias_precisions: list[Array]  # by table and mode; empty without biases
+    alphas: Array  # precision of the noise by table; 1 unless the loss is squared
 
     def arrays(self) -> list[Array]:
         """Return copies of all parameters in a flat list."""
@@ -259,11 +244,7 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
-
-    Losses must be squared, logistic or softplus-Poisson. Yields :meth:`Beliefs.arrays` and the negative bound, which
-    never increases; first the start.
-    """
+    """Yield :meth:`Beliefs.arrays` and the negative evidence lower bound: sweeps of coordinate ascent."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
