@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import cells_of, compared, pairs
 from polyadic.completion.coupled.coupled_tables import CoupledTables
 from polyadic.completion.coupled.draws import Average, Chain, Memory
 from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
-from polyadic.completion.updating import check_grown, grown
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
 from polyadic.core.forms import CP
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Squared
-from polyadic.core.model import Count, Model, Natural, Seed, Threads, learned
+from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Prediction(NamedTuple):
     std: NDArray[np.float64]
 
 
-class BayesianMatrixFactorization(Model):
+class BayesianMatrixFactorization(CompletionModel):
     """Bayesian matrix factorization by Gibbs sampling.
 
     The sampler is :mod:`polyadic.completion.coupled.gibbs`. Observed cells are standardized internally. Predictions are
@@ -43,8 +43,6 @@ class BayesianMatrixFactorization(Model):
 
     Parameters
     ----------
-    rank : int
-        Length of the factors of a row or column.
     burn_in : int
         Number of initial sweeps that are discarded.
     draws : int
@@ -92,24 +90,8 @@ class BayesianMatrixFactorization(Model):
     threads: Threads = None
     memory_: Memory = learned()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample factors from the posterior given the observed cells of a matrix.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or a parameter is out of range.
-        """
-        del y
-        self.check()
-        known, rng = cells_of(X), np.random.default_rng(self.seed)
+    def _fit(self, known: ObservedEntries) -> Self:
+        rng = np.random.default_rng(self.seed)
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
@@ -217,19 +199,12 @@ class BayesianMatrixFactorization(Model):
             [V, np.ones(len(V))]
         )
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected values of cells.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.known_.shape
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.predict_distribution(rows, columns).mean
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.predict_distribution(i, j).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
         """Return the expected values of cells and their standard deviations.

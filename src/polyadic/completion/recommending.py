@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, pairs, split_cells
+from polyadic.completion.base import SearchedModel
+from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.kernels import best_of_rows
-from polyadic.core.model import Model, learned
+from polyadic.core.model import learned
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
@@ -37,7 +38,7 @@ class Recommended(NamedTuple):
     scores: NDArray[Any]
 
 
-class Recommender(Model):
+class Recommender(SearchedModel):
     """Base class of models that recommend columns by the product of row and column factors.
 
     Attributes
@@ -49,21 +50,18 @@ class Recommender(Model):
     row_factors_: NDArray[Any] = learned()
     column_factors_: NDArray[Any] = learned()
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Return the products of row and column factors.
+    def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
+        return positive_cells(X, empty=empty)
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.row_factors_), len(self.column_factors_)
 
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
+    def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
+
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+        return self._products(i, j)
 
     def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return factors whose products are the predictions."""

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import trace_norm_admm
+from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import cells_of, pairs
-from polyadic.completion.updating import check_grown, grown
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
@@ -27,7 +27,7 @@ from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
     from polyadic.core.solvers.run import Sweep
@@ -117,7 +117,7 @@ MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 """Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
-class TraceNormCompletion(Transformer):
+class TraceNormCompletion(Transformer, CompletionModel):
     r"""Matrix completion with trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -273,20 +273,11 @@ class TraceNormCompletion(Transformer):
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells; log-odds for the logistic loss.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.matrix_.U), len(self.matrix_.V)
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, (len(self.matrix_.U), len(self.matrix_.V)))
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
         return np.asarray(self.offsets_.at(i, j) + products)
 
