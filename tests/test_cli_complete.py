@@ -12,11 +12,10 @@ from typer.testing import CliRunner
 from polyadic import InputError, TableCompletion, load
 from polyadic.cli import app
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import cells_of, split_cells
+from polyadic.completion.cells import cells_of, rmse, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import named_cells, read_cells
-from polyadic.completion.penalty_path import rmse
 from polyadic.completion.table_completion import connected_parts
 from polyadic.core.selection import select
 

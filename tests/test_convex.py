@@ -8,12 +8,10 @@ from scipy.sparse import csr_array, random_array
 
 from experiments.data.multilabel import multilabel, read_label_names, read_labelling
 from polyadic import Entries, InputError
-from polyadic.completion.admm import Block, block_trace_norms
 from polyadic.completion.cells import cells_of
-from polyadic.completion.convex_collective import ConvexCollective, Relation
-from polyadic.completion.penalty_path import choose_penalty, penalty_path
+from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.robust_pca import RobustPCA
-from polyadic.completion.trace_norm import TraceNormCompletion, fit_offsets
+from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty, fit_offsets, penalty_path
 from polyadic.completion.transductive import TransductiveCompletion
 from polyadic.core.linalg import (
     SparsePlusLowRank,
@@ -503,41 +501,6 @@ def test_what_is_refused():
 # ---- ADMM: blocks, outliers
 
 
-def test_one_block_is_the_matrix_and_blocks_apart_are_apart():
-    """A block of all cells gives the trace norm's answer; blocks that do not overlap are completed on their own."""
-    _, known = planted()
-    p = problem(known, 0.7)
-    every = np.arange(20)
-    M = run(block_trace_norms(p.pattern, p.smooth, [Block(every, every, 0.7)]), max_iter=500).factors[0]
-    whole = TraceNormCompletion(0.7, offsets="none", tol=1e-8, max_iter=5000).fit(known)
-    np.testing.assert_allclose(M, whole.matrix_.toarray(), atol=1e-4)
-    halves = [Block(every[:8], every, 0.7), Block(every[8:], every, 0.7)]
-    M = run(block_trace_norms(p.pattern, p.smooth, halves), max_iter=500).factors[0]
-    for part in (slice(0, 8), slice(8, 20)):
-        alone = TraceNormCompletion(0.7, offsets="none", tol=1e-8, max_iter=5000).fit(known[part])
-        np.testing.assert_allclose(M[part], alone.matrix_.toarray(), atol=1e-4)
-    with pytest.raises(InputError, match="no block"):
-        next(block_trace_norms(p.pattern, p.smooth, halves[:1]))
-
-
-def test_overlapping_blocks_are_at_a_minimum():
-    """With the whole and one block, no small change lowers the objective that is yielded."""
-    _, known = planted(12, 10)
-    p = problem(known, 0.5)
-    blocks = [Block(np.arange(12), np.arange(10), 0.4), Block(np.arange(5), np.arange(10), 0.5)]
-    result = run(block_trace_norms(p.pattern, p.smooth, blocks), max_iter=2000)
-    M, rng = result.factors[0], np.random.default_rng(0)
-
-    def objective(A):
-        losses = p.smooth.value(A[p.pattern.rows, p.pattern.columns])
-        return losses + sum(b.penalty * trace_norm(A[np.ix_(b.rows, b.columns)]) for b in blocks)
-
-    assert objective(M) == pytest.approx(result.history[-1])
-    for _ in range(50):
-        D = rng.standard_normal((12, 2)) @ rng.standard_normal((2, 10))
-        assert objective(M + 1e-3 * D) >= objective(M) - 1e-7
-
-
 @pytest.mark.parametrize("share", [1.0, 0.8])
 def test_planted_rank_and_outliers_are_found(share):
     """Low rank and gross errors in a tenth of the cells come apart exactly, though neither is known."""
@@ -596,7 +559,7 @@ def relations(seed=0, n=(40, 30, 20), rank=3, share=(0.25, 0.8)):
 def test_one_relation_is_completed_as_a_matrix():
     """The trace norm of the symmetric matrix is twice that of the only block it has."""
     _, _, known, _ = relations()
-    both = ConvexCollective(0.4, tol=1e-8, max_iter=5000).fit([Relation("a", "b", known)])
+    both = ConvexCollective(0.4, tol=1e-8, max_iter=5000).fit([RelationMatrix("a", "b", known)])
     one = TraceNormCompletion(0.8, tol=1e-8, max_iter=5000).fit(known)
     i, j = np.indices(known.shape).reshape(2, -1)
     np.testing.assert_allclose(both.predict(0, i, j), one.predict(i, j), atol=1e-3)
@@ -612,7 +575,7 @@ def test_shared_kinds_help():
         model = ConvexCollective(penalty, max_iter=500, tol=1e-3).fit(given_)
         return np.sqrt(((model.predict(0, i, j) - x[i, j]) ** 2).mean())
 
-    first, second = Relation("user", "film", known), Relation("film", "word", other)
+    first, second = RelationMatrix("user", "film", known), RelationMatrix("film", "word", other)
     apart = min(error([first], penalty) for penalty in (0.1, 0.5, 1.0))
     together = min(error([first, second], penalty) for penalty in (0.1, 0.5, 1.0))
     assert together < 0.8 * apart
@@ -622,13 +585,13 @@ def test_relations_that_do_not_fit_are_refused():
     """Kinds have one size, and no two things are related twice."""
     a = np.ones((3, 4))
     with pytest.raises(InputError, match="type 'b' has 4 entities"):
-        ConvexCollective().fit([Relation("a", "b", a), Relation("b", "c", a)])
+        ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "c", a)])
     with pytest.raises(InputError, match="related twice"):
-        ConvexCollective().fit([Relation("a", "b", a), Relation("b", "a", a.T)])
+        ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)])
     with pytest.raises(InputError, match="at least one relation"):
         ConvexCollective().fit([])
     with pytest.raises(InputError, match="from 0 to 1"):
-        ConvexCollective().fit([Relation("a", "b", 3 * a, Logistic())])
+        ConvexCollective().fit([RelationMatrix("a", "b", 3 * a, Logistic())])
 
 
 # ---- labels

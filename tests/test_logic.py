@@ -16,8 +16,7 @@ from experiments.data.universal_schema import judgements, planted_schema
 from experiments.relations.logic import AsPublished, Problem, freebase, newswire, regimes
 from polyadic import InputError
 from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
-from polyadic.relations.forward_chaining import chain
-from polyadic.relations.grounding import DerivedNegatives, Groundings, probability, truth
+from polyadic.relations.grounding import DerivedNegatives, Groundings, chain, probability, truth
 from polyadic.relations.log_odds import PairForm
 from polyadic.relations.logic import InjectedLogic
 from polyadic.relations.questions import Ridges, descend_questions

@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 
 from polyadic import Entries, InputError
 from polyadic.core.solvers.run import run
-from polyadic.relations.rescal import RESCAL
-from polyadic.relations.rescal_als import relation_factors, rescal, rescal_start
+from polyadic.relations.rescal import RESCAL, relation_factors, rescal, rescal_start
 
 
 def relations(n=15, K=4, *, share=0.2, seed=0):

@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 
 from experiments.relations.typed import facts, roles
 from polyadic import InputError
-from polyadic.relations.rescal import RESCAL
-from polyadic.relations.rescal_als import rescal, rescal_start
+from polyadic.relations.rescal import RESCAL, rescal, rescal_start
 from polyadic.relations.typed_rescal import Attributes, Domain, RescalRidges, TypedRESCAL, _TypedObjective, typed_rescal
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.base import CompletionModel, check_grown, grown
-from polyadic.completion.cells import cells_of, compared, pairs
+from polyadic.completion.cells import Prediction, cells_of, compared, pairs
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.coupled.draws import Average, Chain, Memory
+from polyadic.completion.coupled.draws import Average, MarkovChain, Memory
 from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
-
-
-class Prediction(NamedTuple):
-    """Predictive mean and standard deviation of cells, including the noise."""
-
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
 
 
 class BayesianMatrixFactorization(CompletionModel):
@@ -95,7 +88,7 @@ class BayesianMatrixFactorization(CompletionModel):
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = Chain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
@@ -113,7 +106,7 @@ class BayesianMatrixFactorization(CompletionModel):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = Chain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -152,7 +145,7 @@ class BayesianMatrixFactorization(CompletionModel):
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = Chain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
@@ -228,7 +221,7 @@ class BayesianMatrixFactorization(CompletionModel):
         spread = np.sqrt(self.scale_**2 * average.variance + self.noise_**2)
         return Prediction(self.mean_ + self.scale_ * average.mean, spread)
 
-    def _remember(self, chain: Chain, noise: Average) -> Self:
+    def _remember(self, chain: MarkovChain, noise: Average) -> Self:
         self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
         self.noise_average_, self.noise_ = noise, self.scale_ * float(noise.mean[0])
         return self

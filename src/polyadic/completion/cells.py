@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,17 @@ from polyadic.core.errors import InputError, check_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+class Prediction(NamedTuple):
+    """Expected values of cells and their standard deviations, which include the noise.
+
+    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
+    before the softplus.
+    """
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +166,8 @@ def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDA
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))
     return pairs(np.zeros_like(columns), columns, (1, size))[1]
+
+
+def rmse(model: Any, cells: ObservedEntries) -> float:
+    """Return the root mean squared error of a model on cells."""
+    return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.core.losses import Convex
 
 
-class Relation(NamedTuple):
+class RelationMatrix(NamedTuple):
     """Observed cells of a relation between entities of two types, such as ``"user"`` and ``"film"``.
 
     Relations with the same type share its entities, in the same order. A relation within one type is symmetric, and
@@ -84,7 +84,7 @@ class ConvexCollective(Model):
     --------
     >>> rng = np.random.default_rng(0)
     >>> u, v, w = (rng.standard_normal(n) for n in (12, 10, 8))
-    >>> given = [Relation("user", "film", np.outer(u, v)), Relation("film", "word", np.outer(v, w))]
+    >>> given = [RelationMatrix("user", "film", np.outer(u, v)), RelationMatrix("film", "word", np.outer(v, w))]
     >>> model = ConvexCollective(0.01).fit(given)
     >>> bool(np.abs(model.predict(0, [3], [4]) - u[3] * v[4]) < 0.05)
     True
@@ -97,12 +97,12 @@ class ConvexCollective(Model):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
+    def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit to the observed cells of relations.
 
         Parameters
         ----------
-        X : sequence of Relation
+        X : sequence of RelationMatrix
             Relations.
         y : None
             Ignored.
@@ -166,7 +166,7 @@ class ConvexCollective(Model):
         return _places(self.sizes_)
 
 
-def _sizes(relations: Sequence[Relation], given: list[ObservedEntries]) -> dict[str, int]:
+def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) -> dict[str, int]:
     """Return the number of entities of each type, in order of first occurrence."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):

@@ -14,15 +14,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.completion.cells import ObservedEntries, compared, split_cells
+from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
 from polyadic.completion.components import Theme, Themes, themes_of
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
-from polyadic.completion.penalty_path import choose_penalty, rmse
 from polyadic.completion.recommending import best_columns
-from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.methods import Method, refuse_unused

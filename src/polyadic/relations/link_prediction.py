@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
-from polyadic.relations.entity_names import as_names, numbers_of
-from polyadic.relations.facts import Facts, checked_triples, facts_of, shared, triples_by
+from polyadic.relations.facts import Facts, as_names, checked_triples, facts_of, numbers_of, shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

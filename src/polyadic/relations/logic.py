@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError
 from polyadic.core.model import Model, Natural
 from polyadic.relations.formulas import Rule, check_predicates
-from polyadic.relations.forward_chaining import Probability, chain
-from polyadic.relations.grounding import DerivedNegatives, Groundings
+from polyadic.relations.grounding import DerivedNegatives, Groundings, Probability, chain
 from polyadic.relations.schema import Schema
 from polyadic.relations.universal import UniversalSchema, columns_at
 
@@ -45,7 +44,7 @@ class InjectedLogic(Model):
         Use of rules. ``"joint"``: rules and facts are learned together. ``"pre"``: derived facts are added before the
         factorization. ``"post"``: facts are derived from the predictions of a factorization. ``"inference"``: derived
         facts only. ``"mf"``: a factorization without rules. Facts are derived by
-        :func:`~polyadic.relations.forward_chaining.chain`.
+        :func:`~polyadic.relations.grounding.chain`.
     model : UniversalSchema, optional
         Form and settings of the factorization; ``UniversalSchema(features="F")`` by default. Weights of neighbours
         exist only for predicates that co-occur, so relations without facts have none.

@@ -9,8 +9,7 @@ import numpy as np
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
 from polyadic.relations.formulas import And, Atom, Implies, Rule, atoms_of, check_predicates, holds
-from polyadic.relations.forward_chaining import Probability
-from polyadic.relations.grounding import Places, joined
+from polyadic.relations.grounding import Places, Probability, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

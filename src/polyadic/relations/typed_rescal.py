@@ -26,8 +26,7 @@ from scipy.sparse import csr_array
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.model import Amount, Callback, Count, Seed
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.rescal import RESCAL, relation_slices
-from polyadic.relations.rescal_als import guarded, rescal_start
+from polyadic.relations.rescal import RESCAL, guarded, relation_slices, rescal_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -249,7 +248,7 @@ def typed_rescal(
     """Yield sweeps that update A and then solve for R and V, of shape (rank, attributes) if there are attributes.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
-    objective does not increase; see :func:`~polyadic.relations.rescal_als.rescal`, the special case without types and
+    objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
     attributes.
     """
     problem = _TypedObjective(

@@ -19,7 +19,7 @@ from polyadic.core.forms import CP
 from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
-from polyadic.relations.entity_names import as_names, numbers_of
+from polyadic.relations.facts import as_names, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

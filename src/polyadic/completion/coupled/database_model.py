@@ -18,21 +18,23 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.cells import Prediction
+from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
 from polyadic.completion.coupled.database import Database, part_of, with_negatives
 from polyadic.completion.coupled.draws import Average
-from polyadic.completion.coupled.new_row import shares_of
+from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.explanation import Explanation
+from polyadic.core.explanation import Explanation, parts_of_row
+from polyadic.core.kernels import RowEntries
 from polyadic.core.model import Count, Model, Seed, Threads, learned
-from polyadic.relations.entity_names import numbers_of
+from polyadic.relations.facts import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
-    from polyadic.completion.coupled.new_row import Given
 
 
 Array = NDArray[Any]
@@ -40,18 +42,13 @@ MAX_FOLD_IN_SWEEPS = 50
 """Maximum number of sweeps over new rows; new entities that share no cell converge in a few."""
 
 
-class Prediction(NamedTuple):
-    """Expected values of cells in the units of their table, and standard deviations, with the noise of numbers.
-
-    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``.
-    """
-
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-
-
 class DatabaseModel(Model, ABC):
     """Base class of models of all tables of a database, which they store.
+
+    Parameters
+    ----------
+    rank : int
+        Number of columns of each factor.
 
     Attributes
     ----------
@@ -179,19 +176,12 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        relation : str
-            Name of the relation.
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers if tables number them.
+        relation, cells
+            See :meth:`predict`.
 
         Returns
         -------
         Prediction
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
@@ -205,15 +195,6 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         indices : array of int of shape (n, order)
             Entity numbers.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Raises
-        ------
-        InputError
-            If a number is out of range.
         """
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -342,6 +323,57 @@ class DatabaseModel(Model, ABC):
         return np.asarray(centre + scale * m)
 
 
+class IterativeDatabaseModel(DatabaseModel):
+    """Base class of database models that sweeps improve; a position is what a sweep starts from."""
+
+    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
+        """Fit to all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+            Tables.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        InputError
+            If tables contradict each other, a parameter is out of range, or memory is insufficient.
+        """
+        self.check()
+        del y
+        coupled, rng = self._prepare(database)
+        self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
+        return self
+
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
+        position = self._position()
+        if folded is not None:
+            start = self._extended(folded, position, sizes)
+            position = self._improved(folded, start, MAX_FOLD_IN_SWEEPS, self.tol)
+        if coupled is not None:
+            position = self._improved(coupled, position, sweeps, 0.0)
+        self._take(position)
+
+    @abstractmethod
+    def _start(self, coupled: CoupledTables, rng: np.random.Generator) -> Any: ...
+
+    @abstractmethod
+    def _position(self) -> Any: ...
+
+    @abstractmethod
+    def _extended(self, coupled: CoupledTables, position: Any, sizes: list[int]) -> Any: ...
+
+    @abstractmethod
+    def _improved(self, coupled: CoupledTables, start: Any, max_iter: int, tol: float) -> Any: ...
+
+    @abstractmethod
+    def _take(self, position: Any) -> None: ...
+
+
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
     """Return the root mean square difference of two models' predictions at the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
@@ -422,3 +454,55 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
         p = np.clip(np.where(cells.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)
         return {"log_loss": float(-np.log(p).mean())}
     return {"rmse": float(np.sqrt(np.mean((expected - cells.values) ** 2)))}
+
+
+class Given(NamedTuple):
+    """Quantities that one row of a factor is solved from, for one sample; the last two only if rows are random."""
+
+    state: State
+    alphas: Sequence[float]  # precision of the cells of each table, besides their weights
+    precision: Array  # of the prior of the row, shape (R, R)
+    linear: Array  # precision times mean of the prior, shape (R,)
+    covariances: Array | None = None  # shape (rows of the stack, R, R)
+    squares: list[Array] | None = None  # expected squared predictions of the entries of each table
+
+
+BLOCK = 1 << 10
+"""Number of entries whose moments are held at once."""
+
+
+def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
+    """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
+    stack, *offsets = given.state
+    tables = range(len(coupled.terms))
+    biases = [coupled.biases(offsets[t], t) for t in tables]
+    m = [coupled.products(stack, t, 1) + biases[t] for t in tables]
+    c, y = curves(coupled, m, given.squares)
+    c, y = ([alpha * values for alpha, values in zip(given.alphas, side, strict=True)] for side in (c, y))
+    left = [right - kappa * bias for right, kappa, bias in zip(y, c, biases, strict=True)]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, given.alphas, strict=True)]
+    starts, columns, c_, y_ = coupled.equations(s, listed, left)
+    some = slice(starts[row], starts[row + 1])
+    v = np.prod(stack[columns[some]], axis=1, dtype=float)
+    precision = given.precision
+    if any(coupled.zeros):
+        grams = coupled.grams(stack)
+        if given.covariances is not None:
+            grams = [gram + coupled.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
+        precision = precision + coupled.zero_precision(s, grams, given.alphas)
+    if given.covariances is not None:
+        precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
+    entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
+    A = precision + (v * c_[some, None]).T @ v
+    usual = float(target @ np.linalg.solve(A, given.linear))
+    return usual, parts_of_row(entries, v, target[None], precision=precision)[0]
+
+
+def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
+    """Return the excess of the expected products of random rows over the products of their means."""
+    total = np.zeros(covariances.shape[1:])
+    for block in blocks(len(c), BLOCK):
+        rows, spread = stack[columns[block]], covariances[columns[block]]
+        squares = np.einsum("nkr,nks->nkrs", rows, rows)
+        total += np.einsum("n,nrs->rs", c[block], np.prod(squares + spread, axis=1) - np.prod(squares, axis=1))
+    return total

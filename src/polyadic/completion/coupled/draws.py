@@ -62,7 +62,7 @@ class Memory(NamedTuple):
     rng: dict[str, Any]  # state of the random generator
 
 
-class Chain:
+class MarkovChain:
     """Markov chain over the factors of coupled tables, or over other states (:meth:`over`).
 
     The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
@@ -94,14 +94,14 @@ class Chain:
     @classmethod
     def over(
         cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, n_samples: int
-    ) -> Chain:
+    ) -> MarkovChain:
         """Make a chain of other states; ``begin`` returns an iterator from a state, which draws with ``rng`` only."""
         chain = cls.__new__(cls)
         chain._set(begin, start, rng, n_samples)  # noqa: SLF001 it is of this class
         return chain
 
     @classmethod
-    def of(cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int) -> Chain:
+    def of(cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int) -> MarkovChain:
         """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
