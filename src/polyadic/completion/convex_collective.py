@@ -73,8 +73,6 @@ class ConvexCollective(Model):
         Entity types of the rows and columns of each relation.
     means_ : list of float
         Means :math:`\mu_t`, fitted first.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

@@ -70,8 +70,6 @@ class MatrixFactorization(AlternatingModel):
         Mean :math:`\mu` and standard deviation :math:`s` of the observed cells. The latter is 1 if all are equal.
     size_ : float
         :math:`n`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

@@ -75,8 +75,6 @@ class GeneralizedPCA(Transformer):
         Loadings of the columns.
     intercept_ : ndarray of shape (columns,)
         Intercepts :math:`b`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

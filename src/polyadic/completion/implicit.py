@@ -58,8 +58,6 @@ class ImplicitFactorization(AlternatingModel, Recommender):
         Factors, float32, or float64 if solved exactly.
     mean_ : float
         Mean :math:`\bar r` of the observed values.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

@@ -59,8 +59,6 @@ class LogisticFactorization(Recommender):
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
         Factors :math:`u` and :math:`v`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

@@ -163,8 +163,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         sweep.
     offsets_ : Offsets
         Fitted offsets.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

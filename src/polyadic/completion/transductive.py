@@ -61,8 +61,6 @@ class TransductiveCompletion(Model):
         Rank of Z.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

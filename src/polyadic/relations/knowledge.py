@@ -29,17 +29,16 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, check_choice, check_int, check_number
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
-from polyadic.core.resources import MAX_THREADS, cores
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
@@ -565,16 +564,6 @@ class DescentSettings(NamedTuple):
     batch: int = 500
     n_negatives: int | None = None
 
-    def check(self) -> None:
-        """Raise InputError if a setting is out of range."""
-        check_choice("loss", self.loss, get_args(TripleLoss))
-        check_choice("penalty", self.penalty, get_args(Penalty))
-        check_number("strength", self.strength)
-        check_number("learning_rate", self.learning_rate, above=True)
-        check_int("batch", self.batch, low=1)
-        if self.n_negatives is not None:
-            check_int("n_negatives", self.n_negatives, low=1)
-
 
 def descend_triples(
     form: Bilinear,
@@ -584,7 +573,7 @@ def descend_triples(
     *,
     ends: tuple[int, int],
     rng: np.random.Generator,
-    threads: int | None = None,
+    threads: int,
     fixed: int = 0,
 ) -> Iterator[Sweep]:
     """Minimize the loss and penalty of all questions in random batches; an epoch visits each question once.
@@ -593,8 +582,6 @@ def descend_triples(
     numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
     factors after each epoch, and the mean objective per triple during it; at the start that of the first batch.
     """
-    plan.check()
-    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
     descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))

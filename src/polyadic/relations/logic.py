@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Model, Natural
+from polyadic.core.model import Natural
 from polyadic.relations.formulas import Rule, check_predicates
 from polyadic.relations.grounding import DerivedNegatives, Groundings, Probability, chain
 from polyadic.relations.schema import Schema
-from polyadic.relations.universal import UniversalSchema, columns_at
+from polyadic.relations.universal import SchemaModel, UniversalSchema, columns_at
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
-class InjectedLogic(Model):
+class InjectedLogic(SchemaModel):
     r"""Universal schema trained on facts and on logic rules.
 
     .. math:: \min\ \ell(\text{observed cells and sampled negatives}) - \sum_{F} w_F \sum_{g} \log [F_g]
@@ -141,32 +141,9 @@ class InjectedLogic(Model):
                 self.derived_ = chain(self.schema_, rules, facts=self._predicted(rules), threshold=self.threshold)
         return self
 
-    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold of pairs, shape (n,).
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
-        """
-        check_is_fitted(self, "schema_")
-        if len(pairs) != len(predicates):
-            raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
-            )
-        rows = [self.schema_.row(*pair) for pair in pairs]
-        columns = [self.schema_.column(name) for name in predicates]
-        likely = np.zeros(len(rows))
-        if hasattr(self, "model_"):
-            likely = expit(self.model_.log_odds(np.array([rows, columns], np.int64).T))
-        return np.maximum(likely, self.derived_[rows, columns]) if hasattr(self, "derived_") else likely
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
+        likely = expit(self.model_.log_odds(cells)) if hasattr(self, "model_") else np.zeros(len(cells))
+        return np.maximum(likely, self.derived_[*cells.T]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
         """Return the probabilities of some predicates for all pairs, shape (pairs, columns).

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg import truncated_eigh
 from polyadic.core.model import Amount, Callback, Count, Model, Seed
 from polyadic.core.solvers.run import Sweep, run
@@ -53,9 +53,8 @@ class RESCAL(Model):
     ridge_A, ridge_R : float
         Strengths :math:`\lambda_A` and :math:`\lambda_R` of the L2 penalties. The default of 10 is that published for
         the kinship data, where 0 and 1 predict held-out triples worse.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`. A sweep updates A and solves for R.
+    max_iter : int
+        Maximum number of sweeps. A sweep updates A and solves for R.
 
     Attributes
     ----------
@@ -63,8 +62,6 @@ class RESCAL(Model):
         Entity vectors A.
     relation_factors_ : ndarray of shape (K, rank, rank)
         Relation matrices R.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -135,6 +132,9 @@ class RESCAL(Model):
             raise InputError(
                 f"subjects and objects must have the same length; got {len(s)} subjects and {len(o)} objects"
             )
+        return self._triples(s, k, o)
+
+    def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
@@ -250,14 +250,6 @@ def rescal(
     however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
     optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
     """
-    check_number("ridge_A", ridge_A)
-    check_number("ridge_R", ridge_R)
-    n = len(start)
-    if not slices or start.ndim != 2 or any(X.shape != (n, n) for X in slices):
-        raise InputError(
-            f"each relation must be a matrix of shape ({n}, {n}) to fit a start of shape {start.shape}, and there must"
-            f" be one; got {[X.shape for X in slices[:3]]}"
-        )
     squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
 
     def reach(A: NDArray[Any]) -> Sweep:

@@ -13,6 +13,7 @@ In the BPR loss, :math:`m_c` is compared with the log-odds of a fixed sample of 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -173,7 +174,39 @@ class LikelyPair(NamedTuple):
     probability: float
 
 
-class UniversalSchema(Model):
+class SchemaModel(Model):
+    """Base class of models that predict the predicates of pairs of a schema."""
+
+    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
+        """Return the probabilities that predicates hold of pairs, shape (n,).
+
+        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Subject and object of each pair.
+        predicates : sequence of str
+            One predicate for each pair.
+
+        Raises
+        ------
+        InputError
+            If a pair or a predicate is unknown, or the lengths differ.
+        """
+        check_is_fitted(self, "schema_")
+        if len(pairs) != len(predicates):
+            raise InputError(
+                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+            )
+        rows = [self.schema_.row(*pair) for pair in pairs]
+        return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
+
+    @abstractmethod
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class UniversalSchema(SchemaModel):
     r"""Universal schema: log-odds that predicates hold of pairs of entities.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
@@ -214,8 +247,6 @@ class UniversalSchema(Model):
         Training data.
     terms_ : Terms
         Parameters U, V, W, T, D1, D2, a and b; T has a row of zeros for unseen entities.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -292,30 +323,7 @@ class UniversalSchema(Model):
     def _row_biases(self) -> bool:
         return self.biases in {"rows", "both"}
 
-    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold of pairs, shape (n,).
-
-        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
-        """
-        check_is_fitted(self)
-        if len(pairs) != len(predicates):
-            raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
-            )
-        rows = [self.schema_.row(*pair) for pair in pairs]
-        cells = np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray(expit(self.log_odds(cells)))
 
     def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
