@@ -9,10 +9,11 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from experiments.bouchard2015.demonstrations import wrong_signs
 from polyadic import InputError
 from polyadic.completion.cells import positive_cells
 from polyadic.completion.generalized_pca import GeneralizedPCA
-from polyadic.completion.logistic import LogisticFactorization, wrong_signs
+from polyadic.completion.logistic import LogisticFactorization
 from polyadic.completion.pairwise_ranking import PairwiseRanking
 from polyadic.completion.recommending import best_columns
 from polyadic.core.losses import LogPoisson

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.universal_schema import read_published_rules
 from polyadic import InputError
 from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
-from polyadic.relations.rules import parse_rule, read_published_rules, read_rules
+from polyadic.relations.rules import parse_rule, read_rules
 from strategies import formulas
 
 XY, YX = ("x", "y"), ("y", "x")

@@ -61,8 +61,6 @@ class CompletionModel(Model):
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             Observed cells. Explicit zeros of a sparse matrix are observed, except by models of positive cells, to which
             all zeros are unobserved.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -75,16 +73,12 @@ class CompletionModel(Model):
         return self._fit(self._read(X))
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Return the predicted values of cells.
+        """Return the predicted values of cells, shape (n,).
 
         Parameters
         ----------
         rows, columns : array of int of shape (n,)
             Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         return self._predict(*pairs(rows, columns, self._shape))
@@ -144,11 +138,6 @@ class AlternatingModel(Transformer, SearchedModel):
             All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
             Number of sweeps over both sides. 0 solves for new columns and all rows only.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -193,11 +182,6 @@ class AlternatingModel(Transformer, SearchedModel):
         Returns
         -------
         Contributions
-
-        Raises
-        ------
-        InputError
-            If X has several rows or no valid cell, or a column does not exist.
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)

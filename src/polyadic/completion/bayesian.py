@@ -125,11 +125,6 @@ class BayesianMatrixFactorization(CompletionModel):
         sweeps : int
             Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
             0.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -200,16 +195,12 @@ class BayesianMatrixFactorization(CompletionModel):
         return self.predict_distribution(i, j).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the expected values of cells and their standard deviations.
+        """Return the expected values of cells and their standard deviations, as a :class:`~.cells.Prediction`.
 
         Parameters
         ----------
         rows, columns : array of int of shape (n,)
             Row and column indices of the cells.
-
-        Returns
-        -------
-        Prediction
         """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self.known_.shape)

@@ -102,8 +102,6 @@ class ConvexCollective(Model):
         ----------
         X : sequence of RelationMatrix
             Relations.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -137,7 +135,7 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells of a relation; log-odds for the logistic loss.
+        """Return the predicted values of cells of a relation, shape (n,); log-odds for the logistic loss.
 
         Parameters
         ----------
@@ -145,10 +143,6 @@ class ConvexCollective(Model):
             Index of the relation.
         rows, columns : array of int of shape (n,)
             Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         check_int("relation", relation, low=0, high=len(self.kinds_) - 1)

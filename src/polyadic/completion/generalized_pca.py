@@ -104,8 +104,6 @@ class GeneralizedPCA(Transformer):
         ----------
         X : array of shape (rows, columns)
             Values of the family, NaN where unknown.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -127,16 +125,12 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the factors of rows, which may be new; unknown values are left out.
+        """Return the factors of rows, shape (n, rank); rows may be new, and unknown values are left out.
 
         Parameters
         ----------
         X : array of shape (n, columns)
             Values of the family, NaN where unknown.
-
-        Returns
-        -------
-        ndarray of shape (n, rank)
         """
         check_is_fitted(self)
         x = self._checked(X)
@@ -146,16 +140,12 @@ class GeneralizedPCA(Transformer):
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the means of rows given their factors.
+        """Return the means of rows, shape (n, columns), given their factors.
 
         Parameters
         ----------
         U : array of shape (n, rank)
             Factors of the rows.
-
-        Returns
-        -------
-        ndarray of shape (n, columns)
         """
         check_is_fitted(self)
         return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)

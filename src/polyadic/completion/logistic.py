@@ -1,12 +1,9 @@
-"""Logistic matrix factorization of binary data, and the sign rank of matrices.
-
-A matrix of full rank may have the same signs as one of rank two.
-"""
+"""Logistic matrix factorization of binary data."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
@@ -14,7 +11,7 @@ from scipy.special import expit
 from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
 from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
@@ -26,9 +23,7 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import descend_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
@@ -138,44 +133,3 @@ def labelled(X: Any) -> ObservedEntries:
     if not cells.values.any():
         raise InputError("all labels are 0; at least one must be 1")
     return cells
-
-
-class WrongSigns(NamedTuple):
-    """Number of cells with the wrong sign, by truncated singular value decomposition and by logistic factorization."""
-
-    rank: int
-    svd: int
-    logistic: int
-
-
-def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: int | None = None) -> list[WrongSigns]:
-    """Count the signs that truncated SVD and logistic factorization (best of ``starts``) of each rank get wrong.
-
-    References
-    ----------
-    Paturi, Simon (1986), Probabilistic communication complexity, for the sign rank. Bouchard, Naradowsky, Riedel,
-    Rocktäschel, Vlachos (2015), Matrix and tensor factorization methods for natural language processing, ACL tutorial.
-
-    Examples
-    --------
-    >>> low, full = wrong_signs(2 * np.eye(12) - 1, [3, 12], seed=0)
-    >>> low.svd > 6, low.logistic, full.svd
-    (True, 0, 0)
-    """
-    x = np.asarray(X, float)
-    if x.ndim != 2 or set(np.unique(x)) != {-1.0, 1.0}:
-        raise InputError("X must be a matrix of -1 and 1, with both values")
-    check_int("starts", starts, low=1)
-    left, sizes, right = np.linalg.svd(x, full_matrices=False)
-    rng = np.random.default_rng(seed)
-    counts = []
-    for rank in ranks:
-        near = (left[:, :rank] * sizes[:rank]) @ right[:rank]
-        wrong = []
-        for _ in range(starts):
-            once = int(rng.integers(2**31))
-            model = LogisticFactorization(rank, ridge=1e-4, max_iter=1000, tol=0, threads=1, seed=once)
-            model.fit((x > 0).astype(float))
-            wrong.append(int((x * (model.row_factors_ @ model.column_factors_.T) <= 0).sum()))
-        counts.append(WrongSigns(rank, int((x * near <= 0).sum()), min(wrong)))
-    return counts

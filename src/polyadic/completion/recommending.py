@@ -83,11 +83,6 @@ class Recommender(SearchedModel):
         Returns
         -------
         Recommended
-
-        Raises
-        ------
-        InputError
-            If a row does not exist or ``without`` has another shape.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_

@@ -68,8 +68,6 @@ class RobustPCA(Model):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (m, n)
             Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
 
         Raises
         ------

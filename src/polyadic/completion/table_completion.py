@@ -57,14 +57,14 @@ NAMED = 3
 
 
 class Recommendation(NamedTuple):
-    """A column for a row, and the value that is predicted there."""
+    """A recommended column and its predicted value."""
 
     column: Any
     value: float
 
 
 class TableCompletion(Model):
-    r"""Complete a table whose rows and columns have names, by one of several methods.
+    """Complete a table whose rows and columns have names, by one of several methods.
 
     Parameters
     ----------
@@ -97,28 +97,27 @@ class TableCompletion(Model):
     Attributes
     ----------
     model_ : estimator
-        That of the method, fitted to numbered rows and columns.
+        Estimator of the method, fitted to numbered rows and columns.
     rows_, columns_ : list of str
-        The names of their rows and columns, in order.
+        Names of the rows and columns, in order.
     known_ : ObservedEntries
-        What the table says.
+        Known cells.
     valued_ : bool
-        Whether it has values, or only what is listed.
+        Whether the table has values.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
     selection_ : Selection or None
-        What cells held out have chosen, of ``als`` and ``implicit``.
+        Result of model selection, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
-        Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
-        is among the first 20 columns, their NDCG and mean average precision, which share of the columns is recommended
-        to anybody and how novel they are, in bits, beside those of the most frequent columns. Empty without
-        ``hold_out``.
+        Root mean squared error of held-out cells, and that of biases alone. For ``implicit`` the share of held-out
+        cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
+        same of the most frequent columns. Empty without ``hold_out``.
     scores_ : ndarray
-        How far off each cell held out was, in standard deviations where the method tells them; intervals rest on it.
+        Absolute errors of held-out cells, in standard deviations if the method has them; intervals rest on these.
     updated_ : dict
-        What :meth:`update` has added and changed, last time.
+        Report of the last :meth:`update`.
     interrupted_ : bool
-        Whether Ctrl-C cut the last fit short.
+        Whether Ctrl-C ended the last fit early.
 
     Examples
     --------
@@ -154,20 +153,20 @@ class TableCompletion(Model):
         self._new().check()
 
     def fit(self, table: Any, y: Any = None) -> Self:
-        """Learn to complete a table.
+        """Fit to the known cells of a table.
 
         Parameters
         ----------
         table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
             See :func:`~polyadic.completion.named_cells.read_cells` for files.
         y : sequence of float, optional
-            The values, where the table has names alone, as cross-validation of scikit-learn passes them.
+            Values, if the table has names alone, as in cross-validation with scikit-learn.
 
         Raises
         ------
         InputError
-            If lines contradict each other, there is none, values are missing or not those of the method, or a
-            parameter is out of range.
+            If lines contradict each other, there is none, values are missing or not those of the method, or a parameter
+            is out of range.
         """
         self.check()
         known, rows, columns, valued, times = named_cells(table, y)
@@ -191,33 +190,28 @@ class TableCompletion(Model):
         return self
 
     def update(self, table: Any, *, sweeps: int | None = None, sums: bool = False, refit: bool = False) -> Self:
-        """Learn more lines: new rows, new columns, new values of cells that are known.
+        """Update the model with new rows, new columns, and new values of known cells.
 
-        What is new is solved for given what is there, and sweeps over both sides follow; settings stay.
+        New rows and columns are solved for with the others fixed; sweeps over both sides follow. Settings stay.
 
         Parameters
         ----------
-        table : as of :meth:`fit`
-            New lines alone. They replace values that are known.
+        table : as for :meth:`fit`
+            New lines only. They replace known values.
         sweeps : int, optional
-            See ``update`` of the model of the method; 0 for new rows and columns alone. ``trace-norm`` has none: it
-            goes on to its one optimum.
+            Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
+            its optimum.
         sums : bool
-            Whether new values are added to those known, as counts are.
+            Add new values to known ones, as for counts.
         refit : bool
-            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
+            Also fit from scratch, keep that model, and report its distance to the update.
 
         Returns
         -------
         self
-            With ``updated_``: how many cells, rows and columns are new or have changed; how well new cells between
-            known names were predicted before they were learnt; ``moved``, how much predictions of cells known before
-            have changed (root mean square); with ``refit`` the ``distance_to_refit`` of all known cells likewise.
-
-        Raises
-        ------
-        InputError
-            As :meth:`fit`.
+            With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
+            names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
+            with ``refit`` the ``distance_to_refit`` of all known cells.
         """
         check_is_fitted(self)
         self.check()
@@ -237,12 +231,12 @@ class TableCompletion(Model):
         return self
 
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
-        """Predict cells, observed or not.
+        """Return the predicted values of cells, observed or not.
 
         Parameters
         ----------
-        rows, columns : sequence of names, of one length
-            Or pairs of names, or a data frame whose first two columns they are, in the place of rows.
+        rows, columns : sequence of names, of the same length
+            Or ``rows`` alone: pairs of names, or a data frame with these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -271,14 +265,14 @@ class TableCompletion(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the bounds of split-conformal prediction intervals, for any method.
 
-        How far off cells were that were held out tells how wide: :func:`~polyadic.metrics.figures.conformal_radius`.
-        The level holds over all cells drawn like these, not for each row. It is proved of the model that was judged;
-        values are those of the model of all cells, whose intervals were measured to cover .889 to .902 at .9.
+        Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
+        holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
+        intervals of the model of all cells were measured to cover .889 to .902 at .9.
 
         Raises
         ------
         InputError
-            If nothing was held out, too little for that level, or the method is ``implicit``.
+            If no cells were held out, too few for that level, or the method is ``implicit``.
         """
         check_is_fitted(self)
         if not len(self.scores_):
@@ -304,18 +298,19 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> list[Recommendation]:
-        """Return the columns with the largest predicted values in a row, without those observed.
+        """Return the columns with the largest predicted values in a row.
 
         Parameters
         ----------
         row : name
         n : int
+            Number of columns.
         allowed : iterable of names, optional
-            Other columns are left out.
+            Columns to recommend from; by default all.
         blocked : iterable of names
-            These are left out.
+            Columns never to recommend.
         seen : bool
-            Whether those known are not.
+            Include columns that are known in the row.
         """
         ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
         return best
@@ -363,13 +358,8 @@ class TableCompletion(Model):
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
-        is the correlation of their predictions over all rows, C the covariance of the factors of the rows: it depends
-        on what is predicted, not on how it is factorized.
-
-        Raises
-        ------
-        InputError
-            If the name is not there, or its predictions are the same everywhere.
+        is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
+        depends on the predictions, not on their factorization.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -395,14 +385,9 @@ class TableCompletion(Model):
         Parameters
         ----------
         number : int, optional
-            How many axes of the predictions are turned into themes; the rank by default. Fewer are coarser.
+            Number of components at most, by default the rank; fewer are coarser.
         top : int
-            How many columns to name of each.
-
-        Raises
-        ------
-        InputError
-            If a number is below 1.
+            Number of columns to name of each.
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
@@ -436,18 +421,13 @@ class TableCompletion(Model):
         row : name
         columns : sequence of names
         by : {"cells", "themes"}
-            Or what each theme adds (:meth:`themes`), whatever the method; it is named by its first three columns. The
-            base is the means of row and column.
+            Contributions of known cells (als, implicit), or of components (:meth:`themes`) of any method, named by
+            their first three columns. The base is then the means of row and column.
 
         Returns
         -------
         list of Explanation
             One for each column, with the parts of the columns known in this row.
-
-        Raises
-        ------
-        InputError
-            If a name is not there, or the method has no such parts.
 
         Examples
         --------

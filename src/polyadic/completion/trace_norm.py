@@ -214,8 +214,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
 
@@ -245,11 +243,6 @@ class TraceNormCompletion(Transformer, CompletionModel):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             All observed cells. New rows and columns come after those of the fit.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_
@@ -294,12 +287,8 @@ class TraceNormCompletion(Transformer, CompletionModel):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             Observed cells of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank)
         """
         check_is_fitted(self)
         cells = cells_of(X)

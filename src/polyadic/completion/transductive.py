@@ -122,16 +122,12 @@ class TransductiveCompletion(Model):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the labels of new items, given their known features.
+        """Return the log-odds of the labels of new items, shape (items, labels), given their known features.
 
         Parameters
         ----------
         X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
             Features of the new items.
-
-        Returns
-        -------
-        ndarray of shape (items, labels)
         """
         check_is_fitted(self)
         features = _dense(X, "features")

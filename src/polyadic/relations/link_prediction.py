@@ -130,11 +130,6 @@ class LinkPredictor(Model):
         ----------
         subjects, relations : array of int or of text of shape (m,)
             Numbers or names of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
@@ -145,11 +140,6 @@ class LinkPredictor(Model):
         ----------
         objects, relations : array of int or of text of shape (m,)
             Numbers or names of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
@@ -163,11 +153,6 @@ class LinkPredictor(Model):
         ----------
         subjects, relations, objects : array of int or of text of shape (m,)
             Numbers or names of the parts of each triple.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
@@ -179,11 +164,6 @@ class LinkPredictor(Model):
         ----------
         subjects, objects : array of int or of text of shape (m,)
             Numbers or names of subject and object.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._relations_count()
@@ -209,11 +189,6 @@ class LinkPredictor(Model):
             Whether to also rank the relations between both ends.
         memory : int
             Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
-
-        Raises
-        ------
-        InputError
-            If triples are malformed, or a name or number is unknown.
         """
         names, sizes = (self.entities_, self.relations_), (self._entities_count(), self._relations_count())
         facts = triples_by("test", test, names=names, sizes=sizes)
@@ -272,11 +247,6 @@ class LinkPredictor(Model):
             Kind of the name.
         name : int or str
             Name, or number if the model has no names.
-
-        Raises
-        ------
-        InputError
-            If the name or number is unknown.
         """
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
@@ -368,11 +338,6 @@ def complete(
         Maximum number of candidates.
     known : bool
         Whether to include candidates that form a training triple.
-
-    Raises
-    ------
-    InputError
-        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------

@@ -49,11 +49,6 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     list of Mined
         Rules with their confidence and support.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
     References
     ----------
     Galárraga, Teflioudi, Hose, Suchanek (2013), AMIE: association rule mining under incomplete evidence in ontological

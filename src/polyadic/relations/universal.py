@@ -188,11 +188,6 @@ class SchemaModel(Model):
             Subject and object of each pair.
         predicates : sequence of str
             One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
@@ -333,11 +328,6 @@ class UniversalSchema(SchemaModel):
         ----------
         cells : array of int of shape (n, 2)
             Row and column of each cell.
-
-        Raises
-        ------
-        InputError
-            If a cell is outside the schema.
         """
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
@@ -369,11 +359,6 @@ class UniversalSchema(SchemaModel):
         Explanation
             Explanation of the log-odds.
 
-        Raises
-        ------
-        InputError
-            If the pair or the predicate is unknown.
-
         Examples
         --------
         >>> from polyadic.relations.schema import schema_of
@@ -397,11 +382,6 @@ class UniversalSchema(SchemaModel):
         ----------
         columns : array of int of shape (columns,)
             Columns of the predicates.
-
-        Raises
-        ------
-        InputError
-            If a column does not exist.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -444,11 +424,6 @@ class UniversalSchema(SchemaModel):
             Name of the predicate.
         n : int
             Maximum number of similar predicates.
-
-        Raises
-        ------
-        InputError
-            If the predicate is unknown, or the model has no vectors.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -469,11 +444,6 @@ class UniversalSchema(SchemaModel):
         ----------
         test : iterable of tuple
             Subject, object and predicate of each triple; training triples are left out with a warning.
-
-        Raises
-        ------
-        InputError
-            If a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_

@@ -92,8 +92,6 @@ class BayesianFactorization(DatabaseModel):
         ----------
         database : Database or mapping of str to Relation
             Tables.
-        y : None
-            Ignored.
         at : mapping of str to cells, optional
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
 
@@ -121,11 +119,6 @@ class BayesianFactorization(DatabaseModel):
         ----------
         draws : int
             Number of further draws.
-
-        Raises
-        ------
-        InputError
-            If ``draws`` is not positive.
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
@@ -195,11 +188,6 @@ class BayesianFactorization(DatabaseModel):
         ----------
         relation : str
             Name of the relation.
-
-        Raises
-        ------
-        InputError
-            If no cells of the relation were given to ``fit``.
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:

@@ -336,11 +336,6 @@ class Database:
             The extended database, with the same units of values.
         dict
             Number of new cells, of cells with changed values, and of new entities by type.
-
-        Raises
-        ------
-        InputError
-            As for new databases, or if a relation does not exist.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -465,11 +460,6 @@ class Database:
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
@@ -484,11 +474,6 @@ class Database:
             Entity type.
         names : sequence
             Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the type or an entity does not exist.
         """
         if entity not in self.sizes:
             raise InputError(f"there is no entity type {entity!r}; types are {', '.join(self.sizes)}")

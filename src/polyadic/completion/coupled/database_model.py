@@ -113,11 +113,6 @@ class DatabaseModel(Model, ABC):
             as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
-
-        Raises
-        ------
-        InputError
-            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()
@@ -151,7 +146,7 @@ class DatabaseModel(Model, ABC):
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected values of cells of a relation: probabilities of truth values, means of counts.
+        """Return the expected values of cells, shape (n,): probabilities of truth values, means of counts.
 
         Parameters
         ----------
@@ -159,15 +154,6 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or their numbers if tables number them.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
@@ -178,16 +164,12 @@ class DatabaseModel(Model, ABC):
         ----------
         relation, cells
             See :meth:`predict`.
-
-        Returns
-        -------
-        Prediction
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected values of cells given by entity numbers.
+        """Return the expected values of cells given by entity numbers, shape (n,).
 
         Parameters
         ----------
@@ -223,11 +205,6 @@ class DatabaseModel(Model, ABC):
         Explanation
             In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
             named by relation and other entities of the observed cell. For samples they are means.
-
-        Raises
-        ------
-        InputError
-            If the relation, type or entity does not exist.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -276,11 +253,6 @@ class DatabaseModel(Model, ABC):
         -------
         list of (name, float)
             Cosines, averaged over the stored samples if there are any.
-
-        Raises
-        ------
-        InputError
-            If the type or the entity does not exist.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -333,8 +305,6 @@ class IterativeDatabaseModel(DatabaseModel):
         ----------
         database : Database or mapping of str to Relation
             Tables.
-        y : None
-            Ignored.
 
         Raises
         ------
