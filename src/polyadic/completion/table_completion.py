@@ -363,21 +363,18 @@ class TableCompletion(Model):
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
-        names, (U, V) = (
-            (self.columns_, self.model_.augmented()) if of == "column" else (self.rows_, self.model_.augmented()[::-1])
-        )
+        U, V = self.model_.augmented()
+        names, U, V = (self.columns_, U, V) if of == "column" else (self.rows_, V, U)
         (j,) = _numbers(of, [name], names).tolist()
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
             raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
-        alike = np.where(
-            spreads > EXACT * spreads.max(), V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -np.inf
-        )
+        alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
+        alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
-        return [
-            (names[k], float(alike[k])) for k in np.argsort(-alike, kind="stable")[:n].tolist() if np.isfinite(alike[k])
-        ]
+        best = np.argsort(-alike, kind="stable")[:n].tolist()
+        return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
     def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
         """Describe the components of the predictions, the largest first (:mod:`~polyadic.completion.components`).
@@ -394,13 +391,10 @@ class TableCompletion(Model):
         found = self._themes(number)
         described = []
         for share, loadings in zip(found.shares.tolist(), found.loadings.T, strict=True):
-            rising = [
-                (self.columns_[j], float(loadings[j])) for j in np.argsort(-loadings, kind="stable")[:top].tolist()
-            ]
-            falling = [
-                (self.columns_[j], float(loadings[j])) for j in np.argsort(loadings, kind="stable")[:top].tolist()
-            ]
-            sides = ([pair for pair in side if pair[1] * sign > 0] for side, sign in ((rising, 1), (falling, -1)))
+            sides = []
+            for signed in (loadings, -loadings):
+                best = np.argsort(-signed, kind="stable")[:top].tolist()
+                sides.append([(self.columns_[j], float(loadings[j])) for j in best if signed[j] > 0])
             described.append(Theme(share, *sides))
         return described
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -213,15 +213,12 @@ class KnowledgeTensor(LinkPredictor):
         asked = questions(triples, K, reciprocal=self.reciprocal)
         fewest = max(1, min(MAX_BATCH, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
-        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
-        form, ends = FORMS[self.form]
-        solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
-        self._place(
-            self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
-        )
+        solver = self._descent(start, asked, batch, rng)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
+        self._place(self._keep(result))
         self.temperature_ = math.nan
         if validation is not None:
             judged = triples_by("validation", validation, names=names, sizes=(n, K))
@@ -265,22 +262,23 @@ class KnowledgeTensor(LinkPredictor):
             "new_entities": size - n,
             "of_known_entities": int((~fresh).sum()),
         }
-        form, ends = FORMS[self.form]
         rng = np.random.default_rng(self.seed)
-        vectors = [self.subject_factors_, self.object_factors_][: max(ends) + 1]
+        vectors = [self.subject_factors_, self.object_factors_][: max(FORMS[self.form][1]) + 1]
         rows = [SPREAD * rng.standard_normal((size - n, vectors[0].shape[1])).astype(np.float32) for _ in vectors]
         start = [np.concatenate(pair) for pair in zip(vectors, rows, strict=True)]
         self.facts_, self.entities_ = known, entities
         if size > n:
             asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
-            plan = DescentSettings(
-                self.loss, self.penalty, self.strength, self.learning_rate, MAX_BATCH, self.n_negatives
-            )
-            solver = descend_triples(
-                form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
-            )
+            solver = self._descent([*start, *self.relation_factors_], asked, MAX_BATCH, rng, fixed=n)
             self._place(self._keep(run(solver, max_iter=max_iter, tol=0.0, callback=self.callback)))
         return self
+
+    def _descent(
+        self, start: Factors, asked: list[Questions], batch: int, rng: np.random.Generator, *, fixed: int = 0
+    ) -> Iterator[Sweep]:
+        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
+        form, ends = FORMS[self.form]
+        return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples in the numbering of the model, and the names of all entities."""
@@ -600,24 +598,22 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
         yield parts[k][0].take(parts[k][1])
 
 
+@dataclass
 class _TripleDescent:
     """Factors and the squared gradients of Adagrad."""
 
-    def __init__(
-        self,
-        form: Bilinear,
-        start: Factors,
-        plan: DescentSettings,
-        ends: tuple[int, int],
-        rng: np.random.Generator,
-        threads: int,
-        fixed: int,
-    ) -> None:
-        self.form, self.plan, self.ends, self.rng, self.threads, self.fixed = form, plan, ends, rng, threads, fixed
-        self.factors = [np.array(x, np.float32) for x in start]
+    form: Bilinear
+    factors: Factors
+    plan: DescentSettings
+    ends: tuple[int, int]
+    rng: np.random.Generator
+    threads: int
+    fixed: int
+
+    def __post_init__(self) -> None:
+        self.factors = [np.array(x, np.float32) for x in self.factors]
         self.squares = [np.zeros_like(x) for x in self.factors]
-        self.first = max(ends) + 1  # number of the first relation parameter
-        self.power = 3 if plan.penalty == "N3" else 2
+        self.first = max(self.ends) + 1  # number of the first relation parameter
 
     def step(self, asked: Questions, *, move: bool = True) -> float:
         """Return the objective of questions and update the factors."""
@@ -644,7 +640,8 @@ class _TripleDescent:
             value += self._penalise_relations(R, r, count, dR)
         if move:
             scale = np.float32(1 / len(answers))
-            rows, da = _summed(asked.known, da)
+            rows, which = np.unique(asked.known, return_inverse=True)
+            da = summed_rows(which, da, len(rows))
             if given == sought:
                 add_rows(place[rows], da, db)
             else:
@@ -670,7 +667,7 @@ class _TripleDescent:
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
         """Add the gradient of the penalty of rows, each ``weights`` times, and return its value."""
         strength = np.float32(self.plan.strength)
-        if self.power == 2:
+        if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x
             return float(strength * (weights @ (x**2).sum(axis=1)))
         parts = x.reshape(len(x), blocks, -1)
@@ -699,9 +696,3 @@ class _TripleDescent:
         # Matrices need smaller steps: with those of vectors, the sum of n x n elements outweighs the initial value.
         step = self.plan.learning_rate / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
         adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
-
-
-def _summed(index: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sum rows with the same index."""
-    names, which = np.unique(index, return_inverse=True)
-    return names, summed_rows(which, rows, len(names))

@@ -125,15 +125,12 @@ def _solve_factor(
     threads: int,
 ) -> None:
     stack, own = state[0], coupled.factor_entries[s]
-    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [
-        kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)
-    ]  # subtract their share of the zeros of all cells
-    entries = coupled.equations(s, listed, left)
+    ones = [1.0] * len(c)
+    entries = coupled.equations(s, c, y, state[1:], ones)
     scale = np.repeat(1 / power, np.diff(entries.starts))
     precision = ridge * np.eye(stack.shape[1])
     if any(coupled.zeros):
-        precision = precision + coupled.zero_precision(s, coupled.grams(stack), [1.0] * len(c))
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
     posterior_rows(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,

@@ -122,13 +122,19 @@ class CoupledTables:
             total += offsets[part][index]
         return total
 
-    def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
-        """Return the equations of the free rows of a factor, from weights and right-hand sides by table."""
+    def equations(
+        self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
+    ) -> RowEntries:
+        """Return the equations of the free rows of a factor, from weights and right-hand sides by table.
+
+        Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
+        """
         starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
-        both = (np.concatenate([given[table] for table in tables])[order] for given in (c, y))
-        return RowEntries(starts, columns, *both)
+        weights = [c[t] - self.zeros[t] * scales[t] for t in tables]
+        right = [y[t] - c[t] * self.biases(offsets[t], t) for t in tables]
+        return RowEntries(starts, columns, np.concatenate(weights)[order], np.concatenate(right)[order])
 
     def grams(self, stack: Array) -> list[Array]:
         """Return the Gram matrix of each factor."""

@@ -444,14 +444,10 @@ BLOCK = 1 << 10
 def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
     """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
     stack, *offsets = given.state
-    tables = range(len(coupled.terms))
-    biases = [coupled.biases(offsets[t], t) for t in tables]
-    m = [coupled.products(stack, t, 1) + biases[t] for t in tables]
+    m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
     c, y = curves(coupled, m, given.squares)
     c, y = ([alpha * values for alpha, values in zip(given.alphas, side, strict=True)] for side in (c, y))
-    left = [right - kappa * bias for right, kappa, bias in zip(y, c, biases, strict=True)]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, given.alphas, strict=True)]
-    starts, columns, c_, y_ = coupled.equations(s, listed, left)
+    starts, columns, c_, y_ = coupled.equations(s, c, y, offsets, given.alphas)
     some = slice(starts[row], starts[row + 1])
     v = np.prod(stack[columns[some]], axis=1, dtype=float)
     precision = given.precision

@@ -153,13 +153,11 @@ def _draw_factor(
     stack, own = state[0], coupled.factor_entries[s]
     out = coupled.free_rows(stack, s)
     mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
-    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, alphas, strict=True)]
     total = precision
     if any(coupled.zeros):
         total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
     posterior_rows(
-        coupled.equations(s, listed, left),
+        coupled.equations(s, c, y, state[1:], alphas.tolist()),
         stack,
         precision=total,
         linear=precision @ mu,

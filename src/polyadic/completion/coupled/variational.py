@@ -258,13 +258,11 @@ def _improve_factor(
     coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
 ) -> None:
     means, own = q.means, coupled.factor_entries[s]
-    left = [right - kappa * coupled.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, q.alphas, strict=True)]
     precision = np.diag(q.relevance[s])
     if any(coupled.zeros):
         precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
     variational_rows(
-        coupled.equations(s, listed, left),
+        coupled.equations(s, c, y, means[1:], q.alphas.tolist()),
         RandomRows(means[0], q.covariances),
         RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
         precision=precision,
