@@ -252,7 +252,7 @@ class KnowledgeTensor(LinkPredictor):
         """
         check_is_fitted(self)
         check_int("max_iter", max_iter, low=1)
-        n, K = len(self.object_factors_), self._relations_count()
+        n, K = self._sizes
         triples, entities = self._numbered_anew(X)
         size = max(n, int(triples[:, [0, 2]].max()) + 1)
         known = np.unique(np.concatenate([self.facts_, triples]), axis=0)
@@ -282,7 +282,7 @@ class KnowledgeTensor(LinkPredictor):
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples in the numbering of the model, and the names of all entities."""
-        n, K = len(self.object_factors_), self._relations_count()
+        n, K = self._sizes
         if not isinstance(X, Facts):
             if self.entities_ is not None:
                 raise InputError("this model has entity names; pass facts by name")
@@ -415,7 +415,7 @@ class KnowledgeTensor(LinkPredictor):
         parts = np.array(moved) / own if own else np.zeros(len(known))
         first = np.argsort(-np.abs(parts), kind="stable")[:k]
         E = self.entities_ or range(len(self.object_factors_))
-        K = self.relations_ or range(self._relations_count())
+        K = self.relations_ or range(self._sizes[1])
         names = [(E[s], K[r], E[o]) for s, r, o in known[first].tolist()]
         value = float(self._triples(*fact.T)[0])
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
@@ -425,7 +425,7 @@ class KnowledgeTensor(LinkPredictor):
 
         A score is linear in each factor: the product is the score with one factor replaced by the gradient.
         """
-        form, K = FORMS[self.form][0], self._relations_count()
+        form, K = FORMS[self.form][0], self._sizes[1]
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
         dA, dR = np.zeros_like(A), [np.zeros_like(x) for x in R]
         dB = dA if A is B else np.zeros_like(B)
@@ -445,11 +445,9 @@ class KnowledgeTensor(LinkPredictor):
             moved += turned.predict(*facts.T)
         return moved
 
-    def _entities_count(self) -> int:
-        return len(self.object_factors_)
-
-    def _relations_count(self) -> int:
-        return len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return len(self.object_factors_), len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         """Return the scores of all objects, or of all subjects, for known ends and relations."""
@@ -462,7 +460,7 @@ class KnowledgeTensor(LinkPredictor):
         """Return queries and the vectors that they are multiplied by."""
         ends = self.subject_factors_, self.object_factors_
         if backwards and self.reciprocal:
-            r, backwards = r + self._relations_count(), False
+            r, backwards = r + self._sizes[1], False
         given, sought = ends[::-1] if backwards else ends
         form, _ = FORMS[self.form]
         return form.query(given[known], r, self.relation_factors_, backwards=backwards)[0], sought

@@ -323,19 +323,10 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database with further cells; new entities are numbered after the existing ones.
+        """Return a database with further cells by relation, which replace existing ones, and a report of what is new.
 
-        Parameters
-        ----------
-        data : mapping of str to data
-            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
-
-        Returns
-        -------
-        Database
-            The extended database, with the same units of values.
-        dict
-            Number of new cells, of cells with changed values, and of new entities by type.
+        New entities are numbered after the existing ones; units of values stay. The report has the numbers of new and
+        changed cells, and of new entities by type.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -426,12 +417,8 @@ class Database:
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
         """Return the names of the entries that involve one entity, in the order of its row in :meth:`coupled`.
 
-        Returns
-        -------
-        list of tuple
-            Relation, then all other entities.
-        list of bool
-            Whether the entry is observed, not a sampled zero.
+        A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
+        zero.
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
