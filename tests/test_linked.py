@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
+from helpers import refuses
 from polyadic import CP, Entries, InputError, Objective, Squared, Term
 from polyadic.completion.coupled.coordinate_descent import collective, parabola
 from polyadic.completion.coupled.coupled_tables import CoupledTables
@@ -199,10 +200,8 @@ def test_tables_that_do_not_fit_are_refused():
         )
     with pytest.raises(InputError, match="sample zeros instead"):
         CoupledTables([table((0, 1), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="must not have biases"):
-        CoupledTables([table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="do not match factors with"):
-        CoupledTables([table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
+    refuses("must not have biases", CoupledTables, [table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
+    refuses("do not match factors with", CoupledTables, [table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
     symmetric = Entries.collect([[0, 1]], [1.0], 12)
     with pytest.raises(InputError, match="entries must not be symmetric"):
         CoupledTables([Term(symmetric, CP(), Squared(), (0, 0))], SIZES, biased=[False])
@@ -320,10 +319,8 @@ def test_chains_go_on_after_ctrl_c(monkeypatch):
 
 def test_priors_are_checked():
     """Before the first draw."""
-    with pytest.raises(InputError, match="rate must be"):
-        Priors(rate=0.0)
-    with pytest.raises(InputError, match="intercept must be"):
-        Priors(intercept=-1.0)
+    refuses("rate must be", Priors, rate=0.0)
+    refuses("intercept must be", Priors, intercept=-1.0)
 
 
 def test_draws_are_refused_for_other_losses():

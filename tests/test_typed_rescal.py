@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from experiments.relations.typed import facts, roles
+from helpers import refuses
 from polyadic import InputError
 from polyadic.relations.rescal import RESCAL, rescal, rescal_start
 from polyadic.relations.typed_rescal import Attributes, Domain, RescalRidges, TypedRESCAL, _TypedObjective, typed_rescal
@@ -165,7 +166,5 @@ def test_what_does_not_fit_is_refused():
     slices, domains = typed()
     with pytest.raises(InputError, match="a row for each of 14"):
         next(typed_rescal(slices, np.ones((14, 2)), domains=domains, beside=Attributes(table(13))))
-    with pytest.raises(InputError, match="one for each of 14"):
-        TypedRESCAL(2).fit(slices, types=[1, 2])
-    with pytest.raises(InputError, match="ridge_A must be"):
-        TypedRESCAL(2, ridge_A=-1).fit(slices)
+    refuses("one for each of 14", TypedRESCAL(2).fit, slices, types=[1, 2])
+    refuses("ridge_A must be", TypedRESCAL(2, ridge_A=-1).fit, slices)

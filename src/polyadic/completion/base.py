@@ -10,7 +10,6 @@ The difference to a fit from scratch is that existing columns do not move; sweep
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,11 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.cells import ObservedEntries
-    from polyadic.core.executor.rows import RowBlocks
-    from polyadic.core.kernels import RowEntries
     from polyadic.core.selection import SearchSpace
-
-    Factors = tuple[NDArray[Any], NDArray[Any]]
 
 SWEEPS = 1
 """Default number of sweeps over both sides.
@@ -44,6 +39,9 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 
 class CompletionModel(Model):
     r"""Base class of models of the observed cells of a matrix.
+
+    A subclass defines ``_fit``, which learns from :class:`~polyadic.completion.cells.ObservedEntries`, ``_shape`` of
+    the fitted matrix, and ``_predict``.
 
     Parameters
     ----------
@@ -87,19 +85,9 @@ class CompletionModel(Model):
         """Return the cells that the model learns from; some models accept new rows without any."""
         return cells_of(X)
 
-    @abstractmethod
-    def _fit(self, cells: ObservedEntries) -> Self: ...
-
-    @property
-    @abstractmethod
-    def _shape(self) -> tuple[int, int]: ...
-
-    @abstractmethod
-    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
-
 
 class SearchedModel(CompletionModel):
-    """Base class of models whose settings can be selected on held-out cells."""
+    """Base class of models whose settings can be selected on held-out cells; a subclass defines ``_search``."""
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over settings, evaluated on a held-out tenth of the cells.
@@ -113,19 +101,18 @@ class SearchedModel(CompletionModel):
             Observed cells, as for :meth:`fit`.
         seed : int, optional
             Seed of the held-out cells.
-
-        Returns
-        -------
-        SearchSpace
         """
         return self._search(self._read(X), seed)
 
-    @abstractmethod
-    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
-
 
 class AlternatingModel(Transformer, SearchedModel):
-    """Base class of models of two factors, each solved for given the other."""
+    """Base class of models of two factors, each solved for given the other.
+
+    A subclass defines ``_start`` (random factors of a shape), ``_factors`` and ``_place`` (from and to attributes),
+    ``_blocks`` of cells, ``_solved`` (rows of blocks, exactly or from the rows before), ``_exactly`` (rows of cells),
+    ``_row_equations`` (entries, vectors of their columns, and precision of the prior), ``_base`` (the part of the
+    predictions of columns that is no product of factors) and ``_objective``.
+    """
 
     def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
         """Continue from the current factors with new observed cells (:mod:`polyadic.completion.base`).
@@ -178,10 +165,6 @@ class AlternatingModel(Transformer, SearchedModel):
             Observed cells of the row, which may be new.
         columns : array of int of shape (n,)
             Columns to explain.
-
-        Returns
-        -------
-        Contributions
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)
@@ -218,37 +201,6 @@ class AlternatingModel(Transformer, SearchedModel):
 
     def _centred(self, cells: ObservedEntries) -> ObservedEntries:
         return cells
-
-    @abstractmethod
-    def _start(self, shape: tuple[int, int]) -> Factors: ...
-
-    @abstractmethod
-    def _factors(self) -> Factors: ...
-
-    @abstractmethod
-    def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
-        """Unpack factors into attributes."""
-
-    @abstractmethod
-    def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks: ...
-
-    @abstractmethod
-    def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        """Solve for rows given columns, exactly or from the rows before."""
-
-    @abstractmethod
-    def _exactly(self, cells: ObservedEntries, V: NDArray[Any]) -> NDArray[Any]: ...
-
-    @abstractmethod
-    def _row_equations(self, cells: ObservedEntries, V: NDArray[Any]) -> tuple[RowEntries, NDArray[Any], NDArray[Any]]:
-        """Return the equations of rows, the vectors of their columns, and the precision of the prior."""
-
-    @abstractmethod
-    def _base(self, j: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the part of the predictions of columns that is no product of factors."""
-
-    @abstractmethod
-    def _objective(self, cells: ObservedEntries, U: NDArray[Any], V: NDArray[Any]) -> float: ...
 
 
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:

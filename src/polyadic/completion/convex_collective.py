@@ -182,8 +182,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "two entities are related twice; give each pair of a symmetric relation once, and use a second"
-            " entity type if"
-            " the same two types have two relations"
+            "two entities are related twice; give each pair of a symmetric relation once, and use a second entity type"
+            " if the same two types have two relations"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

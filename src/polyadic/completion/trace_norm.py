@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.admm import trace_norm_admm
 from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import cells_of, pairs
-from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared
@@ -359,8 +359,8 @@ def rows_given_columns(
     return U
 
 
-PATIENCE = 3
-"""Number of consecutive penalties without a lower held-out loss after which the path ends."""
+HELD_OUT, N_PENALTIES, MIN_RATIO, PATIENCE = 0.1, 20, 0.02, 3
+"""Share of held-out cells; number of penalties, down to a share of the largest; penalties without improvement."""
 
 
 class PenaltyChoice(NamedTuple):
@@ -390,29 +390,20 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
             return
 
 
-def choose_penalty(
-    model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, min_ratio: float = 0.02, seed: int = 0
-) -> PenaltyChoice:
-    """Select the penalty with the lowest loss on a held-out ``share`` of the cells.
+def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> PenaltyChoice:
+    """Select the penalty with the lowest loss on held-out cells, from a geometric sequence.
 
-    At most ``number`` penalties form a geometric sequence from the largest that gives a non-zero matrix to
-    ``min_ratio`` of it. The search ends after ``PATIENCE`` penalties without improvement.
+    It begins with the largest that gives a non-zero matrix, and ends after ``PATIENCE`` ones without improvement.
     """
-    check_int("number", number, low=2)
-    for name, value in (("share", share), ("min_ratio", min_ratio)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} must be between 0 and 1; got {value!r}")
     cells = cells_of(X)
-    out = np.random.default_rng(seed).random(len(cells.values)) < share
+    out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(
-            f"a held-out share of {share:g} of {len(out):,} cells leaves no cells on one side; change the share"
-        )
+        raise InputError(f"{len(out):,} cells are too few to hold some of them out")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:
         raise InputError("offsets alone explain all cells, so there is no penalty to select")
-    penalties = (largest * np.geomspace(1, min_ratio, number + 1)[1:]).tolist()
+    penalties = (largest * np.geomspace(1, MIN_RATIO, N_PENALTIES + 1)[1:]).tolist()
     losses: list[float] = []
     ranks: list[int] = []
     for fitted in penalty_path(model, kept, penalties):

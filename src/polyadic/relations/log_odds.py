@@ -61,32 +61,6 @@ class Terms(NamedTuple):
         return np.asarray(m + (known[rows] @ self.W[columns].T).toarray())
 
 
-class Together(NamedTuple):
-    """Co-occurring predicates, and the known predicates of each pair."""
-
-    keys: NDArray[np.int64]  # c * predicates + c' of each weight, ascending
-    known: csr_array  # shape (pairs, predicates)
-
-    def __call__(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the weights that cells add up: the cell, from 0, and the weight."""
-        starts = self.known.indptr.astype(np.int64)
-        first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
-        owners = np.repeat(np.arange(len(cells)), sizes)
-        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        keys = cells[owners, 1] * self.known.shape[1] + self.known.indices[first[owners] + within]
-        places = np.searchsorted(self.keys[:-1], keys)  # without the last key, so that positions stay in range
-        seen = self.keys[places] == keys if len(self.keys) else np.zeros(len(keys), bool)
-        return owners[seen], places[seen]
-
-
-def seen_together(known: csr_array) -> Together:
-    """Return the ordered pairs of predicates that co-occur in some pair of entities."""
-    both = (known.T @ known).tocoo()
-    apart = both.row != both.col
-    keys = both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart]
-    return Together(np.sort(keys), known)
-
-
 class PairForm:
     """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`, of some of the features N, F and E.
 
@@ -97,18 +71,18 @@ class PairForm:
         pairs, predicates = schema.cells.shape
         self.arguments, self.predicates = schema.arguments, predicates
         self.factors, self.kinds = "F" in features, "E" in features
-        self.together = seen_together(schema.cells) if "N" in features else None
+        self.known = schema.cells
+        self.together = co_occurring(schema.cells) if "N" in features else np.zeros(0, np.int64)
         vectors = [pairs * self.factors, predicates * self.factors]
         vectors += [size * self.kinds for size in (len(schema.entities), predicates, predicates)]
-        together = 0 if self.together is None else len(self.together.keys)
         self.vectors = np.cumsum([0, *vectors]).tolist()
-        self.weights = np.cumsum([0, together, predicates * columns, pairs * rows]).tolist()
+        self.weights = np.cumsum([0, len(self.together), predicates * columns, pairs * rows]).tolist()
 
     def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
         """Return the terms of the log-odds of cells, shape (n, 2)."""
         r, c = cells.T
         u, v, t, d1, d2, _ = self.vectors
-        w, b, a, end = self.weights
+        _, b, a, end = self.weights
         products = []
         if self.factors:
             products.append(np.column_stack([u + r, v + c]))
@@ -117,15 +91,25 @@ class PairForm:
             products += [np.column_stack([t + subjects, d1 + c]), np.column_stack([t + objects, d2 + c])]
         none = np.zeros(0, np.int64)
         owners, weights = [none], [none]
-        if b > w and self.together is not None:
-            owner, weight = self.together(cells)
+        if b:
+            owner, weight = self._neighbours(cells)
             owners, weights = [owner], [weight]
         for start, last, numbers in ((b, a, c), (a, end, r)):
             if last > start:
                 owners.append(np.arange(len(cells)))
                 weights.append(start + numbers)
-        at = np.concatenate(weights)
-        return CellTerms(products, np.concatenate(owners), at, np.ones(len(at)))
+        return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
+
+    def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the weights of known predicates that cells add up: the cell, from 0, and the weight."""
+        starts = self.known.indptr.astype(np.int64)
+        first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
+        owners = np.repeat(np.arange(len(cells)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        keys = cells[owners, 1] * self.predicates + self.known.indices[first[owners] + within]
+        places = np.searchsorted(self.together[:-1], keys)  # without the last key, so that positions stay in range
+        seen = self.together[places] == keys
+        return owners[seen], places[seen]
 
     def terms(self, vectors: Array, weights: Array) -> Terms:
         """Unpack the tables into terms."""
@@ -134,10 +118,16 @@ class PairForm:
         P = self.predicates
         U, V, T, D1, D2 = (vectors[first:last] for first, last in zip(self.vectors[:-1], self.vectors[1:], strict=True))
         w, b, a = (weights[x:y, 0] for x, y in zip(self.weights[:-1], self.weights[1:], strict=True))
-        keys = np.zeros(0, np.int64) if self.together is None else self.together.keys
         pairs, entities, none = len(self.arguments), int(self.arguments.max()) + 1, np.zeros
         T = np.concatenate([T, none((1, T.shape[1]), T.dtype)]) if self.kinds else none((entities + 1, 0), T.dtype)
         U, V = (U, V) if self.factors else (none((pairs, 0)), none((P, 0)))
         D1, D2 = (D1, D2) if self.kinds else (none((P, 0)), none((P, 0)))
-        W = csr_array((w, np.divmod(keys, P)), shape=(P, P))
+        W = csr_array((w, np.divmod(self.together, P)), shape=(P, P))
         return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P))
+
+
+def co_occurring(known: csr_array) -> NDArray[np.int64]:
+    """Return ``c * predicates + c'`` of ordered pairs of predicates that co-occur in some pair of entities, sorted."""
+    both = (known.T @ known).tocoo()
+    apart = both.row != both.col
+    return np.sort(both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart])

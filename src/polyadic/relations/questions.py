@@ -4,9 +4,9 @@ A batch consists of cells and a loss of their log-odds. Batches come from severa
 negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
 the rows of factors that take part.
 
-The log-odds of a cell are products of rows of one table of vectors, plus values times rows of one table of weights:
+The log-odds of a cell are products of rows of one table of vectors, plus some of one table of weights:
 
-.. math:: m = \sum_{(i, j)} t_i \cdot t_j + \sum_{(k, x)} x\, w_k.
+.. math:: m = \sum_{(i, j)} t_i \cdot t_j + \sum_k w_k.
 
 The penalty is paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and
 rare vectors are regularized equally relative to their loss.
@@ -50,7 +50,6 @@ class CellTerms(NamedTuple):
     products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
     owners: NDArray[np.int64]  # cells, from 0, that weights are added to
     weights: NDArray[np.int64]  # rows of the table of weights
-    values: NDArray[Any]  # factors of the weights
 
 
 class LogOdds(Protocol):
@@ -196,7 +195,7 @@ class _CellDescent:
     def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
         """Return the log-odds of n cells."""
         vectors, weights = self.tables
-        m = np.bincount(parts.owners, parts.values * weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
+        m = np.bincount(parts.owners, weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
         for product in parts.products:
             m += kernels.cp_predict(product, vectors.T, threads=1)
         return m
@@ -223,8 +222,7 @@ class _CellDescent:
         if parts.products:
             vectors.move(np.concatenate([product.ravel() for product in parts.products]))
         if len(parts.weights):
-            shares = parts.values.astype(weights.T.dtype) * slopes[parts.owners]
-            kernels.add_cp_pullback(parts.weights[:, None], shares, weights.T, offsets=[0])
+            kernels.add_cp_pullback(parts.weights[:, None], slopes[parts.owners], weights.T, offsets=[0])
             weights.move(parts.weights)
 
 

@@ -29,7 +29,7 @@ class Mined(NamedTuple):
 
 
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
-    r"""Mine implications between two predicates, in descending order of confidence.
+    r"""Mine implications between two predicates, with confidence and support, in descending order of confidence.
 
     The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
     :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
@@ -43,11 +43,6 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
         Minimum confidence, above 0 and at most 1.
     support : int
         Minimum number of facts of :math:`a` whose conclusion is a fact.
-
-    Returns
-    -------
-    list of Mined
-        Rules with their confidence and support.
 
     References
     ----------

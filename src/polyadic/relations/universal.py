@@ -354,11 +354,6 @@ class UniversalSchema(SchemaModel):
         predicate : str
             Predicate to explain.
 
-        Returns
-        -------
-        Explanation
-            Explanation of the log-odds.
-
         Examples
         --------
         >>> from polyadic.relations.schema import schema_of
@@ -464,17 +459,13 @@ class UniversalSchema(SchemaModel):
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
         """Predict the probabilities of all predicates for pairs that are not in the training data (fold-in).
 
-        Vectors of new pairs minimize the expected training loss given their known predicates; see
-        :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
+        The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
+        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
 
         Parameters
         ----------
         schema : Schema
             New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
-
-        Returns
-        -------
-        ndarray of shape (pairs, predicates of the model)
 
         Raises
         ------

@@ -145,9 +145,7 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{name}: two entities have the same type; name their columns with columns=")
-    for column in (*wanted, relation.value, relation.weight_by):
-        if column is not None and column not in frame:
-            raise InputError(f"{name}: there is no column {column!r}; columns are {', '.join(map(str, frame.keys()))}")
+    _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
     given = [
@@ -157,6 +155,11 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     if any(len(array) != n for array in (*columns, *given)):
         raise InputError(f"{name}: columns have different lengths")
     return RelationCells(columns, [None] * len(columns), given[0], given[1])
+
+
+def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
+    if absent := [column for column in wanted if column is not None and column not in frame]:
+        raise InputError(f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, frame.keys()))}")
 
 
 def _names(name: str, column: str, values: Any) -> Array:
@@ -238,10 +241,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
     """Return the entities of cells by mode, from a frame or a list of tuples."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
-        if absent := [column for column in wanted if column not in cells]:
-            raise InputError(
-                f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, cells.keys()))}"
-            )
+        _check_columns(name, cells, wanted)
         columns = [cells[column] for column in wanted]
         if len({len(column) for column in columns}) > 1:
             raise InputError(f"{name}: columns have different lengths")

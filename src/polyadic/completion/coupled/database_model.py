@@ -240,6 +240,8 @@ class DatabaseModel(Model, ABC):
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Return the entities of a type with the most similar factors, by mean cosine of centred rows.
 
+        The mean is over the stored samples, if there are any.
+
         Parameters
         ----------
         entity : str
@@ -248,11 +250,6 @@ class DatabaseModel(Model, ABC):
             Name of the entity, or its number if entities are numbered.
         n : int
             Number of neighbours.
-
-        Returns
-        -------
-        list of (name, float)
-            Cosines, averaged over the stored samples if there are any.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -296,7 +293,11 @@ class DatabaseModel(Model, ABC):
 
 
 class IterativeDatabaseModel(DatabaseModel):
-    """Base class of database models that sweeps improve; a position is what a sweep starts from."""
+    """Base class of database models that sweeps improve from a position, such as the stack of factors.
+
+    A subclass defines ``_start`` (a random position), ``_position`` (that of the fit), ``_extended`` (to new entities),
+    ``_improved`` (after sweeps) and ``_take`` (into attributes).
+    """
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit to all tables.
@@ -327,21 +328,6 @@ class IterativeDatabaseModel(DatabaseModel):
         if coupled is not None:
             position = self._improved(coupled, position, sweeps, 0.0)
         self._take(position)
-
-    @abstractmethod
-    def _start(self, coupled: CoupledTables, rng: np.random.Generator) -> Any: ...
-
-    @abstractmethod
-    def _position(self) -> Any: ...
-
-    @abstractmethod
-    def _extended(self, coupled: CoupledTables, position: Any, sizes: list[int]) -> Any: ...
-
-    @abstractmethod
-    def _improved(self, coupled: CoupledTables, start: Any, max_iter: int, tol: float) -> Any: ...
-
-    @abstractmethod
-    def _take(self, position: Any) -> None: ...
 
 
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
@@ -376,10 +362,6 @@ class HeldOut(NamedTuple):
     relation: str
     indices: NDArray[np.int64]
     values: NDArray[np.float64]
-
-    def alone(self) -> Database:
-        """Return the database with the relation of the held-out cells only."""
-        return self.database.only(self.relation)
 
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:

@@ -205,9 +205,8 @@ def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational"
-                " Bayes also"
-                " supports counts"
+                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational Bayes"
+                " also supports counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError(
