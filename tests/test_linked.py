@@ -13,8 +13,7 @@ from helpers import refuses
 from polyadic import CP, Entries, InputError, Objective, Squared, Term
 from polyadic.completion.coupled.coordinate_descent import collective, parabola
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.coupled.draws import Average, MarkovChain
-from polyadic.completion.coupled.gibbs import Draw, Priors, gibbs
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors, gibbs
 from polyadic.completion.coupled.variational import Beliefs, GammaPrior, beliefs, variational
 from polyadic.core.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, Poisson, SoftplusPoisson
@@ -267,7 +266,7 @@ def test_chains_go_on_as_if_they_had_not_stopped():
     def chain(kept):
         rng = np.random.default_rng(3)
         start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
-        return MarkovChain(coupled, start, rng, priors=Priors(), n_samples=kept, threads=2)
+        return MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=kept, threads=2)
 
     whole, parts, seen, average = chain(1000), chain(5), [], Average()
     whole.run(20, burn_in=3, seen=seen.append)
@@ -302,14 +301,14 @@ def test_chains_go_on_after_ctrl_c(monkeypatch):
     def chain():
         rng = np.random.default_rng(3)
         start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
-        return MarkovChain(coupled, start, rng, priors=Priors(), n_samples=9, threads=1)
+        return MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=9, threads=1)
 
     whole, cut = chain(), chain()
     whole.run(8, seen=lambda _: None)
     interrupted(monkeypatch, "gibbs", 11)  # the second of three factors, in the fourth sweep
     cut.run(8, seen=lambda _: None)
     assert (cut.interrupted, cut.made) == (True, 3)
-    again = MarkovChain.of(coupled, cut.memory(), priors=Priors(), n_samples=9, threads=1)
+    again = MarkovChain.resumed(coupled, cut.memory(), priors=Priors(), n_samples=9, threads=1)
     for one in (cut, again):
         one.run(5, seen=lambda _: None)
         assert not one.interrupted

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import Prediction, cells_of, compared, pairs
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.coupled.draws import Average, MarkovChain, Memory
-from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
 from polyadic.core.forms import CP
@@ -88,7 +87,7 @@ class BayesianMatrixFactorization(CompletionModel):
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = MarkovChain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
@@ -106,7 +105,9 @@ class BayesianMatrixFactorization(CompletionModel):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = MarkovChain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.resumed(
+            coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads
+        )
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -140,7 +141,7 @@ class BayesianMatrixFactorization(CompletionModel):
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = MarkovChain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.coupled.database_model import DatabaseModel, Given, Prediction
-from polyadic.completion.coupled.draws import Average, MarkovChain, Memory
-from polyadic.completion.coupled.gibbs import Draw, Priors, expected_prior, gibbs
+from polyadic.completion.cells import Prediction
+from polyadic.completion.coupled.database_model import DatabaseModel, Given
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, expected_prior, gibbs
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Count, Natural, learned
 from polyadic.core.progress import tracked
@@ -109,7 +109,7 @@ class BayesianFactorization(DatabaseModel):
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
-        chain = MarkovChain(coupled, start, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, start, rng, **self._sampling)
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
@@ -123,13 +123,15 @@ class BayesianFactorization(DatabaseModel):
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
         coupled = self._arranged(self.database_)
-        chain = MarkovChain.of(
-            coupled, self.memory_, priors=self._priors(), n_samples=self.n_samples, threads=self._threads
-        )
+        chain = MarkovChain.resumed(coupled, self.memory_, **self._sampling)
         return self._run(chain, draws)
 
     def _priors(self) -> Priors:
         return self.priors or Priors()
+
+    @property
+    def _sampling(self) -> dict[str, Any]:
+        return {"priors": self._priors(), "n_samples": self.n_samples, "threads": self._threads}
 
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
@@ -147,9 +149,7 @@ class BayesianFactorization(DatabaseModel):
         if coupled is None:
             self.memory_, self.state_ = memory, memory.last.state
             return
-        chain = MarkovChain(
-            coupled, memory.last, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads
-        )
+        chain = MarkovChain.of(coupled, memory.last, rng, **self._sampling)
         self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
         self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
 

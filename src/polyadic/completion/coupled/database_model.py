@@ -22,7 +22,7 @@ from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
 from polyadic.completion.coupled.database import Database, part_of, with_negatives
-from polyadic.completion.coupled.draws import Average
+from polyadic.completion.coupled.gibbs import Average
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.explanation import Explanation, parts_of_row
