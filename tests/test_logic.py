@@ -17,9 +17,8 @@ from experiments.relations.logic import AsPublished, Problem, freebase, newswire
 from helpers import refuses
 from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
 from polyadic.relations.grounding import DerivedNegatives, Groundings, chain, probability, truth
-from polyadic.relations.log_odds import PairForm
 from polyadic.relations.logic import InjectedLogic
-from polyadic.relations.questions import Ridges, descend_questions
+from polyadic.relations.questions import PairForm, Ridges, descend_questions
 from polyadic.relations.rule_mining import count_groundings, mine_rules
 from polyadic.relations.rules import parse_rule
 from polyadic.relations.schema import schema_of

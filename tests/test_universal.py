@@ -10,8 +10,7 @@ from helpers import refuses
 from polyadic.core.errors import InputError
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import average_precision
-from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Ridges, SampledNegatives, _CellDescent, _pairs, descend_questions
+from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, _CellDescent, _pairs, descend_questions
 from polyadic.relations.schema import Schema, read_schema, schema_of
 from polyadic.relations.universal import TrainingSettings, UniversalSchema, expected, fold_in
 
@@ -354,7 +353,7 @@ def test_many_cells_are_told_part_by_part(monkeypatch):
     model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
     cells = np.argwhere(np.ones(schema.cells.shape))
     whole = model.log_odds(cells)
-    monkeypatch.setattr("polyadic.relations.log_odds.CELLS", 7)
+    monkeypatch.setattr("polyadic.relations.questions.CELLS", 7)
     np.testing.assert_array_equal(model.log_odds(cells), whole)
 
 

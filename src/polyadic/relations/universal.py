@@ -31,8 +31,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
-from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Ridges, SampledNegatives, descend_questions
+from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, descend_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.metrics.judged import Judged
-    from polyadic.relations.log_odds import Terms
-    from polyadic.relations.questions import Source
+    from polyadic.relations.questions import Source, Terms
     from polyadic.relations.schema import Schema
 
     Array = NDArray[Any]
