@@ -43,16 +43,7 @@ class Themes(NamedTuple):
 
 
 def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
-    """Return the rotated components of the predictions U V^T, at most ``number``.
-
-    Examples
-    --------
-    >>> U = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> V = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> themes = themes_of(U, V, 2)
-    >>> np.abs((themes.scores @ themes.loadings.T) - U @ V.T).max().round(9), themes.shares.round(3).tolist()
-    (np.float64(0.0), [0.9, 0.1])
-    """
+    """Return the rotated components of the predictions U V^T, at most ``number``."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
     kept = variances > EXACT * variances.max(initial=0)
@@ -86,13 +77,6 @@ def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
     References
     ----------
     Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
-
-    Examples
-    --------
-    >>> simple = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
-    >>> turned = simple @ np.array([[0.8, 0.6], [-0.6, 0.8]])
-    >>> np.abs(turned @ varimax(turned)).round(3).tolist()
-    [[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]]
     """
     L = np.asarray(L, float)
     T, before = np.eye(L.shape[1]), 0.0

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
@@ -34,15 +35,9 @@ class Family(NamedTuple):
     high: float
 
 
-def _expit(m: NDArray[Any]) -> NDArray[Any]:
-    from scipy.special import expit
-
-    return np.asarray(expit(m))
-
-
 FAMILIES = {
     "normal": Family(Squared(), lambda m: m, -np.inf, np.inf),
-    "bernoulli": Family(Logistic(), _expit, 0.0, 1.0),
+    "bernoulli": Family(Logistic(), expit, 0.0, 1.0),
     "poisson": Family(LogPoisson(), lambda m: np.exp(np.minimum(m, LogPoisson.last)), 0.0, np.inf),
 }
 

@@ -165,12 +165,7 @@ def read_cells(
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Return the cells of lines (row, column, value) or (row, column), or of the first columns of a data frame.
-
-    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
-    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
-    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
-    """
+    """Return the cells of lines (row, column, value) or (row, column), or of the first columns of a data frame."""
     if isinstance(table, NamedCells):
         return table
     rows = _rows(table)

@@ -115,12 +115,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except the cells of ``without``.
-
-    >>> U, V = np.array([[1.0], [-1.0]]), np.array([[3.0], [1.0], [2.0]])
-    >>> best_columns(U, V, 2).columns.tolist()
-    [[0, 2], [1, 2]]
-    """
+    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` of each row, except cells of ``without``."""
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

@@ -116,8 +116,6 @@ class TableCompletion(Model):
         Absolute errors of held-out cells, in standard deviations if the method has them; intervals rest on these.
     updated_ : dict
         Report of the last :meth:`update`.
-    interrupted_ : bool
-        Whether Ctrl-C ended the last fit early.
 
     Examples
     --------
@@ -471,7 +469,7 @@ class TableCompletion(Model):
         return method.make(self._given() | shared)
 
     def _fitted(self, known: ObservedEntries) -> Any:
-        """Fit the model of the method, with what cells held out choose of what is not given."""
+        """Fit the model of the method; settings that are not given are selected on held-out cells."""
         model = self._new()
         if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
             return model.fit(known)
@@ -483,16 +481,15 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""
+        """Fit to a part of the cells and store the error on the others, and that of a baseline."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
         if self.method == "implicit":
-            most = np.bincount(train.at(train.values > 0).columns, minlength=train.shape[1])[:, None].astype(float)
-            popular = best_columns(np.ones((train.shape[0], 1)), most, FIRST, without=train.at(train.values > 0))
-            self.held_out_ = _found_again(model, train, test) | _judged(
-                popular.columns, train, test, "_of_most_frequent"
-            )
+            listed = train.at(train.values > 0)
+            counts = np.bincount(listed.columns, minlength=train.shape[1])[:, None].astype(float)
+            popular = best_columns(np.ones((train.shape[0], 1)), counts, FIRST, without=listed).columns
+            self.held_out_ = _ranking(model, train, test) | _measures(popular, train, test, "_of_most_frequent")
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
@@ -509,41 +506,39 @@ class TableCompletion(Model):
         if len(rows) != len(columns):
             raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
         absent = self.unknown == "mean"
-        return (
-            _numbers("row", rows, self.rows_, absent=absent),
-            _numbers("column", columns, self.columns_, absent=absent),
-        )
+        i = _numbers("row", rows, self.rows_, absent=absent)
+        return i, _numbers("column", columns, self.columns_, absent=absent)
 
     def _news(self, known: ObservedEntries) -> dict[str, Any]:
-        """Count what is new, and say how well new cells between known names are predicted."""
+        """Count what is new, and measure how well new cells between known names are predicted."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
         facts |= {"new_rows": sizes[0], "new_columns": sizes[1]}
         new = ~old & (known.rows < rows) & (known.columns < columns)
-        at = np.flatnonzero(new & (known.values > 0) if self.method == "implicit" else new)
+        implicit = self.method == "implicit"
+        at = np.flatnonzero(new & (known.values > 0) if implicit else new)
         if not len(at):
             return facts
         cells = replace(known.at(at), shape=was.shape)
-        again = self.method == "implicit"
-        measures = _found_again(self.model_, was, cells) if again else {"rmse": rmse(self.model_, cells)}
+        measures = _ranking(self.model_, was, cells) if implicit else {"rmse": rmse(self.model_, cells)}
         return facts | {f"{name}_before": value for name, value in measures.items()}
 
 
-def _found_again(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
+def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
+    return _measures(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
 
 
-def _judged(
-    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, way: str = ""
+def _measures(
+    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, suffix: str = ""
 ) -> dict[str, float]:
     test = test.at(test.values > 0)
-    judged = recommendation(recommended, test.rows, test.columns)
-    told = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
-    measures = {name: float(np.nanmean(values)) for name, values in judged._asdict().items()}
-    measures |= {"coverage": told.coverage, "novelty": told.novelty}
-    return {f"{name}_at_{FIRST}{way}": value for name, value in measures.items()}
+    ranked = recommendation(recommended, test.rows, test.columns)
+    spread = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
+    measures = {name: float(np.nanmean(values)) for name, values in ranked._asdict().items()}
+    measures |= {"coverage": spread.coverage, "novelty": spread.novelty}
+    return {f"{name}_at_{FIRST}{suffix}": value for name, value in measures.items()}
 
 
 def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
@@ -565,10 +560,9 @@ def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
     size = sum(cells.shape)
     links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
     number, part = connected_components(links, directed=False)
-    counts: list[NDArray[np.int64]] = [
-        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
-    ]
-    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
+    sides = np.split(part, [cells.shape[0]])
+    counts = zip(*(np.bincount(side, minlength=number).tolist() for side in sides), strict=True)
+    return sorted(counts, key=lambda part: (-sum(part), part))
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:

@@ -97,9 +97,6 @@ class Complex(Bilinear):
 
     The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
     an imaginary w antisymmetric.
-
-    >>> Complex().query(np.array([[1.0, 2.0]]), np.array([0]), [np.array([[0.0, 1.0]])])[0].tolist()
-    [[-2.0, 1.0]]
     """
 
     blocks = 2

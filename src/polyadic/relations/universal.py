@@ -74,8 +74,6 @@ class ExpectedLoss(NamedTuple):
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
         """Return the loss of log-odds and its derivatives, of the shape (rows, predicates) of ``listed``."""
-        from scipy.special import expit
-
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
         for below, above in zip(self.below.T, self.above.T, strict=True):
