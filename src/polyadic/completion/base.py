@@ -10,6 +10,7 @@ The difference to a fit from scratch is that existing columns do not move; sweep
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,11 +38,10 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 """
 
 
-class CompletionModel(Model):
+class CompletionModel(Model, ABC):
     r"""Base class of models of the observed cells of a matrix.
 
-    A subclass defines ``_fit``, which learns from :class:`~polyadic.completion.cells.ObservedEntries`, ``_shape`` of
-    the fitted matrix, and ``_predict``.
+    A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
 
     Parameters
     ----------
@@ -85,9 +85,12 @@ class CompletionModel(Model):
         """Return the cells that the model learns from; some models accept new rows without any."""
         return cells_of(X)
 
+    @abstractmethod
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+
 
 class SearchedModel(CompletionModel):
-    """Base class of models whose settings can be selected on held-out cells; a subclass defines ``_search``."""
+    """Base class of models whose settings can be selected on held-out cells."""
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
         """Return the search over settings, evaluated on a held-out tenth of the cells.
@@ -103,6 +106,9 @@ class SearchedModel(CompletionModel):
             Seed of the held-out cells.
         """
         return self._search(self._read(X), seed)
+
+    @abstractmethod
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
 
 
 class AlternatingModel(Transformer, SearchedModel):

@@ -292,11 +292,13 @@ class MarkovChain:
         return cls(begin, start, rng, n_samples=n_samples)
 
     @classmethod
-    def resumed(cls, coupled: CoupledTables, memory: Memory, **options: Any) -> MarkovChain:
+    def resumed(
+        cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
+    ) -> MarkovChain:
         """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
         rng = np.random.default_rng()
         rng.bit_generator.state = memory.rng
-        chain = cls.of(coupled, memory.last, rng, **options)
+        chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
         chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]  # noqa: SLF001 its own
         return chain
 
