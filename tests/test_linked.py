@@ -191,19 +191,11 @@ def test_agrees_with_quasi_newton():
     assert ours.history[-1] == pytest.approx(theirs.history[-1], rel=1e-4)
 
 
-def test_tables_that_do_not_fit_are_refused():
-    """One sentence each."""
-    with pytest.raises(InputError, match="relates a row to itself"):
-        CoupledTables(
-            [Term(Entries(np.array([[1, 1]]), np.ones(1), (12, 12)), CP(), Squared(), (0, 0))], SIZES, biased=[False]
-        )
-    with pytest.raises(InputError, match="sample zeros instead"):
-        CoupledTables([table((0, 1), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[True])
-    refuses("must not have biases", CoupledTables, [table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
-    refuses("do not match factors with", CoupledTables, [table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
-    symmetric = Entries.collect([[0, 1]], [1.0], 12)
-    with pytest.raises(InputError, match="entries must not be symmetric"):
-        CoupledTables([Term(symmetric, CP(), Squared(), (0, 0))], SIZES, biased=[False])
+def test_weighted_zeros_of_a_shared_factor_are_refused():
+    """They would be no sum over separate factors."""
+    refuses(
+        "sample zeros instead", CoupledTables, [table((0, 0), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[0]
+    )
 
 
 # ---- draws

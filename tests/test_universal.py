@@ -12,7 +12,7 @@ from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import average_precision
 from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, _CellDescent, _pairs, descend_questions
 from polyadic.relations.schema import Schema, read_schema, schema_of
-from polyadic.relations.universal import TrainingSettings, UniversalSchema, expected, fold_in
+from polyadic.relations.universal import UniversalSchema, expected, fold_in
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
@@ -254,12 +254,12 @@ def test_new_vectors_are_optimal():
     rng = np.random.default_rng(7)
     schema, _ = planted(rng)
     model = UniversalSchema(4, features="NF", biases="both", batch=128, max_iter=30, seed=0).fit(schema)
-    asked = TrainingSettings("logistic", 2, 0.5, 0.01, 0.02)
+    asked = UniversalSchema(n_negatives=2, negative_weight=0.5, ridge=0.01, weight_ridge=0.02, biases="both")
     what = expected(schema, model.terms_, asked, rng=rng)
     counts = np.bincount(schema.indices[:, 1], minlength=30)
     np.testing.assert_allclose(what.drawn, 2 * counts / (len(schema.pairs) - counts))
     known, arguments = schema.cells[:3], schema.arguments[:3]
-    terms = fold_in(model.terms_, known, arguments, asked, what, row_biases=True)
+    terms = fold_in(model.terms_, known, arguments, asked, what)
     listed = known.toarray() > 0
 
     def cost(change):

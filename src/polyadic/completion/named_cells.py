@@ -56,16 +56,9 @@ def read_lines(
 ) -> Iterator[Line]:
     """Read lines of two or three relevant fields, separated by commas, semicolons or tabs, and quoted as in CSV.
 
-    Parameters
-    ----------
-    path : path
-    fields : sequence of str, optional
-        Headings, or positions from 1, of the row, the column and the value. By default they are the first three; the
-        first line then holds headings if its third field is not a number.
-    decimal : {".", ","}
-        Decimal mark of the values.
-    time : str, optional
-        Heading or position of a timestamp: a number, or an ISO 8601 date.
+    ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
+    three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
+    values, and ``time`` the heading or position of a timestamp: a number, or an ISO 8601 date.
     """
     places: list[int] | None = None
     for number, line in read_fields(path, marks=MARKS):

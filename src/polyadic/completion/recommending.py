@@ -39,13 +39,7 @@ class Recommended(NamedTuple):
 
 
 class Recommender(SearchedModel):
-    """Base class of models that recommend columns by the product of row and column factors.
-
-    Attributes
-    ----------
-    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        Factors.
-    """
+    """Base class of models that recommend columns by the product of row and column factors."""
 
     row_factors_: NDArray[Any] = learned()
     column_factors_: NDArray[Any] = learned()

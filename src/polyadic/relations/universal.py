@@ -53,16 +53,6 @@ GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 """Largest gradient element at convergence, and maximum number of quasi-Newton steps."""
 
 
-class TrainingSettings(NamedTuple):
-    """Settings of training: see :class:`~polyadic.relations.universal.UniversalSchema`."""
-
-    loss: str
-    n_negatives: int
-    negative_weight: float
-    ridge: float
-    weight_ridge: float
-
-
 class ExpectedLoss(NamedTuple):
     """Expected training loss of a row."""
 
@@ -83,13 +73,13 @@ class ExpectedLoss(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: np.random.Generator) -> ExpectedLoss:
+def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.random.Generator) -> ExpectedLoss:
     """Return the expected training loss of a row of a schema."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, training.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
-    if training.loss == "logistic":
+    drawn = np.where(counts < n, model.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
+    if model.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return ExpectedLoss(np.ones(len(counts)), training.negative_weight, drawn, none, none)
+        return ExpectedLoss(np.ones(len(counts)), model.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
     numbers = np.repeat(np.arange(len(counts)), N_COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
@@ -102,27 +92,21 @@ def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: n
         for at in (np.maximum(out, 0), rows)
     ]
     below, above = (level.reshape(-1, N_COMPARED) for level in levels)
-    times = np.where(counts < n, float(training.n_negatives), 0.0)  # predicates of all rows have no negatives
+    times = np.where(counts < n, float(model.n_negatives), 0.0)  # predicates of all rows have no negatives
     return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
 def fold_in(
-    terms: Terms,
-    known: csr_array,
-    arguments: NDArray[np.int64],
-    training: TrainingSettings,
-    cost: ExpectedLoss,
-    *,
-    row_biases: bool,
+    terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
 ) -> Terms:
     """Return the terms with vectors and biases of new rows, whose entities are ``arguments`` (-1 for unseen)."""
-    rank = terms.V.shape[1]
+    rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:
         return new
     V = terms.V.astype(float)
     V = np.column_stack([V, np.ones(len(V))]) if row_biases else V
-    ridges = np.r_[np.full(rank, training.ridge), np.full(V.shape[1] - rank, training.weight_ridge)]
+    ridges = np.r_[np.full(rank, model.ridge), np.full(V.shape[1] - rank, model.weight_ridge)]
     every = np.arange(len(V))
     parts = list(blocks(known.shape[0], SOLVED_AT_ONCE))
     for part in tracked(parts, "folding in", total=len(parts)) if len(parts) > 1 else parts:
@@ -293,7 +277,9 @@ class UniversalSchema(SchemaModel):
         if not (counts[counts > 0] < len(schema.pairs)).any():
             raise InputError("every predicate holds of every pair, so no negatives can be sampled")
         rng = np.random.default_rng(self.seed)
-        form = PairForm(schema, self.features, rows=self._row_biases, columns=self.biases in {"columns", "both"})
+        form = PairForm(
+            schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
+        )
         start = [
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
@@ -309,10 +295,6 @@ class UniversalSchema(SchemaModel):
         result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
-
-    @property
-    def _row_biases(self) -> bool:
-        return self.biases in {"rows", "both"}
 
     def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray(expit(self.log_odds(cells)))
@@ -471,9 +453,8 @@ class UniversalSchema(SchemaModel):
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
         _check_room(*known.shape)
-        training = TrainingSettings(self.loss, self.n_negatives, self.negative_weight, self.ridge, self.weight_ridge)
-        cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
-        terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
+        cost = expected(self.schema_, self.terms_, self, rng=np.random.default_rng(0))
+        terms = fold_in(self.terms_, known, arguments, self, cost)
         likely, every = np.empty(known.shape), np.arange(known.shape[1])
         for part in blocks(len(likely), ROWS):
             likely[part] = expit(terms.matrix(np.arange(part.start, part.stop), known, arguments, every))

@@ -17,7 +17,6 @@ import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError
-from polyadic.core.forms import CP
 from polyadic.core.kernels import RowEntries
 
 if TYPE_CHECKING:
@@ -60,8 +59,8 @@ class CoupledTables:
         self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
-        for term, has in zip(self.terms, self.biased, strict=True):
-            _check(term, self.sizes, has)
+        if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
+            raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
             for term in self.terms
@@ -182,25 +181,3 @@ def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
 
 def _slots(term: Term) -> tuple[int, ...]:
     return tuple(slot for slot in term.slots if isinstance(slot, int))
-
-
-def _check(term: Term, sizes: Sequence[int], biased: bool) -> None:  # noqa: FBT001 internal
-    slots = _slots(term)
-    if not isinstance(term.form, CP) or len(slots) < len(term.slots) or len(slots) < 2:
-        raise InputError("coupled tables need CP forms with at least two modes and one factor per mode")
-    if any(sizes[s] != n for s, n in zip(slots, term.entries.shape, strict=True)):
-        raise InputError(
-            f"entries of shape {term.entries.shape} do not match factors with {[sizes[s] for s in slots]} rows"
-        )
-    if term.entries.symmetric:
-        raise InputError("entries must not be symmetric; list each observed cell")
-    repeated = len(set(slots)) < len(slots)
-    if (repeated or biased) and term.zero_weight:
-        raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
-    if repeated and biased:
-        raise InputError("a table whose modes share a factor must not have biases")
-    columns = term.entries.indices.T
-    for d, s in enumerate(slots):
-        for e in range(d):
-            if slots[e] == s and (columns[d] == columns[e]).any():
-                raise InputError("a table relates a row to itself; leave the diagonal out")

@@ -358,9 +358,7 @@ class Database:
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
-        """Return the cells of a relation in units of the model, or raise InputError if they were not stored."""
-        if name not in self._cells:
-            raise InputError("the model was saved without its tables by an older version; fit it again")
+        """Return the cells of a relation in units of the model."""
         return self._cells[name]
 
     def replace(self, name: str, cells: Entries) -> None:

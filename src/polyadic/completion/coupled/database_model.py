@@ -366,8 +366,7 @@ class HeldOut(NamedTuple):
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
     """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
-    if relation not in database.relations:
-        raise InputError(f"there is no relation {relation!r}; relations are {', '.join(database.relations)}")
+    table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out share must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
@@ -377,7 +376,6 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)
-    table = database.relations[relation]
     if table.unlisted == "zero":
         both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
