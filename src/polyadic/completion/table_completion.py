@@ -44,16 +44,16 @@ METHODS = {
     "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
 """The estimator of each method."""
-FEWEST = 100
-"""Cells of which a tenth can choose."""
-FIRST = 20
-"""Columns in which those held out are looked for."""
+MIN_CELLS = 100
+"""Minimum number of cells for the selection of settings on held-out ones."""
+TOP_K = 20
+"""Number of recommended columns in which held-out cells are sought."""
 ROWS = 1 << 12
-"""Rows that are recommended for at a time."""
+"""Number of rows that are recommended for at a time."""
 EXACT = 1e-9
-"""Relative spread of predictions below which they are the same."""
+"""Relative spread of predictions below which they count as equal."""
 NAMED = 3
-"""Columns that name a theme."""
+"""Number of columns that name a theme."""
 
 
 class Recommendation(NamedTuple):
@@ -471,7 +471,7 @@ class TableCompletion(Model):
     def _fitted(self, known: ObservedEntries) -> Any:
         """Fit the model of the method; settings that are not given are selected on held-out cells."""
         model = self._new()
-        if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
+        if not self.choose or self.method == "bayesian" or len(known.values) < MIN_CELLS:
             return model.fit(known)
         if self.method == "trace-norm":
             if self.ridge is None:
@@ -488,7 +488,7 @@ class TableCompletion(Model):
         if self.method == "implicit":
             listed = train.at(train.values > 0)
             counts = np.bincount(listed.columns, minlength=train.shape[1])[:, None].astype(float)
-            popular = best_columns(np.ones((train.shape[0], 1)), counts, FIRST, without=listed).columns
+            popular = best_columns(np.ones((train.shape[0], 1)), counts, TOP_K, without=listed).columns
             self.held_out_ = _ranking(model, train, test) | _measures(popular, train, test, "_of_most_frequent")
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
@@ -527,7 +527,7 @@ class TableCompletion(Model):
 
 def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _measures(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
+    return _measures(model.recommend(np.arange(train.shape[0]), TOP_K, without=train).columns, train, test)
 
 
 def _measures(
@@ -538,7 +538,7 @@ def _measures(
     spread = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
     measures = {name: float(np.nanmean(values)) for name, values in ranked._asdict().items()}
     measures |= {"coverage": spread.coverage, "novelty": spread.novelty}
-    return {f"{name}_at_{FIRST}{suffix}": value for name, value in measures.items()}
+    return {f"{name}_at_{TOP_K}{suffix}": value for name, value in measures.items()}
 
 
 def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
