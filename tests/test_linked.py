@@ -238,19 +238,6 @@ def test_the_chain_leaves_the_joint_distribution_alone():
     assert stats.kstest(columns[8], marginal.cdf).pvalue > 0.001
 
 
-def test_draws_have_the_moments_of_a_conjugate_posterior():
-    """One row against fixed others: the mean and covariance of its formula."""
-    rng = np.random.default_rng(0)
-    V, x = rng.standard_normal((6, 2)), rng.standard_normal(6)
-    n = 40_000
-    entries = RowEntries(np.arange(0, 6 * n + 1, 6), np.tile(np.arange(6), n), np.full(6 * n, 2.0), 2.0 * np.tile(x, n))
-    noise = rng.standard_normal((n, 2))
-    drawn = posterior_rows(entries, V, precision=np.eye(2), linear=np.array([1.0, 0.0]), noise=noise, threads=2)
-    covariance = np.linalg.inv(np.eye(2) + 2 * V.T @ V)
-    np.testing.assert_allclose(drawn.mean(axis=0), covariance @ (2 * V.T @ x + [1, 0]), atol=0.01)
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=0.01)
-
-
 def test_chains_go_on_as_if_they_had_not_stopped():
     """And keep no more draws than they may; averages are those of all draws."""
     coupled = many()
