@@ -4,10 +4,12 @@ import itertools
 import json
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from polyadic.cli import app
 from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
 from polyadic.interface import errors
 
 # The command line
@@ -46,6 +48,12 @@ def sentence(done):
         return json.loads(line)["error"]
     assert line.startswith("polyadic: ")
     return line
+
+
+def refuses(message, function, *arguments, **options):
+    """Check that a call raises InputError with a message."""
+    with pytest.raises(InputError, match=message):
+        function(*arguments, **options)
 
 
 # Files

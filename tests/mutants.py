@@ -34,7 +34,7 @@ from polyadic.embedding.formats import read_vectors
 from polyadic.ranking.nbest import NBestLists
 from polyadic.relations.facts import read_facts
 from polyadic.relations.patterns import patterns
-from polyadic.relations.rules import read_published_rules, read_rules
+from polyadic.relations.rules import read_rules
 from polyadic.relations.schema import read_schema
 from polyadic.sequences.automata import from_text
 from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
@@ -257,7 +257,6 @@ DOCUMENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 """Formats of documents: a name, a text, and how it is read."""
 TEXTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "rules": (every(read_rules, str), 'a(x, y) & !("b c"(y, x) | d(x, y)) => e(x, y)  # so\n0.5 a(x,y) => b(y,x)\n'),
-    "published rules": (every(read_published_rules, str), "// a remark\npath#a => b\nc:INV => !d\n"),
     "brackets": (every(read_phrases, used), "( (S (NP-SBJ-1 (PRP It)) (VP (VBZ is) (NP=2 (-NONE- *)))) )\n(X (A b))\n"),
     "lists of parses": (every(read_lists), PARSES),
     "trees": (every(partial(read_trees, invalid="skip"), lambda tree: (tree.conllu(), [*patterns(tree)])), TREE),

@@ -12,7 +12,7 @@ from experiments.data.clauses import Attachment, Phrases, attachment
 from experiments.data.tnt_tagger import Tagger
 from experiments.relations.attachment import back_off, features, plain_words, simple
 from experiments.relations.composition import treebank_tagger
-from polyadic import InputError
+from helpers import refuses
 from polyadic.core.penalties import L2
 from polyadic.relations.attachment import TupleClassifier, _TupleObjective, _with_constant
 
@@ -89,8 +89,7 @@ def test_words_without_features_leave_the_others():
 )
 def test_what_does_not_fit_is_refused(X, y, F, message):
     """Each fault is told in a sentence."""
-    with pytest.raises(InputError, match=message):
-        model().fit(X, y, features=F)
+    refuses(message, model().fit, X, y, features=F)
 
 
 class Same(Tagger):

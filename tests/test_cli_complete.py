@@ -2,27 +2,24 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from helpers import in_json, invoke, refuses
 from polyadic import InputError, TableCompletion, load
-from polyadic.cli import app
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import cells_of, split_cells
+from polyadic.completion.cells import cells_of, rmse, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import named_cells, read_cells
-from polyadic.completion.penalty_path import rmse
 from polyadic.completion.table_completion import connected_parts
 from polyadic.core.selection import select
 
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["complete", *map(str, arguments)])
+run, as_json = partial(invoke, "complete"), partial(in_json, "complete")
 
 
 def planted(n=50, m=30, seed=0):
@@ -60,15 +57,15 @@ def file(tmp_path):
 def test_a_table_is_completed(table, tmp_path, method):
     """Cells held out are predicted better than by biases; predictions of the folder are near the truth."""
     out = tmp_path / "model"
-    facts = json.loads(run("train", table, "--out", out, "--method", method, "--hold-out", "0.2", "--json").stdout)
+    facts = as_json("train", table, "--out", out, "--method", method, "--hold-out", "0.2")
     assert (facts["rows"], facts["columns"], facts["parts"], facts["largest_part"]) == (50, 30, 1, [50, 30])
     assert facts["rmse"] < 0.7 * facts["rmse_of_biases"]
     pairs = tmp_path / "pairs.csv"
     pairs.write_text('p3,"thing, 4"\np0,"thing, 0"\n')
-    found = json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]
+    found = as_json("predict", out, pairs)["predictions"]
     assert [(one["row"], one["column"]) for one in found] == [("p3", "thing, 4"), ("p0", "thing, 0")]
     assert ("std" in found[0]) == (method == "bayesian")
-    best = json.loads(run("recommend", out, "p3", "-n", "30", "--json").stdout)["recommended"]
+    best = as_json("recommend", out, "p3", "-n", "30")["recommended"]
     unknown = np.flatnonzero(np.isnan(planted()[3]))
     assert {one["column"] for one in best} == {f"thing, {j}" for j in unknown}
     assert [one["value"] for one in best] == sorted((one["value"] for one in best), reverse=True)
@@ -82,11 +79,9 @@ def test_what_is_listed_is_enough(tmp_path, file):
     pairs = [(i, j) for i in range(20) for j in range(20) if i // 10 == j // 10 and (i + 2 * j) % 5]
     heard = file("".join(f"u{i}\ts{j}\n" for i, j in pairs))
     out = tmp_path / "model"
-    facts = json.loads(
-        run("train", heard, "--out", out, "--method", "implicit", "--rank", 2, "--hold-out", "0.1", "--json").stdout
-    )
+    facts = as_json("train", heard, "--out", out, "--method", "implicit", "--rank", 2, "--hold-out", "0.1")
     assert facts["ndcg_at_20"] >= facts["ndcg_at_20_of_most_frequent"]
-    best = json.loads(run("recommend", out, "u13", "-n", "1", "--json").stdout)["recommended"][0]["column"]
+    best = as_json("recommend", out, "u13", "-n", "1")["recommended"][0]["column"]
     assert int(best[1:]) >= 10
     assert "use the method implicit" in run("train", heard, "--out", tmp_path / "other").output
 
@@ -131,9 +126,9 @@ def test_a_first_pair_is_no_heading(table, tmp_path):
     run("train", table, "--out", out, "--rank", 1)
     for first, number in (('p0,"thing, 1",good', 2), ("who,what,remark", 1)):
         pairs.write_text(f'{first}\np1,"thing, 2",bad\n')
-        assert len(json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]) == number
+        assert len(as_json("predict", out, pairs)["predictions"]) == number
     pairs.write_text('who,what\np1,"thing, 2"\n')
-    assert [each["row"] for each in json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]] == ["p1"]
+    assert [each["row"] for each in as_json("predict", out, pairs)["predictions"]] == ["p1"]
     for first in ("p0,what", 'who,"thing, 1"'):
         pairs.write_text(f'{first}\np1,"thing, 2"\n')
         assert "line 1" in run("predict", out, pairs).output
@@ -216,8 +211,7 @@ def test_names_stand_for_numbers(method):
     np.testing.assert_allclose(found.mean, model.model_.predict(*at))
     assert np.isfinite(found.std).all() == (method == "bayesian")
     assert {column for column, _ in model.recommend("p3", 99)} == set(j[i == 3].tolist())
-    with pytest.raises(InputError, match="the model has no column 'x'; it has 30, such as "):
-        model.predict(["p1"], ["x"])
+    refuses("the model has no column 'x'; it has 30, such as ", model.predict, ["p1"], ["x"])
 
 
 @pytest.mark.filterwarnings("ignore:stopped at max_iter")
@@ -232,14 +226,10 @@ def test_units_do_not_matter():
 def test_lists_without_values():
     """Lines in memory are as those of a file; values are in all of them or in none."""
     assert named_cells([("a", "x"), ("b", "x")]).valued is False
-    with pytest.raises(InputError, match="the table has no values"):
-        TableCompletion().fit([("a", "x")])
-    with pytest.raises(InputError, match="the table, line 2: either every line has a value, or none has"):
-        named_cells([("a", "x"), ("b", "x", 1)])
-    with pytest.raises(InputError, match="the table, line 2: 1 and 2 have the value 4, but 3 in line 1"):
-        named_cells([(1, 2, 3), (1, 2, 4)])
-    with pytest.raises(InputError, match="the table has no lines"):
-        named_cells([])
+    refuses("the table has no values", TableCompletion().fit, [("a", "x")])
+    refuses("the table, line 2: either every line has a value, or none has", named_cells, [("a", "x"), ("b", "x", 1)])
+    refuses("the table, line 2: 1 and 2 have the value 4, but 3 in line 1", named_cells, [(1, 2, 3), (1, 2, 4)])
+    refuses("the table has no lines", named_cells, [])
 
 
 # ---- tables
@@ -256,8 +246,7 @@ def test_headings_and_places(file):
     with pytest.raises(InputError, match="no column is headed 'stars'; found 'time', 'who'"):
         read_cells(file(content), fields=["who", "what", "stars"])
     for fields in (["who"], ["1"], ["who", "what", "mark", "time"]):
-        with pytest.raises(InputError, match=f"got {len(fields)} names"):
-            read_cells(file(content), fields=fields)
+        refuses(f"got {len(fields)} names", read_cells, file(content), fields=fields)
 
 
 names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',;"'), min_size=1, max_size=5)
@@ -295,8 +284,7 @@ def test_cells_are_held_out():
     assert len(held.values) == round(0.2 * len(cells.values))
     together = np.sort(np.concatenate([part.rows * 30 + part.columns for part in (train, held)]))
     np.testing.assert_array_equal(together, cells.rows * 30 + cells.columns)
-    with pytest.raises(InputError, match="leaves no cells on one side"):
-        split_cells(cells, 1e-9)
+    refuses("leaves no cells on one side", split_cells, cells, 1e-9)
 
 
 # ---- settings that cells held out choose
@@ -312,7 +300,7 @@ def test_what_is_not_given_is_chosen(table, tmp_path):
     model = load(tmp_path / "model")
     assert model.model_.ridge == 0.5
     assert model.model_.rank == model.selection_.settings["rank"] > 0
-    facts = json.loads(run("train", table, "--out", tmp_path / "other", "--set", "budget=0", "--json").stdout)["choice"]
+    facts = as_json("train", table, "--out", tmp_path / "other", "--set", "budget=0")["choice"]
     assert (facts["fits"], facts["complete"], facts["figure"]) == (1, False, facts["default"])
     plain = run("train", table, "--out", tmp_path / "plain", "--set", "choose=false")
     assert "chose" not in plain.stdout
@@ -366,11 +354,11 @@ def halves(table, tmp_path_factory):
 def test_lines_are_added(halves, tmp_path):
     """What is new is counted, judged before it is learnt, and known afterwards; the model before stays."""
     folder, number = halves
-    added = json.loads(run("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m", "--json").stdout)
+    added = as_json("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m")
     assert (added["new_cells"], added["changed_cells"]) == (number, 0)
     assert added["new_rows"] > 0 < added["moved"]
     assert "no row 'p49'" in run("recommend", folder / "m", "p49").output
-    best = json.loads(run("recommend", tmp_path / "m", "p49", "-n", 30, "--json").stdout)["recommended"]
+    best = as_json("recommend", tmp_path / "m", "p49", "-n", 30)["recommended"]
     assert {each["column"] for each in best} == {f"thing, {j}" for j in np.flatnonzero(np.isnan(planted()[49]))}
     assert "exists already" in run("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m").output
     again = run("add", tmp_path / "m", folder / "later.csv", "--out", tmp_path / "m", "--force", "--refit", "--json")
@@ -385,12 +373,12 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     folder, _ = halves
     (tmp_path / "some.txt").write_text("thing, 3\nthing, 4\n\nthing, 5\n")
     limits = ["-n", "2", "--allowed", tmp_path / "some.txt"]
-    facts = json.loads(run("recommend", folder / "m", "--out", tmp_path / "top.csv", *limits, "--json").stdout)
+    facts = as_json("recommend", folder / "m", "--out", tmp_path / "top.csv", *limits)
     with (tmp_path / "top.csv").open(newline="") as file:
         lines = [*csv.DictReader(file)]
     assert len(lines) == facts["recommended"]
     assert {line["column"] for line in lines} <= {"thing, 3", "thing, 4", "thing, 5"}
-    alone = json.loads(run("recommend", folder / "m", "p5", *limits, "--json").stdout)["recommended"]
+    alone = as_json("recommend", folder / "m", "p5", *limits)["recommended"]
     assert [line["column"] for line in lines if line["row"] == "p5"] == [each["column"] for each in alone]
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
@@ -420,7 +408,7 @@ def test_similar_columns_and_rows(halves):
     """Correlations, the largest first."""
     folder, _ = halves
     for name, more in (("thing, 4", []), ("p4", ["--rows"])):
-        alike = json.loads(run("similar", folder / "m", name, "-n", "5", *more, "--json").stdout)["similar"]
+        alike = as_json("similar", folder / "m", name, "-n", "5", *more)["similar"]
         values = [each["correlation"] for each in alike]
         assert len(values) == 5
         assert values == sorted(values, reverse=True)

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import invoke, output
+from helpers import in_json, invoke, output
 from polyadic import load
 from polyadic.relations.knowledge import KnowledgeTensor, descend_triples
 
-run = partial(output, "relations")
+run, as_json = partial(output, "relations"), partial(in_json, "relations")
 
 
 def refused(*arguments):
@@ -45,10 +45,10 @@ def test_triples(triples, method):
     out = triples / "model"
     options = ["--rank", 8, "--validation", triples / "valid.tsv", "--max-iter", 30, "--strength", 0.005]
     options += ["--set", f"known={triples / 'test.tsv'}"]
-    told = json.loads(run("train", triples / "train.tsv", "--out", out, "--method", method, *options, "--json"))
+    told = as_json("train", triples / "train.tsv", "--out", out, "--method", method, *options)
     assert (told["entities"], told["relations"], told["facts"], told["validation_skipped"]) == (48, 3, 76, 0)
     known = ["--known", triples / "valid.tsv", "--known", triples / "train.tsv"]
-    found = json.loads(run("evaluate", out, triples / "test.tsv", *known, "--rank-relations", "--json"))
+    found = as_json("evaluate", out, triples / "test.tsv", *known, "--rank-relations")
     assert (found["facts"], found["skipped"]) == (4, 0)
     assert found["mrr"] > 0.2
     town, relation, tongue = (triples / "test.tsv").read_text().splitlines()[0].split("\t")
@@ -57,10 +57,10 @@ def test_triples(triples, method):
     assert list(best[0]) == ["object", "score", "probability"]
     assert sum(one["probability"] for one in best) == pytest.approx(1, abs=1e-4)
     assert [one["object"] for one in best].index(tongue) < 8
-    scores = json.loads(run("predict", out, triples / "test.tsv", "--json"))["predictions"]
+    scores = as_json("predict", out, triples / "test.tsv")["predictions"]
     assert len(scores) == 4
     assert (scores[0]["subject"], scores[0]["object"]) == (town, tongue)
-    one = json.loads(run("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1, "--json"))
+    one = as_json("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1)
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
 
 
@@ -168,18 +168,18 @@ def test_universal_schema(schema):
     """Learned with what patterns say of all pairs; completed for pairs, predicates, and pairs that are new."""
     out, told = schema / "model", schema / "all.tsv"
     told.write_text((schema / "facts.tsv").read_text() + (schema / "patterns.tsv").read_text())
-    made = json.loads(run("train", told, "--out", out, "--method", "universal", "--rank", 4, "--json"))
+    made = as_json("train", told, "--out", out, "--method", "universal", "--rank", 4)
     assert (made["pairs"], made["predicates"], made["facts"]) == (60, 4, 118)
-    likely = json.loads(run("predict", out, "--relation", "works for", "-n", 1, "--json"))["predictions"]
+    likely = as_json("predict", out, "--relation", "works for", "-n", 1)["predictions"]
     assert (likely[0]["subject"], likely[0]["object"]) == ("person0", "firm0")
     pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--json"]
     assert json.loads(run("predict", out, *pair))["predictions"][0]["predicate"] == "lies in"
-    assert json.loads(run("evaluate", out, schema / "test.tsv", "--json"))["map"] == 1
+    assert as_json("evaluate", out, schema / "test.tsv")["map"] == 1
     assert "lies in" in run("similar", out, ", a town in", "-n", 1)
-    scored = json.loads(run("predict", out, schema / "test.tsv", "--json"))["predictions"]
+    scored = as_json("predict", out, schema / "test.tsv")["predictions"]
     assert min(one["probability"] for one in scored) > 0.5
     new = written(schema / "new.tsv", [("Ann", "Acme", ", head of")])
-    found = json.loads(run("predict", out, "--unseen", new, "-n", 2, "--json"))["predictions"]
+    found = as_json("predict", out, "--unseen", new, "-n", 2)["predictions"]
     assert {one["predicate"] for one in found} == {", head of", "works for"}
     assert "no predicate 'owns'" in refused("predict", out, "--relation", "owns")
     assert "--relation alone" in refused("predict", out, "--relation", "lies in", "--subject", "town0")
@@ -196,13 +196,13 @@ def test_rules(schema):
     assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
     assert "--add needs --facts" in refused("rules", "check", rules, "--add", "employs")
     added = ["--add", "owns, also", "--add", "employs"]
-    tried = json.loads(run("rules", "check", rules, "--facts", facts, *added, "--json"))["rules"]
+    tried = as_json("rules", "check", rules, "--facts", facts, *added)["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
     mined = run("rules", "mine", facts, "--confidence", 0.9)
     assert '", head of"(x, y) => "works for"(x, y)' in mined
     found = schema / "mined.txt"
     found.write_text(mined)
-    checked = json.loads(run("rules", "check", found, "--facts", facts, "--json"))["rules"]
+    checked = as_json("rules", "check", found, "--facts", facts)["rules"]
     assert all(one["right"] / one["premises"] > 0.9 for one in checked)
     rules.write_text("lies(x, y) => in(x, z)\n")
     assert "line 1, column" in refused("rules", "check", rules)
@@ -210,9 +210,9 @@ def test_rules(schema):
     out = ["--out", schema / "model", "--method", "universal", "--rank", 4]
     assert "no predicate 'employs'" in refused("train", facts, *out, "--rules", rules)
     assert "--add needs --rules" in refused("train", facts, *out, "--add", "employs")
-    made = json.loads(run("train", facts, *out, "--rules", rules, "--add", "employs", "--json"))
+    made = as_json("train", facts, *out, "--rules", rules, "--add", "employs")
     assert made["rules"] == 1
-    likely = json.loads(run("predict", schema / "model", "--relation", "employs", "-n", 5, "--json"))["predictions"]
+    likely = as_json("predict", schema / "model", "--relation", "employs", "-n", 5)["predictions"]
     assert all(one["subject"].startswith("person") for one in likely)
 
 
@@ -222,7 +222,7 @@ def test_entities_are_added(triples, tmp_path):
     run("train", triples / "train.tsv", "--out", out, "--rank", 4, "--max-iter", 20, "--set", "choose=no")
     subject, relation, _ = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
     written(tmp_path / "new.tsv", [(subject, relation, "somewhere new"), ("somebody", relation, "somewhere new")])
-    added = json.loads(run("add", out, tmp_path / "new.tsv", "--out", tmp_path / "more", "--json"))
+    added = as_json("add", out, tmp_path / "new.tsv", "--out", tmp_path / "more")
     assert (added["new_entities"], added["new_facts"], added["of_known_entities"]) == (2, 2, 0)
     asked = ["--subject", "somebody", "--relation", relation, "--known", "-n", 3, "--json"]
     named = json.loads(run("predict", tmp_path / "more", *asked))["predictions"]
@@ -238,7 +238,7 @@ def test_reasons_of_triples(triples):
     rules.write_text("lies_in(x, z) & official(z, y) => speaks(x, y)\n")
     (town, _, tongue), *_ = [line.split("\t") for line in (triples / "test.tsv").read_text().splitlines()]
     asked = ["predict", out, "--subject", town, "--relation", "speaks", "-n", 8, "--why", 3]
-    lines = json.loads(run(*asked, "--rules", rules, "--json"))["predictions"]
+    lines = as_json(*asked, "--rules", rules)["predictions"]
     line = next(line for line in lines if line["object"] == tongue)
     model = load(out)
     expected = [(*fact, round(part, 6)) for fact, part in model.explain(town, "speaks", tongue, k=3).parts]
@@ -254,7 +254,7 @@ def test_reasons_of_triples(triples):
     assert shown.startswith("object\tscore\trules\twhy\n")
     assert f": {town} lies_in {land} & {land} official {tongue}\t" in shown
     assert f"{' '.join(expected[0][:3])} {expected[0][3]:+.3g}" in shown
-    scored = json.loads(run("predict", out, triples / "test.tsv", "--why", 1, "--json"))["predictions"]
+    scored = as_json("predict", out, triples / "test.tsv", "--why", 1)["predictions"]
     assert all(len(one["why"]) == 1 for one in scored)
     assert "--rules needs --why" in refused(*asked[:-2], "--rules", rules)
     rules.write_text("lies(x, y) => speaks(x, y)\n")
@@ -267,7 +267,7 @@ def test_mined_rules(triples):
     (town, _, tongue), *_ = [line.split("\t") for line in (triples / "test.tsv").read_text().splitlines()]
     run("train", triples / "train.tsv", "--out", out, "--method", "rules")
     asked = ["predict", out, "--subject", town, "--relation", "speaks", "-n", 48]
-    found = json.loads(run(*asked, "--why", 3, "--json"))["predictions"]
+    found = as_json(*asked, "--why", 3)["predictions"]
     assert found[0]["object"] == tongue
     assert all(line["score"] > 0 and line["rules"] for line in found)
     assert f"{town} lies_in land{tongue[-1]}" in run(*asked, "--why", 1)
@@ -285,7 +285,7 @@ def test_reasons_of_a_universal_schema(schema):
     run("train", told, "--out", out, "--method", "universal", "--rank", 4)
     rules.write_text('", head of"(x, y) => "works for"(x, y)\n')
     asked = ["predict", out, "--relation", "works for", "-n", 1, "--why", 2]
-    (line,) = json.loads(run(*asked, "--rules", rules, "--json"))["predictions"]
+    (line,) = as_json(*asked, "--rules", rules)["predictions"]
     assert [each["predicate"] for each in line["why"]] == [", head of"]
     odds = line["base"] + line["why"][0]["part"]
     assert line["probability"] == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-3)
@@ -312,7 +312,7 @@ def test_patterns(tmp_path):
     """Parsed sentences become facts about the names in them."""
     parsed, out = tmp_path / "parsed.conllu", tmp_path / "facts.tsv"
     parsed.write_text(PARSED)
-    told = json.loads(run("patterns", parsed, "--out", out, "--json"))
+    told = as_json("patterns", parsed, "--out", out)
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]

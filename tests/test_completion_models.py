@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
-from polyadic import Entries, InputError, load
+from helpers import refuses
+from polyadic import Entries, load
 from polyadic.completion.bayesian import BayesianMatrixFactorization
 from polyadic.completion.cells import cells_of
 from polyadic.completion.coupled.gibbs import Priors, draw_prior, wishart
@@ -149,17 +150,14 @@ def test_kinds_of_matrices():
 @pytest.mark.parametrize("model", [MatrixFactorization(1), BayesianMatrixFactorization(1)])
 def test_what_cannot_be_completed(model, X, fault):
     """What is no matrix with known cells is refused in a sentence."""
-    with pytest.raises(InputError, match=fault):
-        clone(model).fit(X)
+    refuses(fault, clone(model).fit, X)
 
 
 def test_cells_outside_are_refused():
     """Predictions are of cells of the matrix."""
     model = MatrixFactorization(1, seed=0, max_iter=3, tol=1).fit(planted()[1])
-    with pytest.raises(InputError, match="row indices must be 0 to 59; got row 60"):
-        model.predict([60], [0])
-    with pytest.raises(InputError, match="got column -1"):
-        model.predict([0], [-1])
+    refuses("row indices must be 0 to 59; got row 60", model.predict, [60], [0])
+    refuses("got column -1", model.predict, [0], [-1])
 
 
 # ---- Gibbs sampling

@@ -20,7 +20,8 @@ from experiments.relations.composition import (
     plausibility,
     treebank_tagger,
 )
-from polyadic import Corpus, Entries, InputError
+from helpers import refuses
+from polyadic import Corpus, Entries
 from polyadic.relations.composition import TransitiveVerbs, associations
 from polyadic.sequences.kernels.hidden import viterbi_states
 from polyadic.syntax.trees import Tree, read_trees
@@ -182,17 +183,12 @@ def test_independent_places_have_no_association():
 def test_verbs_refuse_what_does_not_fit():
     """What cannot be learned from, or asked, is refused in a sentence."""
     X = clauses(np.random.default_rng(2))
-    with pytest.raises(InputError, match="a row of factors for each noun"):
-        TransitiveVerbs().fit(X, nouns=np.ones((5, 2)))
-    with pytest.raises(InputError, match="nouns must be finite"):
-        TransitiveVerbs().fit(X, nouns=np.full((6, 2), np.nan))
-    with pytest.raises(InputError, match="above zero"):
-        associations(Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
+    refuses("a row of factors for each noun", TransitiveVerbs().fit, X, nouns=np.ones((5, 2)))
+    refuses("nouns must be finite", TransitiveVerbs().fit, X, nouns=np.full((6, 2), np.nan))
+    refuses("above zero", associations, Entries(np.zeros((1, 2), int), np.array([-1.0]), (1, 1)))
     model = TransitiveVerbs().fit(X, nouns=np.ones((6, 2)))
-    with pytest.raises(InputError, match="verbs must be whole numbers from 0 to 3"):
-        model.predict([0], [4], [0])
-    with pytest.raises(InputError, match="the same length"):
-        model.predict([0], [1, 2], [0])
+    refuses("verbs must be whole numbers from 0 to 3", model.predict, [0], [4], [0])
+    refuses("the same length", model.predict, [0], [1, 2], [0])
 
 
 def test_areas_and_correlations_are_those_of_other_libraries():
@@ -218,8 +214,7 @@ def test_published_sets():
     assert (pairs[0].first, pairs[0].others) == (("user", "write", "software"), ("team", "team"))
     assert all(pair.first[::2] == pair.second[::2] for pair in pairs)
     assert len(ellipses("ELLSIM")) == 432
-    with pytest.raises(InputError, match="name must be one of"):
-        ellipses("GS2011")
+    refuses("name must be one of", ellipses, "GS2011")
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from experiments.data.multilabel import multilabel, read_label_names, read_labelling
-from polyadic import Entries, InputError
-from polyadic.completion.admm import Block, block_trace_norms
+from helpers import refuses
+from polyadic import InputError
 from polyadic.completion.cells import cells_of
-from polyadic.completion.convex_collective import ConvexCollective, Relation
-from polyadic.completion.penalty_path import choose_penalty, penalty_path
+from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.robust_pca import RobustPCA
-from polyadic.completion.trace_norm import TraceNormCompletion, fit_offsets
+from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty, fit_offsets, penalty_path
 from polyadic.completion.transductive import TransductiveCompletion
 from polyadic.core.linalg import (
     SparsePlusLowRank,
@@ -140,8 +139,7 @@ def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
     monkeypatch.setattr(spectral, "MAX_DENSE", 210)
     A = np.random.default_rng(0).standard_normal((250, 240))
     assert soft_threshold(A, 0.9 * np.linalg.norm(A, 2), near=spectral.zero(250, 240), tol=1e-6).rank > 0
-    with pytest.raises(InputError, match="most singular values"):
-        soft_threshold(A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
+    refuses("most singular values", soft_threshold, A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")
@@ -328,8 +326,7 @@ def test_path_is_that_of_single_fits():
     for fit in penalty_path(model, known, [4.0, 2.0, 1.0]):
         alone = TraceNormCompletion(fit.penalty, tol=1e-7).fit(known)
         np.testing.assert_allclose(fit.matrix_.toarray(), alone.matrix_.toarray(), atol=1e-3)
-    with pytest.raises(InputError, match="penalties must be decreasing"):
-        next(penalty_path(model, known, [1.0, 2.0]))
+    refuses("penalties must be decreasing", next, penalty_path(model, known, [1.0, 2.0]))
 
 
 def test_exact_recovery_at_a_small_penalty():
@@ -366,17 +363,6 @@ def test_rows_of_the_matrix_come_out_of_transform():
         np.testing.assert_allclose(model.transform(data), rows, atol=1e-3)
 
 
-def test_forms_of_known_cells_agree():
-    """Array with NaN, sparse matrix and entries: the same fit."""
-    _, known = planted()
-    i, j = np.nonzero(~np.isnan(known))
-    listed = Entries(np.column_stack([i, j]), known[i, j], known.shape, unlisted="missing")
-    table = csr_array((known[i, j], (i, j)), shape=known.shape)
-    first = TraceNormCompletion(1.0).fit(known)
-    for other in (listed, table):
-        np.testing.assert_array_equal(TraceNormCompletion(1.0).fit(other).matrix_.s, first.matrix_.s)
-
-
 def test_debiasing_fits_known_cells_better():
     """Singular values fitted again lower the loss, with the vectors as they were; least squares are solved."""
     _, known = planted()
@@ -389,26 +375,16 @@ def test_debiasing_fits_known_cells_better():
     np.testing.assert_allclose(design.T @ left, 0, atol=1e-3)
 
 
-def test_offsets_are_at_a_minimum():
-    """No change of the mean, of a row or of a column lowers the loss and its ridge."""
-    _, known = planted(15, 10)
-    for loss, data in ((Squared(), known + 3), (Logistic(), signs(known))):
-        cells = cells_of(data)
-        offsets = fit_offsets(cells, loss, "biases", ridge=0.5)
-        slopes = loss.grad(cells.values, offsets.at(cells.rows, cells.columns))
-        assert abs(slopes.sum()) < 1e-3
-        np.testing.assert_allclose(np.bincount(cells.rows, slopes) + 0.5 * offsets.rows, 0, atol=1e-3)
-        np.testing.assert_allclose(np.bincount(cells.columns, slopes) + 0.5 * offsets.columns, 0, atol=1e-3)
-
-
 @pytest.mark.parametrize("kind", ["mean", "biases"])
-def test_offsets_far_away_are_found(kind):
-    """Of values far from zero by the measure of Huber, log-odds of what is rare, and values of any scale."""
-    rng = np.random.default_rng(0)
+def test_offsets_are_at_a_minimum(kind):
+    """No change of the mean, of a row or of a column lowers the loss and its ridge, also of values far from zero by the
+    measure of Huber, log-odds of what is rare, and values of any scale."""
+    rng, known = np.random.default_rng(0), planted(15, 10)[1]
     far = 1000 + 100 * rng.standard_normal((15, 1)) + 300 * rng.standard_normal((1, 10)) + rng.standard_normal((15, 10))
     rare = np.zeros((60, 50))
     rare[3, 4:7] = 1
-    for loss, data in ((Huber(1.0), far), (Logistic(), rare), (Squared(), 1e-9 * far), (Squared(), 1e9 * far)):
+    cases = [(Squared(), known + 3), (Logistic(), signs(known)), (Huber(1.0), far), (Logistic(), rare)]
+    for loss, data in [*cases, (Squared(), 1e-9 * far), (Squared(), 1e9 * far)]:
         cells = cells_of(data)
         offsets = fit_offsets(cells, loss, kind, ridge=0.5)
         slopes = loss.grad(cells.values, offsets.at(cells.rows, cells.columns))
@@ -444,8 +420,7 @@ def test_rows_of_nothing_have_no_factors():
         model = TraceNormCompletion(**how).fit(x)
         assert model.transform(x[:2]).shape == (2, 0)
         assert model.predict([5], [4]) == pytest.approx(3.0)
-    with pytest.raises(InputError, match="no penalty to select"):
-        choose_penalty(TraceNormCompletion(), x)
+    refuses("no penalty to select", choose_penalty, TraceNormCompletion(), x)
 
 
 def test_ctrl_c_ends_the_search_of_a_penalty():
@@ -492,50 +467,11 @@ def test_what_is_refused():
         (TraceNormCompletion(loss=Poisson()), "loss must be"),
         (TraceNormCompletion(tol=-1.0), "tol"),
     ):
-        with pytest.raises(InputError, match=words):
-            model.fit(known)
-    with pytest.raises(InputError, match="shape"):
-        TraceNormCompletion().fit(known, start=spectral.zero(3, 3))
-    with pytest.raises(InputError, match="share"):
-        choose_penalty(TraceNormCompletion(), known, share=1.0)
+        refuses(words, model.fit, known)
+    refuses("shape", TraceNormCompletion().fit, known, start=spectral.zero(3, 3))
 
 
 # ---- ADMM: blocks, outliers
-
-
-def test_one_block_is_the_matrix_and_blocks_apart_are_apart():
-    """A block of all cells gives the trace norm's answer; blocks that do not overlap are completed on their own."""
-    _, known = planted()
-    p = problem(known, 0.7)
-    every = np.arange(20)
-    M = run(block_trace_norms(p.pattern, p.smooth, [Block(every, every, 0.7)]), max_iter=500).factors[0]
-    whole = TraceNormCompletion(0.7, offsets="none", tol=1e-8, max_iter=5000).fit(known)
-    np.testing.assert_allclose(M, whole.matrix_.toarray(), atol=1e-4)
-    halves = [Block(every[:8], every, 0.7), Block(every[8:], every, 0.7)]
-    M = run(block_trace_norms(p.pattern, p.smooth, halves), max_iter=500).factors[0]
-    for part in (slice(0, 8), slice(8, 20)):
-        alone = TraceNormCompletion(0.7, offsets="none", tol=1e-8, max_iter=5000).fit(known[part])
-        np.testing.assert_allclose(M[part], alone.matrix_.toarray(), atol=1e-4)
-    with pytest.raises(InputError, match="no block"):
-        next(block_trace_norms(p.pattern, p.smooth, halves[:1]))
-
-
-def test_overlapping_blocks_are_at_a_minimum():
-    """With the whole and one block, no small change lowers the objective that is yielded."""
-    _, known = planted(12, 10)
-    p = problem(known, 0.5)
-    blocks = [Block(np.arange(12), np.arange(10), 0.4), Block(np.arange(5), np.arange(10), 0.5)]
-    result = run(block_trace_norms(p.pattern, p.smooth, blocks), max_iter=2000)
-    M, rng = result.factors[0], np.random.default_rng(0)
-
-    def objective(A):
-        losses = p.smooth.value(A[p.pattern.rows, p.pattern.columns])
-        return losses + sum(b.penalty * trace_norm(A[np.ix_(b.rows, b.columns)]) for b in blocks)
-
-    assert objective(M) == pytest.approx(result.history[-1])
-    for _ in range(50):
-        D = rng.standard_normal((12, 2)) @ rng.standard_normal((2, 10))
-        assert objective(M + 1e-3 * D) >= objective(M) - 1e-7
 
 
 @pytest.mark.parametrize("share", [1.0, 0.8])
@@ -551,8 +487,7 @@ def test_planted_rank_and_outliers_are_found(share):
     seen = ~np.isnan(known)
     np.testing.assert_allclose(model.outliers_.toarray()[seen], S[seen], atol=1e-3)
     assert 0 <= model.gap_ <= 1e-7 * model.history_[-1] * (1 + 1e-6)
-    with pytest.raises(InputError, match="all observed cells are zero"):
-        RobustPCA().fit(np.zeros((3, 3)))
+    refuses("all observed cells are zero", RobustPCA().fit, np.zeros((3, 3)))
     with pytest.raises(InputError, match="1,000,000 x 1,000,000 would be decomposed"):
         RobustPCA().fit(csr_array(([1.0], ([0], [0])), shape=(10**6, 10**6)))
 
@@ -596,7 +531,7 @@ def relations(seed=0, n=(40, 30, 20), rank=3, share=(0.25, 0.8)):
 def test_one_relation_is_completed_as_a_matrix():
     """The trace norm of the symmetric matrix is twice that of the only block it has."""
     _, _, known, _ = relations()
-    both = ConvexCollective(0.4, tol=1e-8, max_iter=5000).fit([Relation("a", "b", known)])
+    both = ConvexCollective(0.4, tol=1e-8, max_iter=5000).fit([RelationMatrix("a", "b", known)])
     one = TraceNormCompletion(0.8, tol=1e-8, max_iter=5000).fit(known)
     i, j = np.indices(known.shape).reshape(2, -1)
     np.testing.assert_allclose(both.predict(0, i, j), one.predict(i, j), atol=1e-3)
@@ -612,7 +547,7 @@ def test_shared_kinds_help():
         model = ConvexCollective(penalty, max_iter=500, tol=1e-3).fit(given_)
         return np.sqrt(((model.predict(0, i, j) - x[i, j]) ** 2).mean())
 
-    first, second = Relation("user", "film", known), Relation("film", "word", other)
+    first, second = RelationMatrix("user", "film", known), RelationMatrix("film", "word", other)
     apart = min(error([first], penalty) for penalty in (0.1, 0.5, 1.0))
     together = min(error([first, second], penalty) for penalty in (0.1, 0.5, 1.0))
     assert together < 0.8 * apart
@@ -622,13 +557,10 @@ def test_relations_that_do_not_fit_are_refused():
     """Kinds have one size, and no two things are related twice."""
     a = np.ones((3, 4))
     with pytest.raises(InputError, match="type 'b' has 4 entities"):
-        ConvexCollective().fit([Relation("a", "b", a), Relation("b", "c", a)])
-    with pytest.raises(InputError, match="related twice"):
-        ConvexCollective().fit([Relation("a", "b", a), Relation("b", "a", a.T)])
-    with pytest.raises(InputError, match="at least one relation"):
-        ConvexCollective().fit([])
-    with pytest.raises(InputError, match="from 0 to 1"):
-        ConvexCollective().fit([Relation("a", "b", 3 * a, Logistic())])
+        ConvexCollective().fit([RelationMatrix("a", "b", a), RelationMatrix("b", "c", a)])
+    refuses("related twice", ConvexCollective().fit, [RelationMatrix("a", "b", a), RelationMatrix("b", "a", a.T)])
+    refuses("at least one relation", ConvexCollective().fit, [])
+    refuses("from 0 to 1", ConvexCollective().fit, [RelationMatrix("a", "b", 3 * a, Logistic())])
 
 
 # ---- labels
@@ -680,17 +612,14 @@ def test_sparse_labels_and_features_are_those_of_arrays():
 def test_labels_that_are_none_are_refused():
     """Labels other than 0 and 1, and shapes that do not fit, are told; a label that never occurs is not in the way."""
     x, _, given_ = labelled()
-    with pytest.raises(InputError, match="0 or 1"):
-        TransductiveCompletion().fit(x, 2 * given_)
-    with pytest.raises(InputError, match="a row for each of 80"):
-        TransductiveCompletion().fit(x, given_[:5])
+    refuses("0 or 1", TransductiveCompletion().fit, x, 2 * given_)
+    refuses("a row for each of 80", TransductiveCompletion().fit, x, given_[:5])
     never = np.column_stack([given_, np.where(np.isnan(given_[:, 0]), np.nan, 0.0), np.full(80, np.nan)])
     model = TransductiveCompletion(0.5).fit(x, never)
     assert (model.log_odds_[:40, 4] < -1).all()
     assert np.isfinite(model.offsets_).all()
     np.testing.assert_allclose(model.log_odds_[:, 5], 0, atol=1e-6)
-    with pytest.raises(InputError, match="12 features"):
-        model.decision_function(x[:, :3])
+    refuses("12 features", model.decision_function, x[:, :3])
 
 
 # ---- files
@@ -744,15 +673,13 @@ def test_sparse_arff_is_read(tmp_path):
 )
 def test_malformed_arff_is_told(tmp_path, old, new, words):
     """Each fault has its sentence."""
-    with pytest.raises(InputError, match=words):
-        written(tmp_path, ARFF.replace(old, new))
+    refuses(words, written, tmp_path, ARFF.replace(old, new))
 
 
 def test_malformed_lists_of_labels_are_told(tmp_path):
     """No XML, no label, one twice, or entities."""
     for xml in ("<labels>", "<labels/>", '<labels><label name="a"/><label name="a"/></labels>', "<!DOCTYPE x []><x/>"):
-        with pytest.raises(InputError, match=r"XML|each label once|entities"):
-            written(tmp_path, xml=xml)
+        refuses(r"XML|each label once|entities", written, tmp_path, xml=xml)
 
 
 @pytest.mark.realdata

@@ -9,13 +9,13 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+import test_syntax_experiment
 from typer.testing import CliRunner
 
 import test_cao2014
 import test_huang2017
 import test_predictors_experiment
 import test_relations_experiment
-import test_syntax_experiment
 from experiments import BENCHMARKS, EXPERIMENTS, load_experiment
 from experiments.__main__ import app, bench_command, experiment_command
 from experiments.bouchard2015 import demonstrations

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from polyadic import Entries, InputError
+from helpers import refuses
+from polyadic import Entries
 from polyadic.completion.cells import cells_of
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.recommending import best_columns
@@ -165,13 +166,10 @@ def test_groups_are_found():
 )
 def test_faults(X, fault):
     """Values out of range are refused."""
-    with pytest.raises(InputError, match=fault):
-        ImplicitFactorization(1).fit(X)
+    refuses(fault, ImplicitFactorization(1).fit, X)
     model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
-    with pytest.raises(InputError, match="got row 3"):
-        model.recommend([3])
-    with pytest.raises(InputError, match=r"must have shape \(3, 3\)"):
-        model.recommend([0], without=np.eye(2))
+    refuses("got row 3", model.recommend, [3])
+    refuses(r"must have shape \(3, 3\)", model.recommend, [0], without=np.eye(2))
 
 
 def test_nothing_to_leave_out():
@@ -209,12 +207,10 @@ def test_judged_by_hand():
     assert found.ndcg[0] == pytest.approx(1.5 / best)
     assert np.isnan([found.recall[1], found.ndcg[1]]).all()
     assert recommendation([[4]], [0, 0], [4, 9]).recall.tolist() == [1.0]
-    with pytest.raises(InputError, match="but row 1 has held-out cells"):
-        recommendation([[4]], [1], [0])
+    refuses("but row 1 has held-out cells", recommendation, [[4]], [1], [0])
     assert np.isnan(recommendation([[4]], [], []).recall).all()
     for faulty in ([-1], [0.5]):  # what is filled up with -1 names no column
-        with pytest.raises(InputError, match="must be integers"):
-            recommendation([[4, -1]], [0], faulty)
+        refuses("must be integers", recommendation, [[4, -1]], [0], faulty)
 
 
 @pytest.mark.realdata

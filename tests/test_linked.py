@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
+from helpers import refuses
 from polyadic import CP, Entries, InputError, Objective, Squared, Term
 from polyadic.completion.coupled.coordinate_descent import collective, parabola
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.coupled.draws import Average, Chain
-from polyadic.completion.coupled.gibbs import Draw, Priors, gibbs
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors, gibbs
 from polyadic.completion.coupled.variational import Beliefs, GammaPrior, beliefs, variational
 from polyadic.core.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, Poisson, SoftplusPoisson
@@ -191,21 +191,11 @@ def test_agrees_with_quasi_newton():
     assert ours.history[-1] == pytest.approx(theirs.history[-1], rel=1e-4)
 
 
-def test_tables_that_do_not_fit_are_refused():
-    """One sentence each."""
-    with pytest.raises(InputError, match="relates a row to itself"):
-        CoupledTables(
-            [Term(Entries(np.array([[1, 1]]), np.ones(1), (12, 12)), CP(), Squared(), (0, 0))], SIZES, biased=[False]
-        )
-    with pytest.raises(InputError, match="sample zeros instead"):
-        CoupledTables([table((0, 1), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="must not have biases"):
-        CoupledTables([table((0, 0), Squared(), seed=0)], SIZES, biased=[True])
-    with pytest.raises(InputError, match="do not match factors with"):
-        CoupledTables([table((0, 1), Squared(), seed=0)], (12, 8, 7), biased=[True])
-    symmetric = Entries.collect([[0, 1]], [1.0], 12)
-    with pytest.raises(InputError, match="entries must not be symmetric"):
-        CoupledTables([Term(symmetric, CP(), Squared(), (0, 0))], SIZES, biased=[False])
+def test_weighted_zeros_of_a_shared_factor_are_refused():
+    """They would be no sum over separate factors."""
+    refuses(
+        "sample zeros instead", CoupledTables, [table((0, 0), Squared(), seed=0, zero_weight=1.0)], SIZES, biased=[0]
+    )
 
 
 # ---- draws
@@ -248,19 +238,6 @@ def test_the_chain_leaves_the_joint_distribution_alone():
     assert stats.kstest(columns[8], marginal.cdf).pvalue > 0.001
 
 
-def test_draws_have_the_moments_of_a_conjugate_posterior():
-    """One row against fixed others: the mean and covariance of its formula."""
-    rng = np.random.default_rng(0)
-    V, x = rng.standard_normal((6, 2)), rng.standard_normal(6)
-    n = 40_000
-    entries = RowEntries(np.arange(0, 6 * n + 1, 6), np.tile(np.arange(6), n), np.full(6 * n, 2.0), 2.0 * np.tile(x, n))
-    noise = rng.standard_normal((n, 2))
-    drawn = posterior_rows(entries, V, precision=np.eye(2), linear=np.array([1.0, 0.0]), noise=noise, threads=2)
-    covariance = np.linalg.inv(np.eye(2) + 2 * V.T @ V)
-    np.testing.assert_allclose(drawn.mean(axis=0), covariance @ (2 * V.T @ x + [1, 0]), atol=0.01)
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=0.01)
-
-
 def test_chains_go_on_as_if_they_had_not_stopped():
     """And keep no more draws than they may; averages are those of all draws."""
     coupled = many()
@@ -268,7 +245,7 @@ def test_chains_go_on_as_if_they_had_not_stopped():
     def chain(kept):
         rng = np.random.default_rng(3)
         start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
-        return Chain(coupled, start, rng, priors=Priors(), n_samples=kept, threads=2)
+        return MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=kept, threads=2)
 
     whole, parts, seen, average = chain(1000), chain(5), [], Average()
     whole.run(20, burn_in=3, seen=seen.append)
@@ -303,14 +280,14 @@ def test_chains_go_on_after_ctrl_c(monkeypatch):
     def chain():
         rng = np.random.default_rng(3)
         start = Draw(coupled.start(2, rng, scale=0.1), np.ones(5))
-        return Chain(coupled, start, rng, priors=Priors(), n_samples=9, threads=1)
+        return MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=9, threads=1)
 
     whole, cut = chain(), chain()
     whole.run(8, seen=lambda _: None)
     interrupted(monkeypatch, "gibbs", 11)  # the second of three factors, in the fourth sweep
     cut.run(8, seen=lambda _: None)
     assert (cut.interrupted, cut.made) == (True, 3)
-    again = Chain.of(coupled, cut.memory(), priors=Priors(), n_samples=9, threads=1)
+    again = MarkovChain.resumed(coupled, cut.memory(), priors=Priors(), n_samples=9, threads=1)
     for one in (cut, again):
         one.run(5, seen=lambda _: None)
         assert not one.interrupted
@@ -320,10 +297,8 @@ def test_chains_go_on_after_ctrl_c(monkeypatch):
 
 def test_priors_are_checked():
     """Before the first draw."""
-    with pytest.raises(InputError, match="rate must be"):
-        Priors(rate=0.0)
-    with pytest.raises(InputError, match="intercept must be"):
-        Priors(intercept=-1.0)
+    refuses("rate must be", Priors, rate=0.0)
+    refuses("intercept must be", Priors, intercept=-1.0)
 
 
 def test_draws_are_refused_for_other_losses():

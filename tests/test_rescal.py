@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from polyadic import Entries, InputError
+from helpers import refuses
+from polyadic import Entries
 from polyadic.core.solvers.run import run
-from polyadic.relations.rescal import RESCAL
-from polyadic.relations.rescal_als import relation_factors, rescal, rescal_start
+from polyadic.relations.rescal import RESCAL, relation_factors, rescal, rescal_start
 
 
 def relations(n=15, K=4, *, share=0.2, seed=0):
@@ -179,30 +179,16 @@ def test_relations_without_triples():
 def test_unusable_input_is_refused():
     """In one sentence."""
     slices = relations()
-    with pytest.raises(InputError, match="square matrices of one size"):
-        RESCAL(2).fit([])
-    with pytest.raises(InputError, match="square matrices of one size"):
-        RESCAL(2).fit([slices[0], slices[0][:5, :5]])
-    with pytest.raises(InputError, match="square matrices of one size"):
-        RESCAL(2).fit([slices[0].toarray()])
-    with pytest.raises(InputError, match="relations must be finite"):
-        RESCAL(2).fit([slices[0] * np.inf])
-    with pytest.raises(InputError, match="shape \\(n, K, n\\)"):
-        RESCAL(2).fit(Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
-    with pytest.raises(InputError, match="every unobserved triple as zero"):
-        RESCAL(2).fit(triples(slices, unlisted="missing"))
-    with pytest.raises(InputError, match="rank must be a whole number from 1 to 14; got 15"):
-        RESCAL(15).fit(slices)
-    with pytest.raises(InputError, match="ridge_A must be"):
-        RESCAL(2, ridge_A=-1).fit(slices)
-    with pytest.raises(InputError, match="to fit a start"):
-        next(rescal(slices, np.ones((3, 2))))
+    refuses("square matrices of one size", RESCAL(2).fit, [])
+    refuses("square matrices of one size", RESCAL(2).fit, [slices[0], slices[0][:5, :5]])
+    refuses("square matrices of one size", RESCAL(2).fit, [slices[0].toarray()])
+    refuses("relations must be finite", RESCAL(2).fit, [slices[0] * np.inf])
+    refuses("shape \\(n, K, n\\)", RESCAL(2).fit, Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
+    refuses("every unobserved triple as zero", RESCAL(2).fit, triples(slices, unlisted="missing"))
+    refuses("rank must be a whole number from 1 to 14; got 15", RESCAL(15).fit, slices)
+    refuses("ridge_A must be", RESCAL(2, ridge_A=-1).fit, slices)
     model = RESCAL(2).fit(slices)
-    with pytest.raises(InputError, match="objects must be from 0 to 14; got 15 to 15"):
-        model.predict([0], [0], [15])
-    with pytest.raises(InputError, match="each subject needs a relation"):
-        model.objects([0, 1], [0])
-    with pytest.raises(InputError, match="subjects and objects must have the same length"):
-        model.predict([0], [0], [1, 2])
-    with pytest.raises(InputError, match="list of whole numbers"):
-        model.objects([0.5], [0])
+    refuses("objects must be from 0 to 14; got 15 to 15", model.predict, [0], [0], [15])
+    refuses("each subject needs a relation", model.objects, [0, 1], [0])
+    refuses("subjects and objects must have the same length", model.predict, [0], [0], [1, 2])
+    refuses("list of whole numbers", model.objects, [0.5], [0])

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.universal_schema import read_published_rules
+from helpers import refuses
 from polyadic import InputError
 from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
-from polyadic.relations.rules import parse_rule, read_published_rules, read_rules
+from polyadic.relations.rules import parse_rule, read_rules
 from strategies import formulas
 
 XY, YX = ("x", "y"), ("y", "x")
@@ -85,8 +87,7 @@ def test_faults_are_told_with_their_place(tmp_path, line, fault):
     """Each fault names file, line and column."""
     file = tmp_path / "bad.rules"
     file.write_text(f"a(x, y) => b(x, y)\n{line}\n")
-    with pytest.raises(InputError, match=rf"bad\.rules, line 2, {'column .*' * (line[0] == '(')}{fault}"):
-        read_rules(file)
+    refuses(rf"bad\.rules, line 2, {'column .*' * (line[0] == '(')}{fault}", read_rules, file)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +113,7 @@ def test_any_line_is_read_or_refused(line):
 def test_predicates_that_are_not_there():
     """The place of the first is told, if it has one."""
     rules = [parse_rule("a(x, y) => b(x, y)"), Rule(Implies(Atom("a", XY), Atom("c", XY)))]
-    with pytest.raises(InputError, match=r"^there is no predicate 'c'$"):
-        check_predicates(rules, ["a", "b"])
+    refuses(r"^there is no predicate 'c'$", check_predicates, rules, ["a", "b"])
 
 
 def test_published_rules(tmp_path):
@@ -127,8 +127,7 @@ def test_published_rules(tmp_path):
         (2, 3), (2, 12), (4, 1), (4, 7),
     ]  # fmt: skip
     file.write_text("p => q\np = q\n")
-    with pytest.raises(InputError, match=r"published\.txt, line 2: expected 'premise => conclusion'; got 'p = q'"):
-        read_published_rules(file)
+    refuses(r"published\.txt, line 2: expected 'premise => conclusion'; got 'p = q'", read_published_rules, file)
 
 
 @pytest.mark.realdata
@@ -144,14 +143,11 @@ def test_the_published_file(realdata, tmp_path):
 def test_what_cannot_be_read(tmp_path):
     """A missing file, other bytes, and no rule at all."""
     file = tmp_path / "r"
-    with pytest.raises(InputError, match="cannot be read"):
-        read_rules(file)
+    refuses("cannot be read", read_rules, file)
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="cannot be read"):
-        read_rules(file)
+    refuses("cannot be read", read_rules, file)
     file.write_text("# nothing\n")
-    with pytest.raises(InputError, match="has no rules"):
-        read_rules(file)
+    refuses("has no rules", read_rules, file)
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,11 @@ from experiments.bench.common import heading, row, timed
 from experiments.data.multilabel import multilabel
 from experiments.data.school import school
 from experiments.experiment import Option
-from polyadic.completion.cells import positive_cells, split_cells
+from polyadic.completion.cells import positive_cells, rmse, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import read_cells
 from polyadic.completion.pairwise_ranking import PairwiseRanking
-from polyadic.completion.penalty_path import rmse
 from polyadic.core.selection import select
 from polyadic.metrics.recommendation import recommendation
 from polyadic.relations.facts import read_facts

@@ -17,12 +17,11 @@ from scipy import sparse
 from experiments.bench.common import alternate, installed, timed
 from experiments.data.ratings import citeulike, lastfm, movielens, movielens_fold
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.cells import ObservedEntries, cells_of, positive_cells, split_cells
+from polyadic.completion.cells import ObservedEntries, cells_of, positive_cells, rmse, split_cells
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.logistic import LogisticFactorization
 from polyadic.completion.pairwise_ranking import PairwiseRanking
-from polyadic.completion.penalty_path import rmse
 from polyadic.core.selection import select
 from polyadic.metrics.recommendation import recommendation
 

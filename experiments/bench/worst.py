@@ -623,7 +623,6 @@ READERS: dict[str, tuple[Callable[[str], None], dict[str, Make], str]] = {
     "clauses": (tagged, TAGS, ".txt"),
     "brackets": (phrases, BRACKETS, ".mrg"),
     "rules": (partial(call, "relations.rules", "read_rules"), RULES, ".txt"),
-    "rules/published": (partial(call, "relations.rules", "read_published_rules"), RULES, ".txt"),
     "facts": (partial(call, "relations.facts", "read_facts"), FACTS, ".tsv"),
     "schema": (partial(call, "relations.schema", "read_schema"), FACTS, ".tsv"),
     "features": (partial(call, "text.feature_lines", "read_feature_lines"), FEATURES, ".txt"),

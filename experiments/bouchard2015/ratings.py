@@ -13,8 +13,7 @@ from polyadic.completion.coupled.collective import CollectiveFactorization
 from polyadic.completion.coupled.database import Relation
 from polyadic.completion.coupled.variational import VariationalFactorization
 from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
-from polyadic.completion.penalty_path import choose_penalty
-from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.selection import select
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ them, judgements of what systems said, and the rankings of three systems.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,6 +17,7 @@ from scipy.sparse import csr_array
 from experiments.data.knowledge import knowledge
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.datasets.place import check_count, folder, text
+from polyadic.relations.formulas import Atom, Formula, Implies, Not, Rule, SourceLocation
 from polyadic.relations.rules import parse_rule
 from polyadic.relations.schema import Schema, schema_of
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
-
-    from polyadic.relations.formulas import Rule
 
     Root = str | os.PathLike[str] | None
     Pair = tuple[str, str]
@@ -270,3 +270,33 @@ def _schema(pairs: list[tuple[str, str]], columns: dict[str, NDArray[np.int64]],
     matrix = csr_array((np.ones(len(cells)), (at[0], at[1])), shape=shape)
     matrix.sort_indices()
     return Schema(list(rows), list(columns), matrix)
+
+
+def read_published_rules(
+    path: str | os.PathLike[str], *, inverses: Literal["swapped", "columns"] = "swapped"
+) -> list[Rule]:
+    """Read rules in the published format: implications between predicates without variables.
+
+    Lines are ``premise => conclusion`` or ``premise => !conclusion``; ``//`` begins a comment line. A premise that ends
+    in ``:INV`` has swapped variables, or a name with that mark for schemas with such columns (``inverses="columns"``).
+
+    References
+    ----------
+    Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction.
+    """
+    rules = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+        if not line.strip() or line.startswith("//"):
+            continue
+        sides = line.split(" => ")
+        if len(sides) != 2 or not all(side.strip() for side in sides):
+            raise InputError(f"{path}, line {number}: expected 'premise => conclusion'; got {line.strip()!r:.80}")
+        atoms: list[Formula] = []
+        for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
+            name = side.strip().removeprefix("!")
+            swapped = inverses == "swapped" and name.endswith(":INV")
+            place = SourceLocation(str(path), number, start + 1 + side.find(name))
+            atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
+            atoms.append(Not(atom) if side.strip().startswith("!") else atom)
+        rules.append(Rule(Implies(*atoms), place=SourceLocation(str(path), number, 1)))
+    return rules

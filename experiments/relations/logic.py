@@ -18,13 +18,18 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 
-from experiments.data.universal_schema import freebase_pairs, judgements, nyt_pairs, planted_schema
+from experiments.data.universal_schema import (
+    freebase_pairs,
+    judgements,
+    nyt_pairs,
+    planted_schema,
+    read_published_rules,
+)
 from polyadic.core.stage_cache import whole
 from polyadic.datasets.place import folder
 from polyadic.relations.grounding import Groundings
 from polyadic.relations.logic import InjectedLogic
 from polyadic.relations.rule_mining import mine_rules
-from polyadic.relations.rules import read_published_rules
 from polyadic.relations.schema import schema_of
 from polyadic.relations.universal import UniversalSchema
 

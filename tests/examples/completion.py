@@ -4,7 +4,7 @@ import numpy as np
 
 from examples import Example
 from polyadic.completion.bayesian import BayesianMatrixFactorization
-from polyadic.completion.convex_collective import ConvexCollective, Relation
+from polyadic.completion.convex_collective import ConvexCollective, RelationMatrix
 from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.completion.generalized_pca import GeneralizedPCA
 from polyadic.completion.implicit import ImplicitFactorization
@@ -23,7 +23,7 @@ TRUE = np.where(np.isnan(KNOWN), np.nan, KNOWN > 0)
 COUNTS = rng.poisson(1.0, X.shape).astype(float)
 ROWS, COLUMNS = np.array([0, 3, 8]), np.array([6, 2, 0])
 TABLE = [(f"row {i}", f"column {j}", KNOWN[i, j]) for i, j in np.argwhere(~np.isnan(KNOWN))]
-RELATIONS = [Relation("a", "b", KNOWN), Relation("b", "c", TRUE.T[:, :5], Logistic(), weight=2.0)]
+RELATIONS = [RelationMatrix("a", "b", KNOWN), RelationMatrix("b", "c", TRUE.T[:, :5], Logistic(), weight=2.0)]
 SHORT = {"max_iter": 4, "tol": 0.0, "seed": 0}
 
 

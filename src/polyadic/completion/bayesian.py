@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, compared, pairs
+from polyadic.completion.base import CompletionModel, check_grown, grown
+from polyadic.completion.cells import Prediction, cells_of, compared, pairs
 from polyadic.completion.coupled.coupled_tables import CoupledTables
-from polyadic.completion.coupled.draws import Average, Chain, Memory
-from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
-from polyadic.completion.updating import check_grown, grown
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, draw_prior
 from polyadic.core.entries import Entries
 from polyadic.core.errors import check_int
 from polyadic.core.forms import CP
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Squared
-from polyadic.core.model import Count, Model, Natural, Seed, Threads, learned
+from polyadic.core.model import Count, Natural, Seed, Threads, learned
 from polyadic.core.objective import Term
 
 if TYPE_CHECKING:
@@ -27,14 +26,7 @@ if TYPE_CHECKING:
     from polyadic.completion.cells import ObservedEntries
 
 
-class Prediction(NamedTuple):
-    """Predictive mean and standard deviation of cells, including the noise."""
-
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-
-
-class BayesianMatrixFactorization(Model):
+class BayesianMatrixFactorization(CompletionModel):
     """Bayesian matrix factorization by Gibbs sampling.
 
     The sampler is :mod:`polyadic.completion.coupled.gibbs`. Observed cells are standardized internally. Predictions are
@@ -43,8 +35,6 @@ class BayesianMatrixFactorization(Model):
 
     Parameters
     ----------
-    rank : int
-        Length of the factors of a row or column.
     burn_in : int
         Number of initial sweeps that are discarded.
     draws : int
@@ -92,28 +82,12 @@ class BayesianMatrixFactorization(Model):
     threads: Threads = None
     memory_: Memory = learned()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample factors from the posterior given the observed cells of a matrix.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or a parameter is out of range.
-        """
-        del y
-        self.check()
-        known, rng = cells_of(X), np.random.default_rng(self.seed)
+    def _fit(self, known: ObservedEntries) -> Self:
+        rng = np.random.default_rng(self.seed)
         mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
         coupled = _linked(known, mean, scale)
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(1))
-        chain = Chain(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, start, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.known_, self.mean_, self.scale_ = known, mean, scale
@@ -131,7 +105,9 @@ class BayesianMatrixFactorization(Model):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         coupled, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
-        chain = Chain.of(coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.resumed(
+            coupled, self.memory_, priors=Priors(), n_samples=self.n_samples, threads=self._threads
+        )
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
 
@@ -150,11 +126,6 @@ class BayesianMatrixFactorization(Model):
         sweeps : int
             Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
             0.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -170,7 +141,7 @@ class BayesianMatrixFactorization(Model):
             self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
             self.interrupted_ = False
             return self
-        chain = Chain(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, last, rng, priors=Priors(), n_samples=self.n_samples, threads=self._threads)
         noise = Average()
         chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
@@ -217,31 +188,20 @@ class BayesianMatrixFactorization(Model):
             [V, np.ones(len(V))]
         )
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected values of cells.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.known_.shape
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.predict_distribution(rows, columns).mean
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.predict_distribution(i, j).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the expected values of cells and their standard deviations.
+        """Return the expected values of cells and their standard deviations, as a :class:`~.cells.Prediction`.
 
         Parameters
         ----------
         rows, columns : array of int of shape (n,)
             Row and column indices of the cells.
-
-        Returns
-        -------
-        Prediction
         """
         check_is_fitted(self)
         i, j = pairs(rows, columns, self.known_.shape)
@@ -253,7 +213,7 @@ class BayesianMatrixFactorization(Model):
         spread = np.sqrt(self.scale_**2 * average.variance + self.noise_**2)
         return Prediction(self.mean_ + self.scale_ * average.mean, spread)
 
-    def _remember(self, chain: Chain, noise: Average) -> Self:
+    def _remember(self, chain: MarkovChain, noise: Average) -> Self:
         self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
         self.noise_average_, self.noise_ = noise, self.scale_ * float(noise.mean[0])
         return self

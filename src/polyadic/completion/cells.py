@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +15,20 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+class Prediction(NamedTuple):
+    """Expected values of cells and their standard deviations, which include the noise.
+
+    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
+    before the softplus.
+    """
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class ObservedEntries:
-    """Observed cells of a matrix, sorted by row.
-
-    Attributes
-    ----------
-    rows, columns : ndarray of shape (n,)
-    values : float64 ndarray of shape (n,)
-    shape : (int, int)
-    """
+    """Observed cells of a matrix, sorted by row."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -63,10 +67,7 @@ class ObservedEntries:
 
 
 def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the observed cells of Entries of order 2, a sparse matrix (including explicit zeros) or an array with NaN.
-
-    Raises InputError for invalid or duplicate cells, and if no cell is observed unless ``empty``.
-    """
+    """Return the observed cells of Entries of order 2, a sparse matrix (with explicit zeros) or an array with NaN."""
     if isinstance(X, ObservedEntries):
         return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
@@ -96,10 +97,7 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
 
 
 def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved.
-
-    Raises InputError for negative values, and if no value is positive unless ``empty``.
-    """
+    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
         raise InputError(f"values must be at least 0; got {cells.values.min():g}")
@@ -138,8 +136,6 @@ def split_cells(
 def compared(before: ObservedEntries, now: ObservedEntries) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which cells of ``now`` were observed before, and which of those had the same value.
 
-    Examples
-    --------
     >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
     >>> [side.tolist() for side in compared(before, now)]
     [[True, True, True, False], [True, False, True, False]]
@@ -170,3 +166,8 @@ def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDA
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))
     return pairs(np.zeros_like(columns), columns, (1, size))[1]
+
+
+def rmse(model: Any, cells: ObservedEntries) -> float:
+    """Return the root mean squared error of a model on cells."""
+    return float(np.sqrt(np.mean((model.predict(cells.rows, cells.columns) - cells.values) ** 2)))

@@ -23,16 +23,10 @@ EXACT = 1e-9
 
 
 class Theme(NamedTuple):
-    """A component of a completed matrix.
+    """A component of a completed matrix, by the columns with the largest loadings of either sign.
 
-    Attributes
-    ----------
-    share : float
-        Share of the variance of the predictions, after removal of row and column means.
-    columns : list of (name, float)
-        Columns with the largest loadings: the increase of their predictions per standard deviation of the score.
-    against : list of (name, float)
-        Columns with the most negative loadings, if any.
+    A loading is the increase of predictions per standard deviation of the score; ``share`` is that of the variance of
+    the predictions, after removal of row and column means.
     """
 
     share: float
@@ -41,31 +35,15 @@ class Theme(NamedTuple):
 
 
 class Themes(NamedTuple):
-    """All components of a completed matrix, the largest first.
+    """All components of a completed matrix, the largest first."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (rows, r)
-    loadings : ndarray of shape (columns, r)
-    shares : ndarray of shape (r,)
-    """
-
-    scores: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    scores: NDArray[np.float64]  # shape (rows, r)
+    loadings: NDArray[np.float64]  # shape (columns, r)
+    shares: NDArray[np.float64]  # shape (r,)
 
 
 def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
-    """Return the rotated components of the predictions U V^T, at most ``number``.
-
-    Examples
-    --------
-    >>> U = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> V = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> themes = themes_of(U, V, 2)
-    >>> np.abs((themes.scores @ themes.loadings.T) - U @ V.T).max().round(9), themes.shares.round(3).tolist()
-    (np.float64(0.0), [0.9, 0.1])
-    """
+    """Return the rotated components of the predictions U V^T, at most ``number``."""
     U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
     variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
     kept = variances > EXACT * variances.max(initial=0)
@@ -99,13 +77,6 @@ def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
     References
     ----------
     Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
-
-    Examples
-    --------
-    >>> simple = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
-    >>> turned = simple @ np.array([[0.8, 0.6], [-0.6, 0.8]])
-    >>> np.abs(turned @ varimax(turned)).round(3).tolist()
-    [[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]]
     """
     L = np.asarray(L, float)
     T, before = np.eye(L.shape[1]), 0.0

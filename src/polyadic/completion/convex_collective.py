@@ -26,20 +26,11 @@ if TYPE_CHECKING:
     from polyadic.core.losses import Convex
 
 
-class Relation(NamedTuple):
-    """Observed cells of a relation between entities of two types.
+class RelationMatrix(NamedTuple):
+    """Observed cells of a relation between entities of two types, such as ``"user"`` and ``"film"``.
 
-    Attributes
-    ----------
-    row_kind, column_kind : str
-        Entity types of rows and columns, such as ``"user"`` and ``"film"``. Relations with the same type share its
-        entities, in the same order.
-    X : Entries, sparse matrix or array with NaN for unknown cells
-        Observed cells. A relation within one type is symmetric, and each pair is given once.
-    loss : Convex
-        Loss of a cell.
-    weight : float
-        Weight of the losses.
+    Relations with the same type share its entities, in the same order. A relation within one type is symmetric, and
+    each pair is given once.
     """
 
     row_kind: str
@@ -82,8 +73,6 @@ class ConvexCollective(Model):
         Entity types of the rows and columns of each relation.
     means_ : list of float
         Means :math:`\mu_t`, fitted first.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -93,7 +82,7 @@ class ConvexCollective(Model):
     --------
     >>> rng = np.random.default_rng(0)
     >>> u, v, w = (rng.standard_normal(n) for n in (12, 10, 8))
-    >>> given = [Relation("user", "film", np.outer(u, v)), Relation("film", "word", np.outer(v, w))]
+    >>> given = [RelationMatrix("user", "film", np.outer(u, v)), RelationMatrix("film", "word", np.outer(v, w))]
     >>> model = ConvexCollective(0.01).fit(given)
     >>> bool(np.abs(model.predict(0, [3], [4]) - u[3] * v[4]) < 0.05)
     True
@@ -106,15 +95,13 @@ class ConvexCollective(Model):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
+    def fit(self, X: Sequence[RelationMatrix], y: Any = None) -> Self:
         """Fit to the observed cells of relations.
 
         Parameters
         ----------
-        X : sequence of Relation
+        X : sequence of RelationMatrix
             Relations.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -148,7 +135,7 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells of a relation; log-odds for the logistic loss.
+        """Return the predicted values of cells of a relation, shape (n,); log-odds for the logistic loss.
 
         Parameters
         ----------
@@ -156,10 +143,6 @@ class ConvexCollective(Model):
             Index of the relation.
         rows, columns : array of int of shape (n,)
             Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         check_int("relation", relation, low=0, high=len(self.kinds_) - 1)
@@ -175,7 +158,7 @@ class ConvexCollective(Model):
         return _places(self.sizes_)
 
 
-def _sizes(relations: Sequence[Relation], given: list[ObservedEntries]) -> dict[str, int]:
+def _sizes(relations: Sequence[RelationMatrix], given: list[ObservedEntries]) -> dict[str, int]:
     """Return the number of entities of each type, in order of first occurrence."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
@@ -199,8 +182,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "two entities are related twice; give each pair of a symmetric relation once, and use a second"
-            " entity type if"
-            " the same two types have two relations"
+            "two entities are related twice; give each pair of a symmetric relation once, and use a second entity type"
+            " if the same two types have two relations"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
-from polyadic.completion.updating import SWEEPS, updates
+from polyadic.completion.base import AlternatingModel
+from polyadic.completion.cells import split_cells
 from polyadic.core.errors import InputError
 from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
-from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
+from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
-from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.sgd import Steps, descend_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.solvers.run import Sweep
 
 
 VALUES = {
@@ -38,7 +37,7 @@ VALUES = {
 """Grids of the search on held-out cells."""
 
 
-class MatrixFactorization(Transformer):
+class MatrixFactorization(AlternatingModel):
     r"""Matrix factorization with biases, by alternating least squares.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
@@ -54,8 +53,6 @@ class MatrixFactorization(Transformer):
     ----------
     rank : int
         Length of the factors :math:`u_i` and :math:`v_j`. 0 fits biases only.
-    ridge : float
-        Ridge penalty :math:`\lambda` on the factors.
     bias_ridge : float
         Ridge penalty :math:`\lambda_b` on the biases.
     count_power : float
@@ -73,8 +70,6 @@ class MatrixFactorization(Transformer):
         Mean :math:`\mu` and standard deviation :math:`s` of the observed cells. The latter is 1 if all are equal.
     size_ : float
         :math:`n`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -103,200 +98,86 @@ class MatrixFactorization(Transformer):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the observed cells of a matrix.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If no cell is observed, a cell occurs twice, or a parameter is out of range.
-        """
-        del y
-        self.check()
-        cells = cells_of(X)
+    def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_, self.scale_ = float(cells.values.mean()), float(cells.values.std()) or 1.0
         self.size_ = len(cells.values) / math.sqrt(math.prod(cells.shape))
-        return self._learn(self._sweeps(cells.less(self.mean_)), self.max_iter, self.tol)
+        return self._learn(self._sweeps(self._centred(cells)), self.max_iter, self.tol)
 
-    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Continue from the current factors with new observed cells (see :mod:`.updating`).
-
-        The mean and the scale stay those of the fit.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over both sides. 0 solves for new columns and all rows only.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
-        """
-        check_is_fitted(self)
-        self.check()
-        U, V = self._stacked()
-        cells = cells_of(X).less(self.mean_)
-        going = updates(
-            cells,
-            (U, V),
-            solved=lambda cells, V: self._solved(self._blocks(cells), V),
-            objective=self._objective,
-            sweeps=sweeps,
-        )
-        return self._learn(going, max(sweeps, 1), 0.0)
-
-    def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
-        U, V = self._keep(run(sweeps, max_iter=max_iter, tol=tol, callback=self.callback))
+    def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
-        return self
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return factors whose products are the predictions, including mean and biases."""
         check_is_fitted(self)
-        U, V = self._stacked()
+        U, V = self._factors()
         return (
             np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))]),
             np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]]),
         )
 
-    def _stacked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the factors with their biases as last column."""
         return (
             np.column_stack([self.row_factors_, self.row_biases_]),
             np.column_stack([self.column_factors_, self.column_biases_]),
         )
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.row_factors_), len(self.column_factors_)
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         products = np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
         return np.asarray(self.mean_ + self.row_biases_[i] + self.column_biases_[j] + products)
 
-    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search over ridges and rank, evaluated on a held-out tenth of the cells.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Observed cells.
-        seed : int, optional
-            Seed of the held-out cells.
-
-        Returns
-        -------
-        SearchSpace
-        """
-        known = cells_of(X)
-        cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
         return SearchSpace(
             values=VALUES,
-            fit=lambda model: model.fit(cells),
-            last=lambda model: model.fit(X),
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
             losses=lambda model: (model.predict(out.rows, out.columns) - out.values) ** 2,
             units="cells",
             measure="RMSE",
             figure=math.sqrt,
         )
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the factors, and the bias as last column, of new rows with some observed cells (fold-in).
-
-        Rows without an observed cell get zeros.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
-            Observed cells of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank + 1)
-        """
-        check_is_fitted(self)
-        V = self._stacked()[1]
-        cells = cells_of(X)
-        pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
-        return self._solved(self._blocks(cells.less(self.mean_)), V)
-
     @property
     def _n_features_out(self) -> int:
         return self.rank + 1
 
-    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose the predictions of a row in some columns by its observed cells.
+    def _centred(self, cells: ObservedEntries) -> ObservedEntries:
+        return cells.less(self.mean_)
 
-        The base is the mean plus the bias of the column. Base and parts sum to the prediction from the factors of
-        ``transform(X)``.
+    def _base(self, j: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.mean_ + self.column_biases_[j]
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
-            Observed cells of the row, which may be new.
-        columns : array of int of shape (n,)
-            Columns to explain.
-
-        Returns
-        -------
-        Contributions
-
-        Raises
-        ------
-        InputError
-            If X has several rows, no cell is observed, or a column does not exist.
-        """
-        check_is_fitted(self)
-        V = self._stacked()[1]
-        cells = cells_of(X)
-        j = columns_of_row(cells, columns, len(V))
-        entries, against = _equations(self._rows(cells.less(self.mean_)), V)
-        parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
-        return Contributions(self.mean_ + self.column_biases_[j], cells.columns, parts)
-
-    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over alternating least squares sweeps; biases are the last column of the factors."""
+    def _start(self, shape: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return random factors of columns; biases are the last column of the factors."""
         rng = np.random.default_rng(self.seed)
-        rows, columns = (self._blocks(side) for side in (cells, cells.turned()))
-        U, V = (np.zeros((size, self.rank + 1)) for size in cells.shape)
+        U, V = (np.zeros((size, self.rank + 1)) for size in shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
-        U = self._solved(rows, V)
-        while True:
-            yield Sweep([U, V], self._objective(cells, U, V))
-            V = self._solved(columns, U)
-            U = self._solved(rows, V)
+        return U, V
 
     def _rows(self, cells: ObservedEntries) -> Block:
         """Return the cells by row, with weights and values."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         return Block(cells.starts, cells.columns, (c, cells.values))
 
-    def _blocks(self, cells: ObservedEntries) -> RowBlocks:
+    def _row_equations(
+        self, cells: ObservedEntries, V: NDArray[Any]
+    ) -> tuple[RowEntries, NDArray[np.float64], NDArray[np.float64]]:
+        return *_equations(self._rows(cells), V), np.diag(self._ridges())
+
+    def _blocks(self, cells: ObservedEntries, kind: Any = float) -> RowBlocks:  # noqa: ARG002 # always double precision
         return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
 
-    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Solve for the rows and their biases."""
+    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64], U: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
         return blocks.map(_solved_rows, V, given=np.diag(self._ridges()))
+
+    def _exactly(self, cells: ObservedEntries, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._solved(self._blocks(cells), V)
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
@@ -337,12 +218,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
 
     Parameters
     ----------
-    rank : int
-        Length of the factors. 0 fits biases only.
-    ridge : float
-        Ridge penalty :math:`\lambda` on the factors.
-    bias_ridge : float
-        Ridge penalty :math:`\lambda_b` on the biases.
     learning_rate : float
         Initial learning rate :math:`\eta`. Sweep :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
     decay : float

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
@@ -34,15 +35,9 @@ class Family(NamedTuple):
     high: float
 
 
-def _expit(m: NDArray[Any]) -> NDArray[Any]:
-    from scipy.special import expit
-
-    return np.asarray(expit(m))
-
-
 FAMILIES = {
     "normal": Family(Squared(), lambda m: m, -np.inf, np.inf),
-    "bernoulli": Family(Logistic(), _expit, 0.0, 1.0),
+    "bernoulli": Family(Logistic(), expit, 0.0, 1.0),
     "poisson": Family(LogPoisson(), lambda m: np.exp(np.minimum(m, LogPoisson.last)), 0.0, np.inf),
 }
 
@@ -75,8 +70,6 @@ class GeneralizedPCA(Transformer):
         Loadings of the columns.
     intercept_ : ndarray of shape (columns,)
         Intercepts :math:`b`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -106,8 +99,6 @@ class GeneralizedPCA(Transformer):
         ----------
         X : array of shape (rows, columns)
             Values of the family, NaN where unknown.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -129,16 +120,12 @@ class GeneralizedPCA(Transformer):
         return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the factors of rows, which may be new; unknown values are left out.
+        """Return the factors of rows, shape (n, rank); rows may be new, and unknown values are left out.
 
         Parameters
         ----------
         X : array of shape (n, columns)
             Values of the family, NaN where unknown.
-
-        Returns
-        -------
-        ndarray of shape (n, rank)
         """
         check_is_fitted(self)
         x = self._checked(X)
@@ -148,16 +135,12 @@ class GeneralizedPCA(Transformer):
         return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
 
     def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
-        """Return the means of rows given their factors.
+        """Return the means of rows, shape (n, columns), given their factors.
 
         Parameters
         ----------
         U : array of shape (n, rank)
             Factors of the rows.
-
-        Returns
-        -------
-        ndarray of shape (n, columns)
         """
         check_is_fitted(self)
         return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)

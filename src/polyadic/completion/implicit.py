@@ -6,22 +6,16 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import columns_of_row, pairs, positive_cells
+from polyadic.completion.base import AlternatingModel
 from polyadic.completion.recommending import Recommender, search_listed
-from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.executor import get_executor
 from polyadic.core.executor.rows import Block, RowBlocks
-from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads, Transformer
-from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
     from polyadic.core.selection import SearchSpace
@@ -34,7 +28,7 @@ VALUES = {
 """Grids of the search on held-out cells."""
 
 
-class ImplicitFactorization(Transformer, Recommender):
+class ImplicitFactorization(AlternatingModel, Recommender):
     r"""Matrix factorization of implicit feedback (weighted alternating least squares).
 
     .. math:: \min \sum_{(i, j)\ \mathrm{observed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
@@ -43,13 +37,12 @@ class ImplicitFactorization(Transformer, Recommender):
 
     with :math:`\bar r` the mean of the observed values, so that :math:`\alpha` does not depend on their unit. The
     second sum is exact at no extra cost: it is the sum over all cells, :math:`\langle U^\top U, V^\top V \rangle`,
-    minus the observed ones. Rows, then columns, are solved for exactly or by a few conjugate gradient steps; neither
-    increases the objective. For counts with a long tail, ``log1p(counts)`` gives slightly better results.
+    minus the observed ones. Values must not be negative; zeros, and NaN of an array, are unobserved. Rows, then
+    columns, are solved for exactly or by a few conjugate gradient steps; neither increases the objective. For counts
+    with a long tail, ``log1p(counts)`` gives slightly better results.
 
     Parameters
     ----------
-    rank : int
-        Length of the factors :math:`u_i` and :math:`v_j`.
     alpha : float
         Confidence :math:`\alpha` added for an observed cell of average value.
     zero_weight : float
@@ -65,8 +58,6 @@ class ImplicitFactorization(Transformer, Recommender):
         Factors, float32, or float64 if solved exactly.
     mean_ : float
         Mean :math:`\bar r` of the observed values.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -95,142 +86,38 @@ class ImplicitFactorization(Transformer, Recommender):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the observed and unobserved cells of a matrix.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            Non-negative values. Zeros, and NaN of an array, are unobserved.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, a cell occurs twice, no value is positive, or a parameter is out of range.
-        """
-        del y
-        self.check()
-        cells = positive_cells(X)
+    def _fit(self, cells: ObservedEntries) -> Self:
         self.mean_ = float(cells.values.mean())
-        result = run(self._sweeps(cells), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-        self.row_factors_, self.column_factors_ = self._keep(result)
-        return self
+        return self._learn(self._sweeps(cells), self.max_iter, self.tol)
 
-    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
-        """Continue from the current factors with new observed cells (see :mod:`.updating`).
+    def _place(self, U: NDArray[Any], V: NDArray[Any]) -> None:
+        self.row_factors_, self.column_factors_ = U, V
 
-        The mean of the values stays that of the fit. New rows and columns are solved for exactly.
+    def _factors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        return self.row_factors_, self.column_factors_
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            All observed cells, old and new. New rows and columns come after those of the fit.
-        sweeps : int
-            Number of sweeps over both sides. 0 solves for new columns and all rows only.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
-        """
-        check_is_fitted(self)
-        self.check()
-        factors = self.row_factors_, self.column_factors_
-        going = updates(
-            positive_cells(X),
-            factors,
-            solved=self._exactly,
-            improved=lambda cells, V, U: self._solved(self._blocks(cells, U.dtype), V, U),
-            objective=self._objective,
-            sweeps=sweeps,
-        )
-        self.row_factors_, self.column_factors_ = self._keep(
-            run(going, max_iter=max(sweeps, 1), callback=self.callback)
-        )
-        return self
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        return search_listed(cells, VALUES, seed=seed)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.column_factors_.shape[1])
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the factors of new rows, solved for exactly (fold-in); rows without a value get zeros.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (new rows, columns)
-            Observed values of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank)
-        """
-        check_is_fitted(self)
-        V, cells = self.column_factors_, positive_cells(X, empty=True)
-        pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
-        return self._exactly(cells, V)
-
     def _exactly(self, cells: ObservedEntries, V: NDArray[Any]) -> NDArray[Any]:
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 
-    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose the predictions of a row in some columns by its observed cells.
+    def _row_equations(self, cells: ObservedEntries, V: NDArray[Any]) -> tuple[RowEntries, NDArray[Any], NDArray[Any]]:
+        return self._entries(cells), V, self._precision(V)
 
-        Contributions sum to the products with ``transform(X)``. :meth:`predict` differs slightly where conjugate
-        gradient steps have not converged.
+    def _base(self, j: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.zeros(len(j))
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (1, columns)
-            Observed values of the row, which may be new.
-        columns : array of int of shape (n,)
-            Columns to explain.
-
-        Returns
-        -------
-        Contributions
-
-        Raises
-        ------
-        InputError
-            If X has several rows, a value is negative, or a column does not exist.
-        """
-        check_is_fitted(self)
-        cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
-        j = columns_of_row(cells, columns, len(V))
-        parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
-        return Contributions(np.zeros(len(j)), cells.columns, parts)
-
-    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search over alpha, rank and ridge, evaluated by the NDCG of a held-out tenth of the cells.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            Non-negative values.
-        seed : int, optional
-            Seed of the held-out cells.
-
-        Returns
-        -------
-        SearchSpace
-        """
-        return search_listed(positive_cells(X), VALUES, seed=seed)
-
-    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
+    def _start(self, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
         rng = np.random.default_rng(self.seed)
-        kind = np.float64 if self.steps is None else np.float32
-        sides = [self._blocks(side, kind) for side in (cells, cells.turned())]
-        U, V = (np.zeros((size, self.rank), kind) for size in cells.shape)
+        U, V = (np.zeros((size, self.rank), np.float64 if self.steps is None else np.float32) for size in shape)
         V[:] = rng.standard_normal(V.shape) / np.sqrt(self.rank)
-        U = self._solved(sides[0], V, U)
-        while True:
-            yield Sweep([U, V], self._objective(cells, U, V))
-            V = self._solved(sides[1], U, V)
-            U = self._solved(sides[0], V, U)
+        return U, V
 
     def _entries(self, cells: ObservedEntries, kind: Any = np.float64) -> RowEntries:
         c = 1 + self.alpha / self.mean_ * cells.values

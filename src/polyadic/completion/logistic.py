@@ -1,19 +1,17 @@
-"""Logistic matrix factorization of binary data, and the sign rank of matrices.
-
-A matrix of full rank may have the same signs as one of rank two.
-"""
+"""Logistic matrix factorization of binary data."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.special import expit
 
 from polyadic.completion.cells import ObservedEntries, cells_of, split_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError, check_int
+from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
 from polyadic.core.losses import Logistic
 from polyadic.core.model import Amount, Callback, Count, Seed, Threads
@@ -25,9 +23,7 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import descend_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
@@ -40,15 +36,12 @@ class LogisticFactorization(Recommender):
     .. math:: \min \sum_{(i, j)\ \mathrm{observed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
               + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2), \qquad m_{ij} = u_i \cdot v_j
 
-    If only positive cells are observed, unobserved cells are sampled as negatives in each epoch, from the same row, the
-    same column (another subject of the same relation), or all cells.
+    Labels are 0 or 1, and explicit zeros are negative labels. Predictions are probabilities. If only positive cells are
+    observed, unobserved cells are sampled as negatives in each epoch, from the same row, the same column (another
+    subject of the same relation), or all cells; predictions are then those of a positive against a sampled cell.
 
     Parameters
     ----------
-    rank : int
-        Length of the factors :math:`u_i` and :math:`v_j`.
-    ridge : float
-        Ridge penalty :math:`\lambda` on the factors.
     n_negatives : float
         Number of unobserved cells sampled as zeros per observed cell. 0 if both labels are observed and all other cells
         are unknown.
@@ -61,8 +54,6 @@ class LogisticFactorization(Recommender):
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
         Factors :math:`u` and :math:`v`.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -88,25 +79,11 @@ class LogisticFactorization(Recommender):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to observed labels.
+    def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no label may be known
+        return labelled(X)
 
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Labels 0 and 1. Explicit zeros are negative labels.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If a value is neither 0 nor 1, no label is 1, all labels are 1 without sampled negatives, or a parameter is
-            out of range.
-        """
-        del y
-        self.check()
-        cells, rng = labelled(X), np.random.default_rng(self.seed)
+    def _fit(self, cells: ObservedEntries) -> Self:
+        rng = np.random.default_rng(self.seed)
         if not self.n_negatives and cells.values.all():
             raise InputError(
                 "all observed labels are 1; set n_negatives above 0 to sample zeros, or include observed zeros",
@@ -131,56 +108,21 @@ class LogisticFactorization(Recommender):
         self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search over ridge and rank, evaluated on a held-out tenth of the cells.
-
-        The measure is the log loss, or the ranking (NDCG) of held-out positives if negatives are sampled, since sampled
-        cells are then unknown.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
-            Labels 0 and 1.
-        seed : int, optional
-            Seed of the held-out cells.
-
-        Returns
-        -------
-        SearchSpace
-        """
-        known = labelled(X)
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
         if self.n_negatives:
-            return search_listed(known, VALUES, seed=seed)
-        cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
-
-        def losses(model: LogisticFactorization) -> NDArray[np.float64]:
-            m = Recommender.predict(model, out.rows, out.columns)
-            return Logistic().value(out.values, m)
-
+            return search_listed(cells, VALUES, seed=seed)  # sampled cells are unknown
+        kept, out = split_cells(cells, held_out_share(len(cells.values)), seed=seed)
         return SearchSpace(
             values=VALUES,
-            fit=lambda model: model.fit(cells),
-            last=lambda model: model.fit(known),
-            losses=losses,
+            fit=lambda model: model.fit(kept),
+            last=lambda model: model.fit(cells),
+            losses=lambda model: Logistic().value(out.values, model._products(out.rows, out.columns)),  # noqa: SLF001
             units="cells",
             measure="log loss",
         )
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Return the probabilities of cells; with sampled negatives, that of a positive against a sampled cell.
-
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        from scipy.special import expit
-
-        return expit(super().predict(rows, columns))
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(expit(self._products(i, j)))
 
 
 def labelled(X: Any) -> ObservedEntries:
@@ -191,57 +133,3 @@ def labelled(X: Any) -> ObservedEntries:
     if not cells.values.any():
         raise InputError("all labels are 0; at least one must be 1")
     return cells
-
-
-class WrongSigns(NamedTuple):
-    """Number of cells for which an approximation of some rank has the wrong sign.
-
-    Attributes
-    ----------
-    rank : int
-    svd : int
-        Truncated singular value decomposition.
-    logistic : int
-        Logistic factorization.
-    """
-
-    rank: int
-    svd: int
-    logistic: int
-
-
-def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: int | None = None) -> list[WrongSigns]:
-    """Count the signs that truncated SVD and logistic factorization of each rank get wrong.
-
-    Since the problem is not convex, the best of ``starts`` random starts counts for logistic factorization. X holds -1
-    and 1, both of them.
-
-    References
-    ----------
-    Paturi, Simon (1986), Probabilistic communication complexity, for the sign rank. Bouchard, Naradowsky, Riedel,
-    Rocktäschel, Vlachos (2015), Matrix and tensor factorization methods for natural language processing, ACL tutorial.
-
-    Examples
-    --------
-    >>> one_on_the_diagonal = 2 * np.eye(12) - 1
-    >>> low, full = wrong_signs(one_on_the_diagonal, [3, 12], seed=0)
-    >>> low.svd > 6, low.logistic, full.svd
-    (True, 0, 0)
-    """
-    x = np.asarray(X, float)
-    if x.ndim != 2 or set(np.unique(x)) != {-1.0, 1.0}:
-        raise InputError("X must be a matrix of -1 and 1, with both values")
-    check_int("starts", starts, low=1)
-    left, sizes, right = np.linalg.svd(x, full_matrices=False)
-    rng = np.random.default_rng(seed)
-    counts = []
-    for rank in ranks:
-        near = (left[:, :rank] * sizes[:rank]) @ right[:rank]
-        wrong = []
-        for _ in range(starts):
-            once = int(rng.integers(2**31))
-            model = LogisticFactorization(rank, ridge=1e-4, max_iter=1000, tol=0, threads=1, seed=once)
-            model.fit((x > 0).astype(float))
-            wrong.append(int((x * (model.row_factors_ @ model.column_factors_.T) <= 0).sum()))
-        counts.append(WrongSigns(rank, int((x * near <= 0).sum()), min(wrong)))
-    return counts

@@ -28,24 +28,13 @@ MARKS = "\t", ";", ","
 
 
 class NamedCells(NamedTuple):
-    """Known cells and the names of rows and columns, in the order in which they came.
-
-    Attributes
-    ----------
-    cells : ObservedEntries
-    rows, columns : list
-        Texts, or whatever a table of Python's has for names.
-    valued : bool
-        Whether lines had values; if not, each is 1.
-    times : ndarray of shape (n,) or None
-        Time of the first line of each cell, if the table has times.
-    """
+    """Known cells, and the names of rows and columns in the order of their first occurrence."""
 
     cells: ObservedEntries
     rows: list[Any]
     columns: list[Any]
-    valued: bool
-    times: NDArray[np.float64] | None = None
+    valued: bool  # whether lines had values; if not, each is 1
+    times: NDArray[np.float64] | None = None  # of the first line of each cell, if the table has times
 
 
 class Line(NamedTuple):
@@ -65,23 +54,11 @@ def read_lines(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> Iterator[Line]:
-    """Read the lines of a table with two or three fields that count: comma, semicolon or tab between, quotes as in CSV.
+    """Read lines of two or three relevant fields, separated by commas, semicolons or tabs, and quoted as in CSV.
 
-    Parameters
-    ----------
-    path : path
-    fields : sequence of str, optional
-        The headings, or the places from 1, of the row, the column and the value. Without them they are the first
-        three; a first line whose third field is no number is one of headings then.
-    decimal : {".", ","}
-        What stands before the decimals of a value.
-    time : str, optional
-        The heading, or the place from 1, of when a line was told: a number, or a date as ISO 8601 writes it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
+    ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
+    three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
+    values, and ``time`` the heading or position of a timestamp: a number, or an ISO 8601 date.
     """
     places: list[int] | None = None
     for number, line in read_fields(path, marks=MARKS):
@@ -105,23 +82,7 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read the pairs of names to predict; a first line with no known name is taken for headings.
-
-    Parameters
-    ----------
-    path : path
-    rows, columns : sequence of str
-        Names that the model knows.
-    fields : sequence of str, optional
-        Headings, or positions from 1, of the row and the column.
-    known_only : bool
-        Refuse names that the model does not know.
-
-    Raises
-    ------
-    InputError
-        If there are no pairs, or a name is unknown.
-    """
+    """Read pairs of names to predict, by default known ones only; a first line without known names has headings."""
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -184,18 +145,7 @@ def read_cells(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> NamedCells:
-    """Read known cells; lines that say the same twice count once.
-
-    Parameters
-    ----------
-    path, fields, decimal, time
-        See :func:`read_lines`; with two fields to a line each value is 1.
-
-    Raises
-    ------
-    InputError
-        As there, or if a value is no finite number, two lines contradict each other, or there is no line.
-    """
+    """Read known cells (:func:`read_lines`); each value is 1 if lines have two fields, and equal lines count once."""
     table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
@@ -208,28 +158,7 @@ def read_cells(
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
-
-    Parameters
-    ----------
-    table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
-        Of a data frame (pandas, polars, Arrow) the first three columns, or two.
-    values : sequence of float, optional
-        If they stand beside the names.
-    times : sequence, optional
-        When each was told.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_cells`.
-
-    Examples
-    --------
-    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
-    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
-    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
-    """
+    """Return the cells of lines (row, column, value) or (row, column), or of the first columns of a data frame."""
     if isinstance(table, NamedCells):
         return table
     rows = _rows(table)
@@ -260,25 +189,7 @@ def _rows(table: Any) -> Iterable[Sequence[Any]]:
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge cells: new rows and columns are appended, and a later value replaces an earlier one.
-
-    Parameters
-    ----------
-    before, more : NamedCells
-    sums : bool
-        Whether values for one cell are added up instead, as counts are.
-
-    Raises
-    ------
-    InputError
-        If one has values and the other has not.
-
-    Examples
-    --------
-    >>> both = joined(named_cells([("ann", "Ran", 5)]), named_cells([("bob", "Ran", 2), ("ann", "Ran", 3)]))
-    >>> both.rows, both.cells.values.tolist()
-    (['ann', 'bob'], [3.0, 2.0])
-    """
+    """Merge cells: append new rows and columns; later values replace earlier ones, or are added (``sums``)."""
     if before.valued != more.valued:
         raise InputError("either all lines have a value, those learnt before and those new, or none has")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]

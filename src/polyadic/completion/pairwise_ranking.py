@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.completion.cells import positive_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
@@ -15,6 +14,7 @@ from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps, descend_pairs
 
 if TYPE_CHECKING:
+    from polyadic.completion.cells import ObservedEntries
     from polyadic.core.selection import SearchSpace
 
 VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
@@ -27,16 +27,13 @@ class PairwiseRanking(Recommender):
     .. math:: \min \sum_{(i, j)\ \mathrm{observed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
               + \tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)
 
-    by stochastic gradient descent over random pairs of an observed and an unobserved cell. In a universal schema, with
+    by stochastic gradient descent over random pairs of an observed and an unobserved cell. Cells with a positive value
+    are observed, whatever its size. In a universal schema, with
     a row for each entity pair and a column for each relation, the unobserved cell is of the same column: another pair,
     the same relation.
 
     Parameters
     ----------
-    rank : int
-        Length of the factors :math:`u_i` and :math:`v_j`.
-    ridge : float
-        Ridge penalty :math:`\lambda` on the factors.
     n_negatives : int
         Number of unobserved cells sampled per observed cell and epoch.
     sampling_axis : {"row", "column"}
@@ -82,24 +79,7 @@ class PairwiseRanking(Recommender):
     threads: Threads = None
     callback: Callback = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the observed cells of a matrix.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            Positive values are observed cells, whatever their size.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If no or every cell is observed, a value is negative, or a parameter is out of range.
-        """
-        del y
-        self.check()
-        cells = positive_cells(X)
+    def _fit(self, cells: ObservedEntries) -> Self:
         cells = cells if self.sampling_axis == "row" else cells.turned()
         if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
             raise InputError(
@@ -114,18 +94,5 @@ class PairwiseRanking(Recommender):
         self.row_factors_, self.column_factors_ = factors if self.sampling_axis == "row" else factors[::-1]
         return self
 
-    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search over ridge and rank, evaluated by the ranking (NDCG) of a held-out tenth of the cells.
-
-        Parameters
-        ----------
-        X : Entries, sparse matrix or array, of shape (rows, columns)
-            Positive values are observed cells.
-        seed : int, optional
-            Seed of the held-out cells.
-
-        Returns
-        -------
-        SearchSpace
-        """
-        return search_listed(positive_cells(X), VALUES, seed=seed)
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace:
+        return search_listed(cells, VALUES, seed=seed)

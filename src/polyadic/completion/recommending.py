@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.cells import cells_of, pairs, split_cells
+from polyadic.completion.base import SearchedModel
+from polyadic.completion.cells import cells_of, pairs, positive_cells, split_cells
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.kernels import best_of_rows
-from polyadic.core.model import Model, learned
+from polyadic.core.model import learned
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.metrics.recommendation import recommendation
 
@@ -31,47 +32,30 @@ TOP_K, MAX_ROWS = 20, 10_000
 
 
 class Recommended(NamedTuple):
-    """Recommended columns of each row, best first.
-
-    Attributes
-    ----------
-    columns : int64 ndarray of shape (rows, n)
-        Column indices; -1 where there are no more columns.
-    scores : ndarray of shape (rows, n)
-        Scores; minus infinity where there are no more columns.
-    """
+    """Column indices and scores of each row, best first; -1 and minus infinity where there are no more columns."""
 
     columns: NDArray[np.int64]
     scores: NDArray[Any]
 
 
-class Recommender(Model):
-    """Base class of models that recommend columns by the product of row and column factors.
-
-    Attributes
-    ----------
-    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
-        Factors.
-    """
+class Recommender(SearchedModel):
+    """Base class of models that recommend columns by the product of row and column factors."""
 
     row_factors_: NDArray[Any] = learned()
     column_factors_: NDArray[Any] = learned()
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
-        """Return the products of row and column factors.
+    def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:
+        return positive_cells(X, empty=empty)
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.row_factors_), len(self.column_factors_)
 
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
+    def _products(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
+
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]:
+        return self._products(i, j)
 
     def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return factors whose products are the predictions."""
@@ -89,15 +73,6 @@ class Recommender(Model):
             Number of columns per row.
         without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
             Cells not to recommend, usually those the model was fitted to.
-
-        Returns
-        -------
-        Recommended
-
-        Raises
-        ------
-        InputError
-            If a row does not exist or ``without`` has another shape.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
@@ -134,16 +109,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except the cells of ``without``.
-
-    Ties go to the first column.
-
-    Examples
-    --------
-    >>> U, V = np.array([[1.0], [-1.0]]), np.array([[3.0], [1.0], [2.0]])
-    >>> best_columns(U, V, 2).columns.tolist()
-    [[0, 2], [1, 2]]
-    """
+    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` of each row, except cells of ``without``."""
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

@@ -41,8 +41,6 @@ class RobustPCA(Model):
         Rank of L.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -70,8 +68,6 @@ class RobustPCA(Model):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (m, n)
             Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
 
         Raises
         ------

@@ -14,15 +14,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.completion.cells import ObservedEntries, compared, split_cells
+from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.cells import ObservedEntries, Prediction, compared, rmse, split_cells
 from polyadic.completion.components import Theme, Themes, themes_of
 from polyadic.completion.factorization import MatrixFactorization
 from polyadic.completion.implicit import ImplicitFactorization
 from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
-from polyadic.completion.penalty_path import choose_penalty, rmse
 from polyadic.completion.recommending import best_columns
-from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.completion.trace_norm import TraceNormCompletion, choose_penalty
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.methods import Method, refuse_unused
@@ -45,27 +44,27 @@ METHODS = {
     "trace-norm": Method(TraceNormCompletion, fixed={"offsets": "biases"}, renamed={"ridge": "penalty"}),
 }
 """The estimator of each method."""
-FEWEST = 100
-"""Cells of which a tenth can choose."""
-FIRST = 20
-"""Columns in which those held out are looked for."""
+MIN_CELLS = 100
+"""Minimum number of cells for the selection of settings on held-out ones."""
+TOP_K = 20
+"""Number of recommended columns in which held-out cells are sought."""
 ROWS = 1 << 12
-"""Rows that are recommended for at a time."""
+"""Number of rows that are recommended for at a time."""
 EXACT = 1e-9
-"""Relative spread of predictions below which they are the same."""
+"""Relative spread of predictions below which they count as equal."""
 NAMED = 3
-"""Columns that name a theme."""
+"""Number of columns that name a theme."""
 
 
 class Recommendation(NamedTuple):
-    """A column for a row, and the value that is predicted there."""
+    """A recommended column and its predicted value."""
 
     column: Any
     value: float
 
 
 class TableCompletion(Model):
-    r"""Complete a table whose rows and columns have names, by one of several methods.
+    """Complete a table whose rows and columns have names, by one of several methods.
 
     Parameters
     ----------
@@ -98,28 +97,25 @@ class TableCompletion(Model):
     Attributes
     ----------
     model_ : estimator
-        That of the method, fitted to numbered rows and columns.
+        Estimator of the method, fitted to numbered rows and columns.
     rows_, columns_ : list of str
-        The names of their rows and columns, in order.
+        Names of the rows and columns, in order.
     known_ : ObservedEntries
-        What the table says.
+        Known cells.
     valued_ : bool
-        Whether it has values, or only what is listed.
+        Whether the table has values.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
     selection_ : Selection or None
-        What cells held out have chosen, of ``als`` and ``implicit``.
+        Result of model selection, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
-        Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
-        is among the first 20 columns, their NDCG and mean average precision, which share of the columns is recommended
-        to anybody and how novel they are, in bits, beside those of the most frequent columns. Empty without
-        ``hold_out``.
+        Root mean squared error of held-out cells, and that of biases alone. For ``implicit`` the share of held-out
+        cells among the first 20 columns, NDCG, mean average precision, catalogue coverage and novelty in bits, and the
+        same of the most frequent columns. Empty without ``hold_out``.
     scores_ : ndarray
-        How far off each cell held out was, in standard deviations where the method tells them; intervals rest on it.
+        Absolute errors of held-out cells, in standard deviations if the method has them; intervals rest on these.
     updated_ : dict
-        What :meth:`update` has added and changed, last time.
-    interrupted_ : bool
-        Whether Ctrl-C cut the last fit short.
+        Report of the last :meth:`update`.
 
     Examples
     --------
@@ -155,20 +151,20 @@ class TableCompletion(Model):
         self._new().check()
 
     def fit(self, table: Any, y: Any = None) -> Self:
-        """Learn to complete a table.
+        """Fit to the known cells of a table.
 
         Parameters
         ----------
         table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
             See :func:`~polyadic.completion.named_cells.read_cells` for files.
         y : sequence of float, optional
-            The values, where the table has names alone, as cross-validation of scikit-learn passes them.
+            Values, if the table has names alone, as in cross-validation with scikit-learn.
 
         Raises
         ------
         InputError
-            If lines contradict each other, there is none, values are missing or not those of the method, or a
-            parameter is out of range.
+            If lines contradict each other, there is none, values are missing or not those of the method, or a parameter
+            is out of range.
         """
         self.check()
         known, rows, columns, valued, times = named_cells(table, y)
@@ -192,33 +188,28 @@ class TableCompletion(Model):
         return self
 
     def update(self, table: Any, *, sweeps: int | None = None, sums: bool = False, refit: bool = False) -> Self:
-        """Learn more lines: new rows, new columns, new values of cells that are known.
+        """Update the model with new rows, new columns, and new values of known cells.
 
-        What is new is solved for given what is there, and sweeps over both sides follow; settings stay.
+        New rows and columns are solved for with the others fixed; sweeps over both sides follow. Settings stay.
 
         Parameters
         ----------
-        table : as of :meth:`fit`
-            New lines alone. They replace values that are known.
+        table : as for :meth:`fit`
+            New lines only. They replace known values.
         sweeps : int, optional
-            See ``update`` of the model of the method; 0 for new rows and columns alone. ``trace-norm`` has none: it
-            goes on to its one optimum.
+            Number of sweeps; see ``update`` of the estimator of the method. ``trace-norm`` has none: it continues to
+            its optimum.
         sums : bool
-            Whether new values are added to those known, as counts are.
+            Add new values to known ones, as for counts.
         refit : bool
-            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
+            Also fit from scratch, keep that model, and report its distance to the update.
 
         Returns
         -------
         self
-            With ``updated_``: how many cells, rows and columns are new or have changed; how well new cells between
-            known names were predicted before they were learnt; ``moved``, how much predictions of cells known before
-            have changed (root mean square); with ``refit`` the ``distance_to_refit`` of all known cells likewise.
-
-        Raises
-        ------
-        InputError
-            As :meth:`fit`.
+            With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
+            names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
+            with ``refit`` the ``distance_to_refit`` of all known cells.
         """
         check_is_fitted(self)
         self.check()
@@ -238,12 +229,12 @@ class TableCompletion(Model):
         return self
 
     def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
-        """Predict cells, observed or not.
+        """Return the predicted values of cells, observed or not.
 
         Parameters
         ----------
-        rows, columns : sequence of names, of one length
-            Or pairs of names, or a data frame whose first two columns they are, in the place of rows.
+        rows, columns : sequence of names, of the same length
+            Or ``rows`` alone: pairs of names, or a data frame with these as first two columns.
         """
         return self.predict_distribution(rows, columns).mean
 
@@ -272,14 +263,14 @@ class TableCompletion(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the bounds of split-conformal prediction intervals, for any method.
 
-        How far off cells were that were held out tells how wide: :func:`~polyadic.metrics.figures.conformal_radius`.
-        The level holds over all cells drawn like these, not for each row. It is proved of the model that was judged;
-        values are those of the model of all cells, whose intervals were measured to cover .889 to .902 at .9.
+        Their width is from errors of held-out cells (:func:`~polyadic.metrics.figures.conformal_radius`). The level
+        holds on average over cells like these, not for each row. It is proved for the model without the held-out cells;
+        intervals of the model of all cells were measured to cover .889 to .902 at .9.
 
         Raises
         ------
         InputError
-            If nothing was held out, too little for that level, or the method is ``implicit``.
+            If no cells were held out, too few for that level, or the method is ``implicit``.
         """
         check_is_fitted(self)
         if not len(self.scores_):
@@ -305,18 +296,19 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> list[Recommendation]:
-        """Return the columns with the largest predicted values in a row, without those observed.
+        """Return the columns with the largest predicted values in a row.
 
         Parameters
         ----------
         row : name
         n : int
+            Number of columns.
         allowed : iterable of names, optional
-            Other columns are left out.
+            Columns to recommend from; by default all.
         blocked : iterable of names
-            These are left out.
+            Columns never to recommend.
         seen : bool
-            Whether those known are not.
+            Include columns that are known in the row.
         """
         ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
         return best
@@ -364,31 +356,23 @@ class TableCompletion(Model):
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
-        is the correlation of their predictions over all rows, C the covariance of the factors of the rows: it depends
-        on what is predicted, not on how it is factorized.
-
-        Raises
-        ------
-        InputError
-            If the name is not there, or its predictions are the same everywhere.
+        is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
+        depends on the predictions, not on their factorization.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
-        names, (U, V) = (
-            (self.columns_, self.model_.augmented()) if of == "column" else (self.rows_, self.model_.augmented()[::-1])
-        )
+        U, V = self.model_.augmented()
+        names, U, V = (self.columns_, U, V) if of == "column" else (self.rows_, V, U)
         (j,) = _numbers(of, [name], names).tolist()
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
             raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
-        alike = np.where(
-            spreads > EXACT * spreads.max(), V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -np.inf
-        )
+        alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
+        alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
-        return [
-            (names[k], float(alike[k])) for k in np.argsort(-alike, kind="stable")[:n].tolist() if np.isfinite(alike[k])
-        ]
+        best = np.argsort(-alike, kind="stable")[:n].tolist()
+        return [(names[k], float(alike[k])) for k in best if np.isfinite(alike[k])]
 
     def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
         """Describe the components of the predictions, the largest first (:mod:`~polyadic.completion.components`).
@@ -396,27 +380,19 @@ class TableCompletion(Model):
         Parameters
         ----------
         number : int, optional
-            How many axes of the predictions are turned into themes; the rank by default. Fewer are coarser.
+            Number of components at most, by default the rank; fewer are coarser.
         top : int
-            How many columns to name of each.
-
-        Raises
-        ------
-        InputError
-            If a number is below 1.
+            Number of columns to name of each.
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
         found = self._themes(number)
         described = []
         for share, loadings in zip(found.shares.tolist(), found.loadings.T, strict=True):
-            rising = [
-                (self.columns_[j], float(loadings[j])) for j in np.argsort(-loadings, kind="stable")[:top].tolist()
-            ]
-            falling = [
-                (self.columns_[j], float(loadings[j])) for j in np.argsort(loadings, kind="stable")[:top].tolist()
-            ]
-            sides = ([pair for pair in side if pair[1] * sign > 0] for side, sign in ((rising, 1), (falling, -1)))
+            sides = []
+            for signed in (loadings, -loadings):
+                best = np.argsort(-signed, kind="stable")[:top].tolist()
+                sides.append([(self.columns_[j], float(loadings[j])) for j in best if signed[j] > 0])
             described.append(Theme(share, *sides))
         return described
 
@@ -437,18 +413,13 @@ class TableCompletion(Model):
         row : name
         columns : sequence of names
         by : {"cells", "themes"}
-            Or what each theme adds (:meth:`themes`), whatever the method; it is named by its first three columns. The
-            base is the means of row and column.
+            Contributions of known cells (als, implicit), or of components (:meth:`themes`) of any method, named by
+            their first three columns. The base is then the means of row and column.
 
         Returns
         -------
         list of Explanation
             One for each column, with the parts of the columns known in this row.
-
-        Raises
-        ------
-        InputError
-            If a name is not there, or the method has no such parts.
 
         Examples
         --------
@@ -498,9 +469,9 @@ class TableCompletion(Model):
         return method.make(self._given() | shared)
 
     def _fitted(self, known: ObservedEntries) -> Any:
-        """Fit the model of the method, with what cells held out choose of what is not given."""
+        """Fit the model of the method; settings that are not given are selected on held-out cells."""
         model = self._new()
-        if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
+        if not self.choose or self.method == "bayesian" or len(known.values) < MIN_CELLS:
             return model.fit(known)
         if self.method == "trace-norm":
             if self.ridge is None:
@@ -510,16 +481,15 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""
+        """Fit to a part of the cells and store the error on the others, and that of a baseline."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
         if self.method == "implicit":
-            most = np.bincount(train.at(train.values > 0).columns, minlength=train.shape[1])[:, None].astype(float)
-            popular = best_columns(np.ones((train.shape[0], 1)), most, FIRST, without=train.at(train.values > 0))
-            self.held_out_ = _found_again(model, train, test) | _judged(
-                popular.columns, train, test, "_of_most_frequent"
-            )
+            listed = train.at(train.values > 0)
+            counts = np.bincount(listed.columns, minlength=train.shape[1])[:, None].astype(float)
+            popular = best_columns(np.ones((train.shape[0], 1)), counts, TOP_K, without=listed).columns
+            self.held_out_ = _ranking(model, train, test) | _measures(popular, train, test, "_of_most_frequent")
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
@@ -536,41 +506,39 @@ class TableCompletion(Model):
         if len(rows) != len(columns):
             raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
         absent = self.unknown == "mean"
-        return (
-            _numbers("row", rows, self.rows_, absent=absent),
-            _numbers("column", columns, self.columns_, absent=absent),
-        )
+        i = _numbers("row", rows, self.rows_, absent=absent)
+        return i, _numbers("column", columns, self.columns_, absent=absent)
 
     def _news(self, known: ObservedEntries) -> dict[str, Any]:
-        """Count what is new, and say how well new cells between known names are predicted."""
+        """Count what is new, and measure how well new cells between known names are predicted."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
         facts |= {"new_rows": sizes[0], "new_columns": sizes[1]}
         new = ~old & (known.rows < rows) & (known.columns < columns)
-        at = np.flatnonzero(new & (known.values > 0) if self.method == "implicit" else new)
+        implicit = self.method == "implicit"
+        at = np.flatnonzero(new & (known.values > 0) if implicit else new)
         if not len(at):
             return facts
         cells = replace(known.at(at), shape=was.shape)
-        again = self.method == "implicit"
-        measures = _found_again(self.model_, was, cells) if again else {"rmse": rmse(self.model_, cells)}
+        measures = _ranking(self.model_, was, cells) if implicit else {"rmse": rmse(self.model_, cells)}
         return facts | {f"{name}_before": value for name, value in measures.items()}
 
 
-def _found_again(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
+def _ranking(model: ImplicitFactorization, train: ObservedEntries, test: ObservedEntries) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
+    return _measures(model.recommend(np.arange(train.shape[0]), TOP_K, without=train).columns, train, test)
 
 
-def _judged(
-    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, way: str = ""
+def _measures(
+    recommended: NDArray[np.int64], train: ObservedEntries, test: ObservedEntries, suffix: str = ""
 ) -> dict[str, float]:
     test = test.at(test.values > 0)
-    judged = recommendation(recommended, test.rows, test.columns)
-    told = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
-    measures = {name: float(np.nanmean(values)) for name, values in judged._asdict().items()}
-    measures |= {"coverage": told.coverage, "novelty": told.novelty}
-    return {f"{name}_at_{FIRST}{way}": value for name, value in measures.items()}
+    ranked = recommendation(recommended, test.rows, test.columns)
+    spread = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
+    measures = {name: float(np.nanmean(values)) for name, values in ranked._asdict().items()}
+    measures |= {"coverage": spread.coverage, "novelty": spread.novelty}
+    return {f"{name}_at_{TOP_K}{suffix}": value for name, value in measures.items()}
 
 
 def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
@@ -585,23 +553,16 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
-    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
-
-    Examples
-    --------
-    >>> connected_parts(ObservedEntries(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
-    [(2, 1), (1, 1)]
-    """
+    """Count the rows and columns of each part of a matrix, the largest first; no cell is known between two parts."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     size = sum(cells.shape)
     links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
     number, part = connected_components(links, directed=False)
-    counts: list[NDArray[np.int64]] = [
-        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
-    ]
-    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
+    sides = np.split(part, [cells.shape[0]])
+    counts = zip(*(np.bincount(side, minlength=number).tolist() for side in sides), strict=True)
+    return sorted(counts, key=lambda part: (-sum(part), part))
 
 
 def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Matrix completion by trace norm minimisation, a convex problem with a duality gap.
 
-Offsets of rows and columns are fitted first.
+Offsets of rows and columns are fitted first. :func:`choose_penalty` selects the penalty on held-out cells.
 """
 
 from __future__ import annotations
@@ -9,25 +9,27 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.admm import trace_norm_admm
+from polyadic.completion.base import CompletionModel, check_grown, grown
 from polyadic.completion.cells import cells_of, pairs
-from polyadic.completion.updating import check_grown, grown
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
+from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses
 from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from polyadic.completion.cells import ObservedEntries
     from polyadic.core.solvers.run import Sweep
@@ -40,13 +42,7 @@ MAX_ROUNDS, REL_TOL = 200, 1e-8
 
 
 class Offsets(NamedTuple):
-    r"""Offsets :math:`\mu + a_i + b_j`.
-
-    Attributes
-    ----------
-    mean : float
-    rows, columns : ndarray
-    """
+    r"""Offsets :math:`\mu + a_i + b_j`."""
 
     mean: float
     rows: NDArray[np.float64]
@@ -64,15 +60,6 @@ def fit_offsets(cells: ObservedEntries, loss: Convex, kind: Kind, *, ridge: floa
     increases the loss and is exact for squared loss. If convergence is slow, as for log-odds of rare events, a
     quasi-Newton method continues. The ridge :math:`\gamma` must be positive for ``kind="biases"``, since a row with one
     cell would follow it exactly.
-
-    Examples
-    --------
-    >>> from polyadic.core.losses import Squared
-    >>> from polyadic.completion.cells import cells_of
-    >>> cells = cells_of(np.array([[1.0, 2.0], [4.0, 5.0]]))
-    >>> offsets = fit_offsets(cells, Squared(), "biases", ridge=1e-9)
-    >>> offsets.at(np.array([0, 1]), np.array([1, 0])).round(6).tolist()
-    [2.0, 4.0]
     """
     check_loss(loss, cells.values)
     rows, columns, x = cells.rows, cells.columns, cells.values
@@ -132,7 +119,7 @@ MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
 """Maximum number of fold-in rounds, and the convergence threshold relative to the largest factor."""
 
 
-class TraceNormCompletion(Transformer):
+class TraceNormCompletion(Transformer, CompletionModel):
     r"""Matrix completion with trace norm (nuclear norm) penalty.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -144,8 +131,8 @@ class TraceNormCompletion(Transformer):
     Parameters
     ----------
     penalty : float
-        Penalty :math:`\lambda` on the trace norm, in units of the values. See :mod:`~polyadic.completion.penalty_path`
-        for its selection.
+        Penalty :math:`\lambda` on the trace norm, in units of the values. See
+        :func:`~polyadic.completion.trace_norm.choose_penalty` for its selection.
     method : {"fista", "soft-impute", "frank-wolfe", "admm"}
         Solver; see :mod:`~polyadic.core.solvers.proximal`, :mod:`~polyadic.core.solvers.conditional_gradient` and
         :mod:`~polyadic.completion.admm`. ADMM stores dense matrices.
@@ -176,8 +163,6 @@ class TraceNormCompletion(Transformer):
         sweep.
     offsets_ : Offsets
         Fitted offsets.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -229,8 +214,6 @@ class TraceNormCompletion(Transformer):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             Observed cells. Explicit zeros of a sparse matrix are observed.
-        y : None
-            Ignored.
         start : Spectral, optional
             Start of FISTA and Soft-Impute, such as ``start_`` of a fit with a larger penalty.
 
@@ -260,11 +243,6 @@ class TraceNormCompletion(Transformer):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             All observed cells. New rows and columns come after those of the fit.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_
@@ -288,20 +266,11 @@ class TraceNormCompletion(Transformer):
         self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
-    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells; log-odds for the logistic loss.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.matrix_.U), len(self.matrix_.V)
 
-        Parameters
-        ----------
-        rows, columns : array of int of shape (n,)
-            Row and column indices of the cells.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        i, j = pairs(rows, columns, (len(self.matrix_.U), len(self.matrix_.V)))
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
         return np.asarray(self.offsets_.at(i, j) + products)
 
@@ -318,12 +287,8 @@ class TraceNormCompletion(Transformer):
 
         Parameters
         ----------
-        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             Observed cells of the new rows.
-
-        Returns
-        -------
-        ndarray of shape (new rows, rank)
         """
         check_is_fitted(self)
         cells = cells_of(X)
@@ -347,10 +312,7 @@ class TraceNormCompletion(Transformer):
 
 
 def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
-    """Refit the singular values to the observed cells without penalty, with fixed singular vectors.
-
-    The trace norm shrinks all singular values alike, which is too much for large ones. A negative value flips its
-    vector.
+    """Refit the singular values to the observed cells without penalty; a negative value flips its vector.
 
     References
     ----------
@@ -375,27 +337,11 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 def rows_given_columns(
     cells: ObservedEntries, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
 ) -> NDArray[np.float64]:
-    r"""Minimise the loss of each row plus a ridge, given the columns.
+    r"""Minimise the loss of each row plus a ridge, given the columns V; return the rows, shape (rows, R).
 
     .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
 
     Each round minimises a parabolic bound with the largest curvature; for squared loss the first round is exact.
-
-    Parameters
-    ----------
-    cells : ObservedEntries
-        Observed cells of the rows.
-    V : ndarray of shape (columns, R)
-    loss : Convex
-    offsets : ndarray of shape (n,)
-        :math:`o`, by cell.
-    ridge : float
-        :math:`\lambda`, positive.
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (rows, R)
     """
     check_loss(loss, cells.values)
     if not V.shape[1]:
@@ -411,3 +357,61 @@ def rows_given_columns(
         if moved <= FOLD_IN_TOL * np.abs(U).max():
             break
     return U
+
+
+HELD_OUT, N_PENALTIES, MIN_RATIO, PATIENCE = 0.1, 20, 0.02, 3
+"""Share of held-out cells; number of penalties, down to a share of the largest; penalties without improvement."""
+
+
+class PenaltyChoice(NamedTuple):
+    """Mean held-out losses and ranks along a path of decreasing penalties, and the penalty of the lowest loss."""
+
+    penalties: list[float]
+    losses: list[float]
+    ranks: list[int]
+    best: float
+
+
+def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
+    """Yield fits along decreasing penalties, each started from the last, which is faster than from zero.
+
+    Ctrl-C ends the path with the interrupted fit.
+    """
+    if model.method == "frank-wolfe" or list(penalties) != sorted(penalties, reverse=True):
+        raise InputError(
+            "penalties must be decreasing, and the method must have a penalty (not frank-wolfe)", "penalties"
+        )
+    start = None
+    for penalty in tracked(penalties, "penalties", total=len(penalties)):
+        fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)
+        start = fitted.start_
+        yield fitted
+        if fitted.interrupted_:
+            return
+
+
+def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> PenaltyChoice:
+    """Select the penalty with the lowest loss on held-out cells, from a geometric sequence.
+
+    It begins with the largest that gives a non-zero matrix, and ends after ``PATIENCE`` ones without improvement.
+    """
+    cells = cells_of(X)
+    out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
+    if out.all() or not out.any():
+        raise InputError(f"{len(out):,} cells are too few to hold some of them out")
+    kept = cells.at(~out)
+    largest = model.largest_penalty(kept)
+    if not largest:
+        raise InputError("offsets alone explain all cells, so there is no penalty to select")
+    penalties = (largest * np.geomspace(1, MIN_RATIO, N_PENALTIES + 1)[1:]).tolist()
+    losses: list[float] = []
+    ranks: list[int] = []
+    for fitted in penalty_path(model, kept, penalties):
+        if fitted.interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
+        predicted = fitted.predict(cells.rows[out], cells.columns[out])
+        losses.append(float(model.loss.value(cells.values[out], predicted).mean()))
+        ranks.append(fitted.rank_)
+        if len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
+            break
+    return PenaltyChoice(penalties[: len(losses)], losses, ranks, penalties[int(np.argmin(losses))])

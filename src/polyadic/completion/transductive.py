@@ -61,8 +61,6 @@ class TransductiveCompletion(Model):
         Rank of Z.
     gap_ : float
         Duality gap, an upper bound of the distance of the objective to its minimum.
-    history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -124,16 +122,12 @@ class TransductiveCompletion(Model):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log-odds of the labels of new items, given their known features.
+        """Return the log-odds of the labels of new items, shape (items, labels), given their known features.
 
         Parameters
         ----------
         X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
             Features of the new items.
-
-        Returns
-        -------
-        ndarray of shape (items, labels)
         """
         check_is_fitted(self)
         features = _dense(X, "features")

@@ -47,9 +47,8 @@ class TupleClassifier(Model):
     starts : int
         Number of fits from different random starts, whose log-odds are averaged (an ensemble of rank
         ``starts * rank``). Ctrl-C ends the current fit and skips the remaining ones.
-    max_iter, tol
-        Maximum number of iterations, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`. The default stops early to avoid overfitting.
+    max_iter : int
+        Maximum number of iterations. The default stops early to avoid overfitting.
 
     Attributes
     ----------

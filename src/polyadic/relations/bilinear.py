@@ -26,10 +26,10 @@ completion.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -44,18 +44,21 @@ Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"
 """Map from gradients of queries to gradients of the vectors, shape (n, width), and of the relation parameters R."""
 
 
-class Bilinear(Protocol):
+class Bilinear(ABC):
     """Form of the relation matrix :math:`M_r`."""
 
-    blocks: int
+    blocks: ClassVar[int] = 1
     """Elements of a vector that form one number: 2 for complex numbers."""
 
     def width(self, rank: int) -> int:
         """Return the length of entity vectors."""
+        return self.blocks * rank
 
+    @abstractmethod
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
         """Return the shapes of the relation parameters R; the first has one row per relation."""
 
+    @abstractmethod
     def query(
         self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
     ) -> tuple[NDArray[Any], Pullback]:
@@ -65,22 +68,8 @@ class Bilinear(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Diagonal:
-    r""":math:`m_{sro} = \sum_d a_{sd} w_{rd} b_{od}`.
-
-    Examples
-    --------
-    >>> q, pullback = Diagonal().query(np.array([[1.0, 2.0]]), np.array([0]), [np.array([[3.0, -1.0]])])
-    >>> q.tolist(), pullback(np.ones((1, 2)))[0].tolist()
-    ([[3.0, -2.0]], [[3.0, -1.0]])
-    """
-
-    blocks = 1
-
-    def width(self, rank: int) -> int:
-        """Return the length of entity vectors."""
-        return rank
+class Diagonal(Bilinear):
+    r""":math:`m_{sro} = \sum_d a_{sd} w_{rd} b_{od}`."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
         """Return the shape of w."""
@@ -103,25 +92,14 @@ class Diagonal:
         return a * w, pullback
 
 
-@dataclass(frozen=True)
-class Complex:
+class Complex(Bilinear):
     r""":math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}` of complex numbers.
 
     The first half of a vector holds real parts, the second half imaginary parts. A real w makes a relation symmetric,
     an imaginary w antisymmetric.
-
-    Examples
-    --------
-    >>> w = [np.array([[0.0, 1.0]])]
-    >>> Complex().query(np.array([[1.0, 2.0]]), np.array([0]), w)[0].tolist()
-    [[-2.0, 1.0]]
     """
 
     blocks = 2
-
-    def width(self, rank: int) -> int:
-        """Return the length of entity vectors."""
-        return 2 * rank
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
         """Return the shape of w."""
@@ -140,22 +118,8 @@ class Complex:
         return _times(a, w), pullback
 
 
-@dataclass(frozen=True)
-class Slices:
-    """One unconstrained matrix per relation.
-
-    Examples
-    --------
-    >>> R = [np.array([[[0.0, 1.0], [0.0, 0.0]]])]
-    >>> Slices().query(np.array([[1.0, 2.0]]), np.array([0]), R)[0].tolist()
-    [[0.0, 1.0]]
-    """
-
-    blocks = 1
-
-    def width(self, rank: int) -> int:
-        """Return the length of entity vectors."""
-        return rank
+class Slices(Bilinear):
+    """One unconstrained matrix per relation."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
         """Return the shape of the matrices."""
@@ -177,22 +141,8 @@ class Slices:
         return q, whole
 
 
-@dataclass(frozen=True)
-class TuckerCore:
-    r""":math:`M_r = \sum_k w_{rk} C_k`: relation matrices are mixtures of the slices of a core tensor.
-
-    Examples
-    --------
-    >>> w, C = np.array([[2.0]]), np.array([[[0.0, 1.0], [0.0, 0.0]]])
-    >>> TuckerCore().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
-    [[0.0, 2.0]]
-    """
-
-    blocks = 1
-
-    def width(self, rank: int) -> int:
-        """Return the length of entity vectors."""
-        return rank
+class TuckerCore(Bilinear):
+    r""":math:`M_r = \sum_k w_{rk} C_k`: relation matrices are mixtures of the slices of a core tensor."""
 
     def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
         """Return the shapes of w and C."""

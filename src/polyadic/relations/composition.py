@@ -144,17 +144,7 @@ class TransitiveVerbs(Model):
 
 
 def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.float64]:
-    r"""Return association weights of tuple counts; marginal probabilities are sums over these counts.
-
-    ``counts`` may have any order, but must not be symmetric; for ``weight`` see :class:`TransitiveVerbs`.
-
-    Examples
-    --------
-    >>> from polyadic.core.entries import Entries
-    >>> counts = Entries(np.array([[0, 0, 0], [1, 1, 1]]), np.array([2.0, 2.0]), (2, 2, 2))
-    >>> np.exp(associations(counts)).round(3).tolist()
-    [4.0, 4.0]
-    """
+    """Return association weights of tuple counts; marginal probabilities are sums over these counts."""
     check_choice("weight", weight, get_args(Weight))
     c = np.asarray(counts.values, float)
     if not (np.isfinite(c).all() and (c > 0).all()):

@@ -1,10 +1,11 @@
-"""Triples of a knowledge graph (facts): subject, relation and object, and their tab-separated files."""
+"""Triples of a knowledge graph (facts) and their tab-separated files, and numbers of named entities."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[Any]
     Named = tuple[str, str, str]
 
 Unknown = Literal["error", "skip"]
@@ -97,10 +99,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples in the numbering of a model with these names (or none) and numbers of entities and relations.
-
-    Raise InputError if the facts have another numbering, or triples are malformed or out of range.
-    """
+    """Return triples in the numbering of a model with these names, or none, and numbers of entities and relations."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
@@ -111,27 +110,13 @@ def triples_by(
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur among others.
-
-    Examples
-    --------
-    >>> shared(np.array([[0, 0, 1], [1, 0, 0]]), np.array([[1, 0, 0]]))
-    1
-    """
+    """Return the number of triples that also occur among others."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
 
 def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
-    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple.
-
-    Examples
-    --------
-    >>> triples = np.array([[0, 0, 1], [1, 0, 2], [2, 0, 0], [3, 0, 0]])  # the last one is the only triple of entity 3
-    >>> out = held_out_facts(triples, 0.5)
-    >>> bool(out.any()), bool(out[3])
-    (True, False)
-    """
+    """Select a random share of triples to hold out, such that each entity and relation keeps at least one triple."""
     entities = np.bincount(triples[:, [0, 2]].ravel())
     relations = np.bincount(triples[:, 1])
     out = np.zeros(len(triples), bool)
@@ -256,3 +241,41 @@ def _numbered(
                 f"{where}: there is no {what} {name!r}; correct it, or pass unknown='skip' to skip it", "unknown"
             )
     return Facts(np.array(triples, np.int64).reshape(-1, 3), list(entities), list(relations), skipped)
+
+
+def as_names(values: Any) -> Array | None:
+    """Return names as an array of text or of whole numbers; None if they are neither, or some are missing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        return None
+    if array.dtype.kind in "iu" or not len(array):
+        return array.astype(np.int64)
+    if array.dtype.kind == "U" and hasattr(values, "dtype"):
+        return array
+    if array.dtype.kind in "OU":  # numpy would convert NaN in a list of text to text
+        if all(isinstance(name, str) for name in values):
+            return array.astype(str)
+        if all(isinstance(name, Integral) and not isinstance(name, bool) for name in values):
+            return array.astype(np.int64)
+    return None
+
+
+def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
+    """Return the numbers of entities of one type, given by name, or by number where names are unknown."""
+    names = as_names(given)
+    if names is None:
+        raise InputError(f"{entity}s are named by text or whole numbers, none of them missing")
+    if known is None:
+        if names.dtype.kind == "U":
+            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names[0].item()!r}")
+        if len(names) and not 0 <= names.min() <= names.max() < size:
+            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names.min()} to {names.max()}")
+        return names
+    if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
+        kind = "text" if known.dtype.kind == "U" else "numbers"
+        raise InputError(f"{entity}s are named by {kind}; got {names[0].item()!r}")
+    order = np.argsort(known, kind="stable")
+    numbers = order[np.minimum(np.searchsorted(known, names, sorter=order), size - 1)]
+    if len(names) and (wrong := np.flatnonzero(known[numbers] != names)).size:
+        raise InputError(f"there is no {entity} {names[wrong[0]].item()!r}")
+    return np.asarray(numbers, np.int64)

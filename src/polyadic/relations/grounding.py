@@ -1,4 +1,4 @@
-r"""Groundings of rules: bindings of variables, probabilities of formulas, and losses of cells.
+r"""Groundings of rules: bindings of variables, probabilities of formulas, losses of cells, and derived facts.
 
 A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
 many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
@@ -15,6 +15,11 @@ If no atom occurs twice, these are the products of marginals of the paper, :math
 occurrences as independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that equivalent formulas have equal
 probabilities. All terms are positive, so there is no cancellation where marginals are close to 0 or 1.
 
+Forward chaining (:func:`chain`) derives the atoms of the conclusion of an implication, if that is an atom or a
+conjunction of atoms, until no new fact follows; other rules derive nothing. Unknown facts count as false. Facts may be
+uncertain: a derived fact has the probability of its premise, with independent atoms, or the largest such probability of
+several derivations.
+
 References
 ----------
 Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction,
@@ -24,7 +29,7 @@ section 3.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +37,11 @@ from numpy.typing import NDArray
 from polyadic.core.kernels import absent_columns
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
-from polyadic.relations.formulas import Atom, check_predicates
+from polyadic.core.settings import Within, check_setting
+from polyadic.relations.formulas import Atom, Implies, atoms_of, check_predicates, worlds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scipy.sparse import csr_array
 
@@ -129,18 +135,9 @@ class Truth(NamedTuple):
 
 
 def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
-    r"""Return the log-probability of a formula in each grounding, and its derivatives.
+    """Return the log-probability of a formula in each grounding, and its derivatives.
 
     ``worlds``, of shape (worlds, atoms), are those in which the formula holds; ``log_odds`` have shape (n, atoms).
-
-    Examples
-    --------
-    A implies B fails in one of four worlds.
-
-    >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
-    >>> likely = truth(a_implies_b, np.zeros((1, 2)))
-    >>> float(np.exp(likely.logarithms[0]).round(3)), likely.derivatives.round(3).tolist()
-    (0.75, [[-0.167, 0.167]])
     """
     from scipy.special import expit, logsumexp, softmax
 
@@ -150,13 +147,7 @@ def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
 
 
 def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
-    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms).
-
-    Examples
-    --------
-    >>> float(probability(np.array([[1, 1]], bool), np.array([[0.5, 0.8]]))[0])
-    0.4
-    """
+    """Return the probability of a formula in each grounding, given the marginals of its atoms, shape (n, atoms)."""
     total = np.zeros(len(marginals))
     for world in worlds:
         total += np.where(world, marginals, 1 - marginals).prod(axis=1)
@@ -164,47 +155,18 @@ def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[A
 
 
 class GroundingBatch(NamedTuple):
-    """Groundings of rules with the same worlds.
+    """Groundings of rules with the same worlds."""
 
-    Attributes
-    ----------
-    worlds : ndarray of bool of shape (worlds, atoms)
-    cells : ndarray of shape (n, atoms, 2)
-        Row and column of each atom.
-    weights : ndarray of shape (n,)
-    """
-
-    worlds: NDArray[np.bool_]
-    cells: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    worlds: NDArray[np.bool_]  # shape (worlds, atoms)
+    cells: NDArray[np.int64]  # row and column of each atom, shape (n, atoms, 2)
+    weights: NDArray[np.float64]  # shape (n,)
 
 
 class Groundings:
     r"""Loss of rules over their groundings: :math:`-\sum_g w_g \log [F_g]`.
 
-    A source of batches for :func:`~polyadic.relations.questions.descend_questions`.
-
-    Parameters
-    ----------
-    schema : Schema
-        Rules with swapped variables need reversed pairs, see :meth:`~polyadic.relations.schema.Schema.with_reversed`.
-    rules : sequence of Rule
-    drawn : int
-        Number of random pairs per epoch for each grounding with an observed cell; pairs without a grounding are left
-        out.
-
-    Attributes
-    ----------
-    counts : list of int
-        Number of groundings with an observed cell, for each rule.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> schema = schema_of([("Ann", "Tea", "bought"), ("Bob", "Car", "bought"), ("Bob", "Car", "owns")])
-    >>> Groundings(schema, [parse_rule("bought(x, y) => owns(x, y)")]).counts
-    [2]
+    ``drawn`` is the number of random pairs per epoch for each of the ``counts`` groundings of a rule with an observed
+    cell. Rules with swapped variables need reversed pairs (:meth:`~polyadic.relations.schema.Schema.with_reversed`).
     """
 
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
@@ -255,11 +217,12 @@ def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
-        for worlds, cells, weights in asked:
-            logarithms, derivatives = truth(worlds, log_odds[at : at + cells.size // 2].reshape(cells.shape[:2]))
-            value -= float(weights @ logarithms)
-            slopes.append(-(weights[:, None] * derivatives).ravel())
-            at += cells.size // 2
+        for group in asked:
+            size, shape = group.cells.size // 2, group.cells.shape[:2]
+            logarithms, derivatives = truth(group.worlds, log_odds[at : at + size].reshape(shape))
+            value -= float(group.weights @ logarithms)
+            slopes.append(-(group.weights[:, None] * derivatives).ravel())
+            at += size
         return value, np.concatenate(slopes)
 
     return judged
@@ -278,18 +241,10 @@ def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
 
 
 class DerivedNegatives:
-    """Sampled negatives for facts that follow from rules; drawn anew in each epoch.
+    """Sampled negatives for facts that follow from rules (``derived``, with observed ones), drawn anew in each epoch.
 
     Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
     cell that is not observed; none of them is itself derived.
-
-    Parameters
-    ----------
-    listed, derived : csr_array of shape (pairs, predicates)
-        Observed cells, and these together with derived cells, see :func:`~polyadic.relations.forward_chaining.chain`.
-    n_negatives : int
-    weight : float
-        Weight of each negative.
     """
 
     def __init__(self, listed: csr_array, derived: csr_array, *, n_negatives: int, weight: float) -> None:
@@ -313,3 +268,65 @@ class DerivedNegatives:
         false = np.zeros_like(m)
         value, slopes = Logistic().value(false, m), Logistic().grad(false, m)
         return self.weight * float(np.sum(value, dtype=float)), self.weight * slopes
+
+
+Probability = Annotated[float, Within(0, 1, above=True)]
+
+
+def chain(
+    schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
+) -> csr_array:
+    """Return the probabilities of known facts of a schema and of all facts that rules derive from them.
+
+    Known facts are the cells of the schema, with probability 1, or ``facts``. Only facts and premises of at least the
+    threshold count. Facts of pairs without a row are not derived.
+    """
+    from scipy.sparse import csr_array
+
+    check_setting("threshold", threshold, Probability)
+    rules = [rule for rule in rules if rule.conclusions]
+    check_predicates(rules, schema.predicates)
+    columns = {atom.predicate: schema.column(atom.predicate) for rule in rules for atom in rule.atoms}
+    check_memory(8.0 * len(columns) * len(schema.pairs), "forward chaining", "chain the rules part by part")
+    cells = (schema.cells if facts is None else facts).tocoo()
+    rows, kinds, values = (array[cells.data >= threshold] for array in (cells.row, cells.col, cells.data))
+    known = {name: np.zeros(len(schema.pairs)) for name in columns}
+    for name, column in columns.items():
+        known[name][rows[kinds == column]] = values[kinds == column]
+    places, grown = Places(schema), True
+    while grown:
+        grown = sum(_derive(rule, places, known, threshold) for rule in rules) > 0
+    others = ~np.isin(kinds, list(columns.values()))
+    derived = [(rows[others], kinds[others], values[others])]
+    for name, column in columns.items():
+        at = np.flatnonzero(known[name])
+        derived.append((at, np.full(len(at), column), known[name][at]))
+    rows, kinds, values = (np.concatenate(arrays) for arrays in zip(*derived, strict=True))
+    return csr_array((values, (rows, kinds)), shape=cells.shape)
+
+
+def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
+    """Add the facts that a rule derives; return whether there are new ones."""
+    assert isinstance(rule.formula, Implies)
+    premise = rule.formula.premise
+    bindings = _candidates(rule, places, known)
+    atoms = atoms_of(premise)
+    rows = np.column_stack([places.rows(atom, bindings) for atom in atoms])
+    marginals = np.column_stack([known[atom.predicate][at] for atom, at in zip(atoms, rows.T, strict=True)])
+    marginals[rows < 0] = 0
+    likely = probability(worlds(premise, atoms), marginals)
+    grown = False
+    for atom in rule.conclusions:
+        at = places.rows(atom, bindings)
+        new = (likely >= threshold) & (at >= 0)
+        before = known[atom.predicate].copy()
+        np.maximum.at(known[atom.predicate], at[new], likely[new])
+        grown |= bool((known[atom.predicate] > before).any())
+    return grown
+
+
+def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
+    """Return the bindings of variables under which the premise of a rule may hold."""
+    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
+        return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
+    return places.every(rule)

@@ -269,11 +269,9 @@ class HornRules(LinkPredictor):
         super()._restore(state)
         self._prepare(graph_of(self.facts_, *self.shape_))
 
-    def _entities_count(self) -> int:
-        return int(self.shape_[0])
-
-    def _relations_count(self) -> int:
-        return int(self.shape_[1])
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return int(self.shape_[0]), int(self.shape_[1])
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         r = r + self.shape_[1] * backwards
@@ -285,7 +283,7 @@ class HornRules(LinkPredictor):
             questions, at = np.unique(np.column_stack([known, r]), axis=0, return_inverse=True)
             order = np.argsort(at, kind="stable")
             starts = np.searchsorted(at[order], np.arange(len(questions) + 1))
-            rows = max(1, BLOCK // self._entities_count())
+            rows = max(1, BLOCK // self._sizes[0])
             for low in range(0, len(questions), rows):
                 part = order[starts[low] : starts[min(low + rows, len(questions))]]
                 asked = self._ask(*questions[low : low + rows].T, backwards=backwards)
@@ -316,11 +314,6 @@ class HornRules(LinkPredictor):
             Maximum number of rules.
         properties : bool
             Whether to include property rules, which are numerous.
-
-        Raises
-        ------
-        InputError
-            If the relation is unknown, or k is out of range.
         """
         check_int("k", k, low=1)
         graph, K = self._reasoner.graph, self.shape_[1]
@@ -352,11 +345,6 @@ class HornRules(LinkPredictor):
         -------
         Explanation
             Explanation of the score of :meth:`predict`; each contribution is named by a :class:`Reason`.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or k is out of range.
 
         Examples
         --------

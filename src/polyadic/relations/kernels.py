@@ -117,28 +117,10 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 def joining_paths(
     graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find paths of other edges that connect subject and object of at least ``support`` facts of a relation.
+    """Find paths of other edges that connect the ends, shape (n, 2), of at least ``support`` facts of a relation.
 
-    Parameters
-    ----------
-    graph : Graph
-    facts : ndarray of int of shape (n, 2)
-        Subjects and objects.
-    head : int
-        Relation of the facts.
-    max_length : int
-        Maximum number of edges of a path, 1 to 3. Paths of three are searched for the first facts only.
-    steps : int
-        Maximum number of steps of the search for paths of three.
-    support : int
-        Minimum number of facts.
-
-    Returns
-    -------
-    paths : ndarray of shape (m, 3)
-        Relations; -1 after the end of a path.
-    counts : ndarray of shape (m,)
-        Number of facts.
+    Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), with -1 after the end of a
+    path, and numbers of facts.
     """
     W, keys = len(graph.of), np.empty(KEYS, np.int64)
     mark = np.zeros(len(graph.groups) - 1, np.int64)
@@ -161,21 +143,8 @@ def path_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the pairs that each path connects, and those that are facts of each of its ``heads``.
 
-    Parameters
-    ----------
-    graph : Graph
-    order : ndarray of int
-        Groups by relation, as ``graph.listed``, those of each relation in the order in which paths start there.
-    paths : ndarray of int of shape (m, 3)
-    heads : list of ndarray of int of length m
-        Head relations of the rules with each path.
-    max_steps : int
-        Number of steps after which no further entity starts the path; counts are exact if fewer are needed.
-
-    Returns
-    -------
-    pairs : ndarray of shape (m,)
-    right : ndarray of shape (sum of lengths of heads,)
+    ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
+    taken ``max_steps``; counts are exact if fewer are needed.
     """
     starts = np.concatenate([[0], np.cumsum([len(head) for head in heads])]).astype(np.int64)
     pairs, right = np.zeros(len(paths), np.int64), np.zeros(int(starts[-1]), np.int64)
@@ -188,13 +157,7 @@ def path_counts(
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Count the entities that share pairs of properties, for pairs with enough support and confidence.
-
-    Yields
-    ------
-    share, bodies, places, counts
-        Progress; for each pair the premise, the position of the conclusion, and the number of entities with both.
-    """
+    """Yield progress, and premise, conclusion and number of entities of frequent enough pairs of properties."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
     size = CHUNK
@@ -291,13 +254,8 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
     """List the paths between the ends of facts of relation ``head``, without repeated entities, once per fact.
 
     A path of relations b, c and d has the key ``((b + 1) W + c + 1) W + d + 1``, where W is the number of relations
-    plus 1; shorter paths have -1 after their end. Paths of three are searched during ``steps``. Returns when ``keys``
-    is full.
-
-    Returns
-    -------
-    fact, number, steps
-        First fact not processed, number of keys, and remaining steps.
+    plus 1; shorter paths have -1 after their end. Returns, when ``keys`` is full, the first fact not processed, the
+    number of keys, and the remaining steps of the search for paths of three.
     """
     W = len(graph.of)
     half = (W - 1) // 2
@@ -417,10 +375,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
 def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
     """Count the members that properties ``first`` to ``last`` share with each other property, where frequent enough.
 
-    Returns
-    -------
-    body, number
-        First property not processed for lack of room, and number of rules written, by position.
+    Returns the first property not processed for lack of room, and the number of rules written, by position.
     """
     G = len(graph.relation)
     touched = np.empty(G, np.int64)
@@ -490,16 +445,10 @@ def _follow(graph, rules, i, start, end, kind, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _conclusions(graph, rules, x, r, best, by, found):
-    """Find the best rules of each kind for each answer of the question (x, r).
+    """Find the k best rules of each kind for each answer of the question (x, r).
 
-    Parameters
-    ----------
-    best : float32 array of shape (entities, 4, k), of zeros
-        Weights of the k best rules, descending.
-    by : int64 array of shape (entities, 4, k)
-        Their numbers, among path or property rules.
-    found : int64 array of shape (entities + 1,)
-        Number of answers, followed by the answers.
+    ``best`` of shape (entities, 4, k) begins as zeros and gets their weights, descending, and ``by`` their numbers
+    among path or property rules; ``found`` gets the number of answers, followed by the answers.
     """
     half = (len(graph.of) - 1) // 2
     back = (r + half) % (2 * half)
@@ -578,10 +527,7 @@ def _conclusions(graph, rules, x, r, best, by, found):
 
 @njit(cache=True, nogil=True)
 def _score_candidates(graph, rules, known, relations, summed, best, by, found, scores):
-    """Write the aggregated weights of the best rules for every answer of each question.
-
-    ``scores`` has a row of zeros for each question; ``best`` is reset to zero.
-    """
+    """Write the aggregated weights of the best rules for every answer of each question; ``best`` is reset to zero."""
     k = by.shape[2]
     every = np.empty(by.shape[1] * k)
     for q in range(len(known)):

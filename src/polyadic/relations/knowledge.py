@@ -28,18 +28,17 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.core.errors import InputError, check_choice, check_int, check_number
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.explanation import Explanation
 from polyadic.core.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.progress import bar
-from polyadic.core.resources import MAX_THREADS, cores
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Complex, Diagonal, Slices, TuckerCore
@@ -214,15 +213,12 @@ class KnowledgeTensor(LinkPredictor):
         asked = questions(triples, K, reciprocal=self.reciprocal)
         fewest = max(1, min(MAX_BATCH, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
-        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
-        form, ends = FORMS[self.form]
-        solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
-        self._place(
-            self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure))
-        )
+        solver = self._descent(start, asked, batch, rng)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback, measure=measure)
+        self._place(self._keep(result))
         self.temperature_ = math.nan
         if validation is not None:
             judged = triples_by("validation", validation, names=names, sizes=(n, K))
@@ -256,7 +252,7 @@ class KnowledgeTensor(LinkPredictor):
         """
         check_is_fitted(self)
         check_int("max_iter", max_iter, low=1)
-        n, K = len(self.object_factors_), self._relations_count()
+        n, K = self._sizes
         triples, entities = self._numbered_anew(X)
         size = max(n, int(triples[:, [0, 2]].max()) + 1)
         known = np.unique(np.concatenate([self.facts_, triples]), axis=0)
@@ -266,26 +262,27 @@ class KnowledgeTensor(LinkPredictor):
             "new_entities": size - n,
             "of_known_entities": int((~fresh).sum()),
         }
-        form, ends = FORMS[self.form]
         rng = np.random.default_rng(self.seed)
-        vectors = [self.subject_factors_, self.object_factors_][: max(ends) + 1]
+        vectors = [self.subject_factors_, self.object_factors_][: max(FORMS[self.form][1]) + 1]
         rows = [SPREAD * rng.standard_normal((size - n, vectors[0].shape[1])).astype(np.float32) for _ in vectors]
         start = [np.concatenate(pair) for pair in zip(vectors, rows, strict=True)]
         self.facts_, self.entities_ = known, entities
         if size > n:
             asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
-            plan = DescentSettings(
-                self.loss, self.penalty, self.strength, self.learning_rate, MAX_BATCH, self.n_negatives
-            )
-            solver = descend_triples(
-                form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
-            )
+            solver = self._descent([*start, *self.relation_factors_], asked, MAX_BATCH, rng, fixed=n)
             self._place(self._keep(run(solver, max_iter=max_iter, tol=0.0, callback=self.callback)))
         return self
 
+    def _descent(
+        self, start: Factors, asked: list[Questions], batch: int, rng: np.random.Generator, *, fixed: int = 0
+    ) -> Iterator[Sweep]:
+        plan = DescentSettings(self.loss, self.penalty, self.strength, self.learning_rate, batch, self.n_negatives)
+        form, ends = FORMS[self.form]
+        return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
+
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
         """Return new triples in the numbering of the model, and the names of all entities."""
-        n, K = len(self.object_factors_), self._relations_count()
+        n, K = self._sizes
         if not isinstance(X, Facts):
             if self.entities_ is not None:
                 raise InputError("this model has entity names; pass facts by name")
@@ -395,11 +392,6 @@ class KnowledgeTensor(LinkPredictor):
             Contributions of known triples that share an entity or the relation with f, each named by its subject,
             relation and object.
 
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or k is out of range.
-
         References
         ----------
         Charpiat, Girard, Felardos, Tarabalka (2019), Input similarity from the neural network perspective. Bhardwaj,
@@ -423,7 +415,7 @@ class KnowledgeTensor(LinkPredictor):
         parts = np.array(moved) / own if own else np.zeros(len(known))
         first = np.argsort(-np.abs(parts), kind="stable")[:k]
         E = self.entities_ or range(len(self.object_factors_))
-        K = self.relations_ or range(self._relations_count())
+        K = self.relations_ or range(self._sizes[1])
         names = [(E[s], K[r], E[o]) for s, r, o in known[first].tolist()]
         value = float(self._triples(*fact.T)[0])
         return Explanation(value, math.nan, [*zip(names, parts[first].tolist(), strict=True)])
@@ -433,7 +425,7 @@ class KnowledgeTensor(LinkPredictor):
 
         A score is linear in each factor: the product is the score with one factor replaced by the gradient.
         """
-        form, K = FORMS[self.form][0], self._relations_count()
+        form, K = FORMS[self.form][0], self._sizes[1]
         A, B, R = self.subject_factors_, self.object_factors_, self.relation_factors_
         dA, dR = np.zeros_like(A), [np.zeros_like(x) for x in R]
         dB = dA if A is B else np.zeros_like(B)
@@ -453,11 +445,9 @@ class KnowledgeTensor(LinkPredictor):
             moved += turned.predict(*facts.T)
         return moved
 
-    def _entities_count(self) -> int:
-        return len(self.object_factors_)
-
-    def _relations_count(self) -> int:
-        return len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return len(self.object_factors_), len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         """Return the scores of all objects, or of all subjects, for known ends and relations."""
@@ -470,7 +460,7 @@ class KnowledgeTensor(LinkPredictor):
         """Return queries and the vectors that they are multiplied by."""
         ends = self.subject_factors_, self.object_factors_
         if backwards and self.reciprocal:
-            r, backwards = r + self._relations_count(), False
+            r, backwards = r + self._sizes[1], False
         given, sought = ends[::-1] if backwards else ends
         form, _ = FORMS[self.form]
         return form.query(given[known], r, self.relation_factors_, backwards=backwards)[0], sought
@@ -526,23 +516,13 @@ EPS = 1e-10
 
 
 class Questions(NamedTuple):
-    """Triples grouped by their known end and relation.
-
-    Attributes
-    ----------
-    known, relations : ndarray of shape (q,)
-    starts : ndarray of shape (q + 1,)
-        Question ``i`` has the answers ``answers[starts[i]:starts[i + 1]]``.
-    answers : ndarray of shape (facts,)
-    backwards : bool
-        Whether objects are known and subjects are the answers.
-    """
+    """Triples grouped by their known end and relation."""
 
     known: NDArray[np.int64]
     relations: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # question i has the answers answers[starts[i]:starts[i + 1]]
     answers: NDArray[np.int64]
-    backwards: bool
+    backwards: bool  # whether objects are known and subjects are the answers
 
     def take(self, which: NDArray[Any]) -> Questions:
         """Return the questions with the given numbers, in that order."""
@@ -553,14 +533,7 @@ class Questions(NamedTuple):
 
 
 def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questions:
-    """Group triples, shape (n, 3), into questions; duplicates count once.
-
-    Examples
-    --------
-    >>> asked = questions_of(np.array([[0, 0, 2], [1, 0, 2], [0, 0, 1]]))
-    >>> asked.known.tolist(), asked.starts.tolist(), asked.answers.tolist()
-    ([0, 1], [0, 2, 3], [1, 2, 2])
-    """
+    """Group triples, shape (n, 3), into questions; duplicates count once."""
     rows = np.unique(facts[:, [2, 1, 0]] if backwards else facts, axis=0)
     new = np.ones(len(rows), bool)
     new[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)
@@ -569,22 +542,10 @@ def questions_of(facts: NDArray[np.int64], *, backwards: bool = False) -> Questi
 
 
 class DescentSettings(NamedTuple):
-    r"""Settings of the stochastic gradient descent.
+    """Settings of the stochastic gradient descent; see :class:`KnowledgeTensor`.
 
-    Attributes
-    ----------
-    loss : {"softmax", "logistic"}
-    penalty : {"N3", "L2", "DURA"}
-        Penalty of each triple: cubed moduli of its three vectors; their squares; or squares of the query and of the
-        answer's vector.
-    strength : float
-        Strength :math:`\lambda` of the penalty.
-    learning_rate : float
-        Initial learning rate of Adagrad; multiplied by :math:`n^{-1/2}` for n x n matrices.
-    batch : int
-        Number of questions per step.
-    n_negatives : int or None
-        Number of sampled entities besides those named in a batch; all if None.
+    The penalty of each triple is of cubed moduli of its three vectors (N3), of their squares (L2), or of squares of the
+    query and of the answer's vector (DURA). The learning rate is multiplied by :math:`n^{-1/2}` for n x n matrices.
     """
 
     loss: TripleLoss = "softmax"
@@ -593,16 +554,6 @@ class DescentSettings(NamedTuple):
     learning_rate: float = 0.1
     batch: int = 500
     n_negatives: int | None = None
-
-    def check(self) -> None:
-        """Raise InputError if a setting is out of range."""
-        check_choice("loss", self.loss, get_args(TripleLoss))
-        check_choice("penalty", self.penalty, get_args(Penalty))
-        check_number("strength", self.strength)
-        check_number("learning_rate", self.learning_rate, above=True)
-        check_int("batch", self.batch, low=1)
-        if self.n_negatives is not None:
-            check_int("n_negatives", self.n_negatives, low=1)
 
 
 def descend_triples(
@@ -613,35 +564,15 @@ def descend_triples(
     *,
     ends: tuple[int, int],
     rng: np.random.Generator,
-    threads: int | None = None,
+    threads: int,
     fixed: int = 0,
 ) -> Iterator[Sweep]:
-    """Minimize the loss and penalty of all questions in random batches.
+    """Minimize the loss and penalty of all questions in random batches; an epoch visits each question once.
 
-    Parameters
-    ----------
-    form : Bilinear
-    start : list of ndarray
-        Entity factors, of shape (n, width) each, then the relation parameters of the form; not changed.
-    questions : sequence of Questions
-        An epoch visits each question once.
-    plan : DescentSettings
-    ends : (int, int)
-        Numbers of the subject and the object factor.
-    rng : numpy.random.Generator
-    threads : int, optional
-        All cores by default; matrix products use the threads of the BLAS.
-    fixed : int
-        Number of leading entities that stay fixed; if above 0, relations stay fixed, too.
-
-    Yields
-    ------
-    Sweep
-        Factors after each epoch, and the mean objective per triple during the epoch; at the start that of the first
-        batch.
+    ``start`` has entity factors, of shape (n, width) each, then the relation parameters of the form; ``ends`` are the
+    numbers of the subject and the object factor. With ``fixed`` leading entities, relations stay fixed, too. Yields
+    factors after each epoch, and the mean objective per triple during it; at the start that of the first batch.
     """
-    plan.check()
-    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
     descent = _TripleDescent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
@@ -665,24 +596,22 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
         yield parts[k][0].take(parts[k][1])
 
 
+@dataclass
 class _TripleDescent:
     """Factors and the squared gradients of Adagrad."""
 
-    def __init__(
-        self,
-        form: Bilinear,
-        start: Factors,
-        plan: DescentSettings,
-        ends: tuple[int, int],
-        rng: np.random.Generator,
-        threads: int,
-        fixed: int,
-    ) -> None:
-        self.form, self.plan, self.ends, self.rng, self.threads, self.fixed = form, plan, ends, rng, threads, fixed
-        self.factors = [np.array(x, np.float32) for x in start]
+    form: Bilinear
+    factors: Factors
+    plan: DescentSettings
+    ends: tuple[int, int]
+    rng: np.random.Generator
+    threads: int
+    fixed: int
+
+    def __post_init__(self) -> None:
+        self.factors = [np.array(x, np.float32) for x in self.factors]
         self.squares = [np.zeros_like(x) for x in self.factors]
-        self.first = max(ends) + 1  # number of the first relation parameter
-        self.power = 3 if plan.penalty == "N3" else 2
+        self.first = max(self.ends) + 1  # number of the first relation parameter
 
     def step(self, asked: Questions, *, move: bool = True) -> float:
         """Return the objective of questions and update the factors."""
@@ -709,7 +638,8 @@ class _TripleDescent:
             value += self._penalise_relations(R, r, count, dR)
         if move:
             scale = np.float32(1 / len(answers))
-            rows, da = _summed(asked.known, da)
+            rows, which = np.unique(asked.known, return_inverse=True)
+            da = summed_rows(which, da, len(rows))
             if given == sought:
                 add_rows(place[rows], da, db)
             else:
@@ -735,7 +665,7 @@ class _TripleDescent:
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
         """Add the gradient of the penalty of rows, each ``weights`` times, and return its value."""
         strength = np.float32(self.plan.strength)
-        if self.power == 2:
+        if self.plan.penalty != "N3":
             gradient += (2 * strength) * weights[:, None] * x
             return float(strength * (weights @ (x**2).sum(axis=1)))
         parts = x.reshape(len(x), blocks, -1)
@@ -764,9 +694,3 @@ class _TripleDescent:
         # Matrices need smaller steps: with those of vectors, the sum of n x n elements outweighs the initial value.
         step = self.plan.learning_rate / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
         adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
-
-
-def _summed(index: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sum rows with the same index."""
-    names, which = np.unique(index, return_inverse=True)
-    return names, summed_rows(which, rows, len(names))

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.core.errors import InputError, SeenFactsWarning, check_int
 from polyadic.core.model import Model, learned
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
-from polyadic.relations.entity_names import as_names, numbers_of
-from polyadic.relations.facts import Facts, checked_triples, facts_of, shared, triples_by
+from polyadic.relations.facts import Facts, as_names, checked_triples, facts_of, numbers_of, shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,11 +36,7 @@ class EmptyRelationWarning(UserWarning):
 
 
 class LinkPredictor(Model):
-    """Base class of models that score all entities as the missing end of a triple.
-
-    A subclass defines the numbers of entities and relations, the scores of the answers of questions (``_ask``) and of
-    triples (``_triples``), and sets ``facts_``, ``entities_``, ``relations_`` and ``temperature_``.
-    """
+    """Base class of models that score all entities as the missing end of a triple."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -50,11 +45,10 @@ class LinkPredictor(Model):
     unsaid: ClassVar[float] = -math.inf
     """Score of answers without any support, which are not returned."""
 
+    @property
     @abstractmethod
-    def _entities_count(self) -> int: ...
-
-    @abstractmethod
-    def _relations_count(self) -> int: ...
+    def _sizes(self) -> tuple[int, int]:
+        """Numbers of entities and relations."""
 
     @abstractmethod
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
@@ -95,8 +89,8 @@ class LinkPredictor(Model):
         True
         """
         check_is_fitted(self)
-        n, rng = self._entities_count(), np.random.default_rng(self.seed)
-        asked = triples_by("facts", facts, names=(self.entities_, self.relations_), sizes=(n, self._relations_count()))
+        n, rng = self._sizes[0], np.random.default_rng(self.seed)
+        asked = self._triples_by("facts", facts)
         learned = {*map(tuple, self.facts_.tolist())}
         asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
         if not len(asked):
@@ -123,7 +117,7 @@ class LinkPredictor(Model):
         """Yield, for each triple, the training answers of the question without its hidden end."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
-        keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._entities_count(), 1 << 20))
+        keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._sizes[0], 1 << 20))
         listed, wanted = (pairs[:, 0] * width + pairs[:, 1] for pairs in (keys, asked[:, given[::-1]]))
         for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
             yield self.facts_[order[low:high], hidden]
@@ -135,11 +129,6 @@ class LinkPredictor(Model):
         ----------
         subjects, relations : array of int or of text of shape (m,)
             Numbers or names of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
@@ -150,11 +139,6 @@ class LinkPredictor(Model):
         ----------
         objects, relations : array of int or of text of shape (m,)
             Numbers or names of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
@@ -168,11 +152,6 @@ class LinkPredictor(Model):
         ----------
         subjects, relations, objects : array of int or of text of shape (m,)
             Numbers or names of the parts of each triple.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
@@ -184,14 +163,9 @@ class LinkPredictor(Model):
         ----------
         subjects, objects : array of int or of text of shape (m,)
             Numbers or names of subject and object.
-
-        Raises
-        ------
-        InputError
-            If a name or number is unknown, or the lengths differ.
         """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
-        K = self._relations_count()
+        K = self._sizes[1]
         return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
 
     def evaluate(
@@ -214,18 +188,11 @@ class LinkPredictor(Model):
             Whether to also rank the relations between both ends.
         memory : int
             Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
-
-        Raises
-        ------
-        InputError
-            If triples are malformed, or a name or number is unknown.
         """
-        names, sizes = (self.entities_, self.relations_), (self._entities_count(), self._relations_count())
-        facts = triples_by("test", test, names=names, sizes=sizes)
+        facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
             warnings.warn(f"{seen:,} of {len(facts):,} test facts are training facts", SeenFactsWarning, stacklevel=2)
-        more = [] if known is None else [triples_by("known", known, names=names, sizes=sizes)]
-        true = np.concatenate([facts, *more])
+        true = facts if known is None else np.concatenate([facts, self._triples_by("known", known)])
         return self._rank(facts, true, relations=relations, memory=memory)
 
     def score(self, X: Facts | ArrayLike, y: object = None) -> float:
@@ -240,7 +207,7 @@ class LinkPredictor(Model):
         """
         del y
         check_is_fitted(self)
-        n, K = self._entities_count(), self._relations_count()
+        n, K = self._sizes
         X = by_name(X)
         if isinstance(X, Facts):
             if self.entities_ is None or self.relations_ is None:
@@ -261,10 +228,10 @@ class LinkPredictor(Model):
         return ranking(
             facts,
             np.concatenate([self.facts_, true]),
-            entities=self._entities_count(),
+            entities=self._sizes[0],
             objects=lambda s, r: self._ask(s, r, backwards=False),
             subjects=lambda o, r: self._ask(o, r, backwards=True),
-            relations=(self._relations_count(), self.relations) if relations else None,
+            relations=(self._sizes[1], self.relations) if relations else None,
             memory=memory,
         )
 
@@ -277,19 +244,17 @@ class LinkPredictor(Model):
             Kind of the name.
         name : int or str
             Name, or number if the model has no names.
-
-        Raises
-        ------
-        InputError
-            If the name or number is unknown.
         """
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
+    def _triples_by(self, what: str, facts: Facts | ArrayLike) -> NDArray[np.int64]:
+        return triples_by(what, facts, names=(self.entities_, self.relations_), sizes=self._sizes)
+
     def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
-        return _numbered(what, given, self.entities_, self._entities_count())
+        return _numbered(what, given, self.entities_, self._sizes[0])
 
     def _kinds(self, given: Names) -> NDArray[np.int64]:
-        return _numbered("relation", given, self.relations_, self._relations_count())
+        return _numbered("relation", given, self.relations_, self._sizes[1])
 
 
 def by_name(X: Facts | ArrayLike) -> Any:
@@ -343,15 +308,7 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """A candidate for the missing part of a triple, and the score of the triple.
-
-    Attributes
-    ----------
-    name : int or str
-    score : float
-    probability : float or None
-        Probability that a further answer is this entity; None if the model is not calibrated.
-    """
+    """A candidate for the missing part, the score of the triple, and the probability if the model is calibrated."""
 
     name: int | str
     score: float
@@ -381,11 +338,6 @@ def complete(
         Maximum number of candidates.
     known : bool
         Whether to include candidates that form a training triple.
-
-    Raises
-    ------
-    InputError
-        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------

@@ -12,12 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Model, Natural
+from polyadic.core.model import Natural
 from polyadic.relations.formulas import Rule, check_predicates
-from polyadic.relations.forward_chaining import Probability, chain
-from polyadic.relations.grounding import DerivedNegatives, Groundings
+from polyadic.relations.grounding import DerivedNegatives, Groundings, Probability, chain
 from polyadic.relations.schema import Schema
-from polyadic.relations.universal import UniversalSchema, columns_at
+from polyadic.relations.universal import SchemaModel, UniversalSchema, columns_at
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
-class InjectedLogic(Model):
+class InjectedLogic(SchemaModel):
     r"""Universal schema trained on facts and on logic rules.
 
     .. math:: \min\ \ell(\text{observed cells and sampled negatives}) - \sum_{F} w_F \sum_{g} \log [F_g]
@@ -45,7 +44,7 @@ class InjectedLogic(Model):
         Use of rules. ``"joint"``: rules and facts are learned together. ``"pre"``: derived facts are added before the
         factorization. ``"post"``: facts are derived from the predictions of a factorization. ``"inference"``: derived
         facts only. ``"mf"``: a factorization without rules. Facts are derived by
-        :func:`~polyadic.relations.forward_chaining.chain`.
+        :func:`~polyadic.relations.grounding.chain`.
     model : UniversalSchema, optional
         Form and settings of the factorization; ``UniversalSchema(features="F")`` by default. Weights of neighbours
         exist only for predicates that co-occur, so relations without facts have none.
@@ -142,32 +141,9 @@ class InjectedLogic(Model):
                 self.derived_ = chain(self.schema_, rules, facts=self._predicted(rules), threshold=self.threshold)
         return self
 
-    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold of pairs, shape (n,).
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
-        """
-        check_is_fitted(self, "schema_")
-        if len(pairs) != len(predicates):
-            raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
-            )
-        rows = [self.schema_.row(*pair) for pair in pairs]
-        columns = [self.schema_.column(name) for name in predicates]
-        likely = np.zeros(len(rows))
-        if hasattr(self, "model_"):
-            likely = expit(self.model_.log_odds(np.array([rows, columns], np.int64).T))
-        return np.maximum(likely, self.derived_[rows, columns]) if hasattr(self, "derived_") else likely
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
+        likely = expit(self.model_.log_odds(cells)) if hasattr(self, "model_") else np.zeros(len(cells))
+        return np.maximum(likely, self.derived_[*cells.T]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
         """Return the probabilities of some predicates for all pairs, shape (pairs, columns).
@@ -176,11 +152,6 @@ class InjectedLogic(Model):
         ----------
         columns : array of int of shape (columns,)
             Columns of the predicates.
-
-        Raises
-        ------
-        InputError
-            If a column does not exist.
         """
         check_is_fitted(self, "schema_")
         at = columns_at(columns, self.schema_)

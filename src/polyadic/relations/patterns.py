@@ -37,16 +37,7 @@ MARKED_BY_CASE = {"obl", "nmod"}
 
 
 class Mention(NamedTuple):
-    """Words of a sentence that name an entity.
-
-    Attributes
-    ----------
-    name : str
-    first, last : int
-        First and last word, from 0, inclusive.
-    head : int
-        Syntactic head of the mention.
-    """
+    """Words of a sentence that name an entity: the first and last, from 0, inclusive, and their syntactic head."""
 
     name: str
     first: int
@@ -74,34 +65,9 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    r"""Yield the patterns between each two entities of a sentence; the first mention is the subject.
+    """Yield subject, object and pattern of each two entities of a sentence; see :func:`pattern_triples`.
 
-    Parameters
-    ----------
-    tree : Tree
-    key : str, optional
-        Key of entity names in the MISC column; see :func:`mentions`.
-    max_path : int
-        Maximum number of dependencies on a path; 0 for no paths.
-    max_gap : int
-        Maximum number of words between mentions of a word pattern; 0 for none. Adjacent mentions have no word pattern.
-
-    Yields
-    ------
-    subject, object, predicate : str
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from polyadic.syntax.trees import read_trees
-    >>> rows = ["1 Ann Ann PROPN _ _ 2 nsubj _ _", "2 joined join VERB _ _ 0 root _ _"]
-    >>> rows += ["3 Acme Acme PROPN _ _ 2 obj _ _"]
-    >>> path = os.path.join(tempfile.mkdtemp(), "one.conllu")
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("\n".join(rows).replace(" ", "\t") + "\n\n")
-    >>> [tree] = read_trees(path)
-    >>> list(patterns(tree))
-    [('Ann', 'Acme', 'path#<-nsubj<-join->obj->'), ('Ann', 'Acme', 'words#joined')]
+    Adjacent mentions have no word pattern.
     """
     check_int("max_path", max_path, low=0)
     check_int("max_gap", max_gap, low=0)

@@ -1,15 +1,20 @@
-r"""Stochastic gradient descent on losses of the log-odds of matrix cells.
+r"""Log-odds that predicates hold of pairs of entities, and stochastic gradient descent on losses of them.
+
+With :math:`r = (s, o)` a pair and :math:`c` a predicate,
+
+.. math:: m_{rc} = \underbrace{u_r \cdot v_c}_{F} + \underbrace{\sum_{c' \in r,\ c' \ne c} w_{cc'}}_{N}
+          + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E} + a_r + b_c.
+
+Model N uses the other known predicates of a pair, and needs no vector of the pair; weights :math:`w_{cc'}` exist for
+predicates that co-occur. Model E uses vectors of the two entities.
 
 A batch consists of cells and a loss of their log-odds. Batches come from several sources: observed cells with sampled
 negatives, groundings of rules, or any other loss of log-odds. A step takes one batch of each source and updates only
 the rows of factors that take part.
 
-The log-odds of a cell are products of rows of one table of vectors, plus values times rows of one table of weights:
-
-.. math:: m = \sum_{(i, j)} t_i \cdot t_j + \sum_{(k, x)} x\, w_k.
-
-The penalty is paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and
-rare vectors are regularized equally relative to their loss.
+The log-odds of a cell are products of rows of one table of vectors, plus some of one table of weights. The penalty is
+paid wherever a vector takes part, :math:`\lambda \|t\|^2` for each of its products, so that frequent and rare vectors
+are regularized equally relative to their loss.
 
 References
 ----------
@@ -26,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.core import kernels
+from polyadic.core.entries import blocks
 from polyadic.core.losses import Logistic
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad, Adam
@@ -35,39 +41,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from polyadic.core.forms import Factors
+    from polyadic.relations.schema import Schema
+
+    Array = NDArray[Any]
 
 CellLoss = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
 """Map from the log-odds of n cells to their loss and its derivatives, shape (n,)."""
 MEASURED = 1 << 17
 """Approximate number of cells on which the loss is measured after each epoch."""
+CELLS = 4096
+"""Number of cells whose rows of weights are processed together."""
 
 
 class CellTerms(NamedTuple):
-    """Terms of the log-odds of cells.
+    """Terms of the log-odds of cells."""
 
-    Attributes
-    ----------
-    products : list of ndarray of shape (n, 2)
-        Two rows of the table of vectors per cell, for each product.
-    owners, weights : ndarray of int of shape (k,)
-        Cells, from 0, and the rows of the table of weights that are added to them.
-    values : ndarray of shape (k,)
-        Factors of the weights.
-    """
-
-    products: list[NDArray[np.int64]]
-    owners: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    values: NDArray[Any]
-
-
-class LogOdds(Protocol):
-    """Form of log-odds: the vectors and weights of a cell."""
-
-    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
-        """Return the terms of the log-odds of cells, shape (n, 2)."""
+    products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
+    owners: NDArray[np.int64]  # cells, from 0, that weights are added to
+    weights: NDArray[np.int64]  # rows of the table of weights
 
 
 class Source(Protocol):
@@ -84,6 +78,108 @@ class Ridges(NamedTuple):
     weights: float
 
 
+class Terms(NamedTuple):
+    """Parameters of the log-odds; arrays without columns, and zeros, for terms that a model lacks."""
+
+    U: Array  # shape (pairs, R)
+    V: Array  # shape (predicates, R)
+    W: csr_array  # shape (predicates, predicates)
+    T: Array  # shape (entities + 1, R); the last row, of zeros, is for unseen entities
+    D1: Array  # shape (predicates, R)
+    D2: Array  # shape (predicates, R)
+    a: Array  # shape (pairs,)
+    b: Array  # shape (predicates,)
+
+    def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
+        """Return the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
+        r, c = cells.T
+        subjects, objects = arguments[r].T
+        products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
+        m = np.asarray(sum(np.einsum("nr,nr->n", x, y) for x, y in products) + self.a[r] + self.b[c], float)
+        for part in blocks(len(cells), CELLS):
+            m[part] += known[r[part]].multiply(self.W[c[part]]).sum(axis=1)
+        return m
+
+    def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
+        """Return the log-odds of given rows and columns."""
+        subjects, objects = arguments[rows].T
+        m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
+        m += self.T[subjects] @ self.D1[columns].T + self.T[objects] @ self.D2[columns].T
+        return np.asarray(m + (known[rows] @ self.W[columns].T).toarray())
+
+
+class PairForm:
+    """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`, of some of the features N, F and E.
+
+    The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b (``columns``) and a (``rows``).
+    """
+
+    def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
+        pairs, predicates = schema.cells.shape
+        self.arguments, self.predicates = schema.arguments, predicates
+        self.factors, self.kinds = "F" in features, "E" in features
+        self.known = schema.cells
+        self.together = co_occurring(schema.cells) if "N" in features else np.zeros(0, np.int64)
+        vectors = [pairs * self.factors, predicates * self.factors]
+        vectors += [size * self.kinds for size in (len(schema.entities), predicates, predicates)]
+        self.vectors = np.cumsum([0, *vectors]).tolist()
+        self.weights = np.cumsum([0, len(self.together), predicates * columns, pairs * rows]).tolist()
+
+    def __call__(self, cells: NDArray[np.int64]) -> CellTerms:
+        """Return the terms of the log-odds of cells, shape (n, 2)."""
+        r, c = cells.T
+        u, v, t, d1, d2, _ = self.vectors
+        _, b, a, end = self.weights
+        products = []
+        if self.factors:
+            products.append(np.column_stack([u + r, v + c]))
+        if self.kinds:
+            subjects, objects = self.arguments[r].T
+            products += [np.column_stack([t + subjects, d1 + c]), np.column_stack([t + objects, d2 + c])]
+        none = np.zeros(0, np.int64)
+        owners, weights = [none], [none]
+        if b:
+            owner, weight = self._neighbours(cells)
+            owners, weights = [owner], [weight]
+        for start, last, numbers in ((b, a, c), (a, end, r)):
+            if last > start:
+                owners.append(np.arange(len(cells)))
+                weights.append(start + numbers)
+        return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
+
+    def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the weights of known predicates that cells add up: the cell, from 0, and the weight."""
+        starts = self.known.indptr.astype(np.int64)
+        first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
+        owners = np.repeat(np.arange(len(cells)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        keys = cells[owners, 1] * self.predicates + self.known.indices[first[owners] + within]
+        places = np.searchsorted(self.together[:-1], keys)  # without the last key, so that positions stay in range
+        seen = self.together[places] == keys
+        return owners[seen], places[seen]
+
+    def terms(self, vectors: Array, weights: Array) -> Terms:
+        """Unpack the tables into terms."""
+        from scipy.sparse import csr_array
+
+        P = self.predicates
+        U, V, T, D1, D2 = (vectors[first:last] for first, last in zip(self.vectors[:-1], self.vectors[1:], strict=True))
+        w, b, a = (weights[x:y, 0] for x, y in zip(self.weights[:-1], self.weights[1:], strict=True))
+        pairs, entities, none = len(self.arguments), int(self.arguments.max()) + 1, np.zeros
+        T = np.concatenate([T, none((1, T.shape[1]), T.dtype)]) if self.kinds else none((entities + 1, 0), T.dtype)
+        U, V = (U, V) if self.factors else (none((pairs, 0)), none((P, 0)))
+        D1, D2 = (D1, D2) if self.kinds else (none((P, 0)), none((P, 0)))
+        W = csr_array((w, np.divmod(self.together, P)), shape=(P, P))
+        return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P))
+
+
+def co_occurring(known: csr_array) -> NDArray[np.int64]:
+    """Return ``c * predicates + c'`` of ordered pairs of predicates that co-occur in some pair of entities, sorted."""
+    both = (known.T @ known).tocoo()
+    apart = both.row != both.col
+    return np.sort(both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart])
+
+
 class SampledNegatives:
     r"""Observed cells (positives), each with unobserved cells of its column as sampled negatives.
 
@@ -91,18 +187,6 @@ class SampledNegatives:
     has a term of its own; in ``"bpr"`` the positive is compared with the negative:
 
     .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
-
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n, 2)
-        Row and column of each, unique.
-    shape : (int, int)
-        Shape of the matrix.
-    loss : {"logistic", "bpr"}
-    n_negatives : int
-        Number of negatives per observed cell.
-    weight : float
-        Weight :math:`w` of a negative in the logistic loss.
     """
 
     def __init__(
@@ -153,7 +237,7 @@ def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
 
 
 def descend_questions(
-    form: LogOdds,
+    form: PairForm,
     start: Factors,
     sources: Sequence[Source],
     *,
@@ -162,26 +246,10 @@ def descend_questions(
     rule: Adagrad | Adam = Adagrad(0.1),  # noqa: B008 frozen
     ridges: Ridges = Ridges(0.01, 0.01),  # noqa: B008 frozen
 ) -> Iterator[Sweep]:
-    """Minimize the losses of all sources by stochastic gradient descent, one sweep per epoch.
+    """Minimize the losses of all sources by stochastic gradient descent, one sweep of ``steps`` per epoch.
 
-    Parameters
-    ----------
-    form : LogOdds
-    start : two floating ndarray of one type, of shape (vectors, rank) and (weights, 1)
-        Tables of vectors and of weights; not changed.
-    sources : sequence of Source
-    steps : int
-        Number of steps per epoch.
-    rng : numpy.random.Generator
-    rule : Adagrad or Adam
-        Steps are absolute, not relative to the size of factors, since weights start at zero.
-    ridges : Ridges
-
-    Yields
-    ------
-    Sweep
-        The start first, then the end of each epoch. The objective is the loss of one epoch of batches drawn at the
-        start, or of a part of them, scaled up.
+    ``start`` are tables of vectors, shape (vectors, rank), and weights, shape (weights, 1). The objective is the loss
+    of one epoch of batches drawn at the start, or of a part of them, scaled up.
     """
     descent = _CellDescent(form, start, rule, ridges)
     measure = _EpochLoss(descent, sources, steps, rng)
@@ -224,7 +292,7 @@ class _Table:
 class _CellDescent:
     """Both tables and their updates."""
 
-    def __init__(self, form: LogOdds, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
+    def __init__(self, form: PairForm, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
         needed = sum((4 + rule.layers) * factor.nbytes for factor in start)
         size = f"{start[0].shape[0]:,} vectors of rank {start[0].shape[1]}"
         check_memory(needed, f"stochastic descent of {size}", "lower the rank")
@@ -234,7 +302,7 @@ class _CellDescent:
     def log_odds(self, parts: CellTerms, n: int) -> NDArray[Any]:
         """Return the log-odds of n cells."""
         vectors, weights = self.tables
-        m = np.bincount(parts.owners, parts.values * weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
+        m = np.bincount(parts.owners, weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
         for product in parts.products:
             m += kernels.cp_predict(product, vectors.T, threads=1)
         return m
@@ -261,8 +329,7 @@ class _CellDescent:
         if parts.products:
             vectors.move(np.concatenate([product.ravel() for product in parts.products]))
         if len(parts.weights):
-            shares = parts.values.astype(weights.T.dtype) * slopes[parts.owners]
-            kernels.add_cp_pullback(parts.weights[:, None], shares, weights.T, offsets=[0])
+            kernels.add_cp_pullback(parts.weights[:, None], slopes[parts.owners], weights.T, offsets=[0])
             weights.move(parts.weights)
 
 

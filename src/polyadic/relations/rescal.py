@@ -1,4 +1,20 @@
-"""RESCAL: factorization of many relations between entities of one type, with one factor for subjects and objects."""
+r"""RESCAL: factorization of many relations between entities of one type, with one factor for subjects and objects.
+
+.. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
+          + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
+
+by alternating least squares. With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the optimal :math:`R_k` has a closed form:
+
+.. math:: R_k = V (P * Z_k) V^\top, \qquad Z_k = U^\top X_k U, \qquad P_{ij} = \frac{s_i s_j}{s_i^2 s_j^2 + \lambda_R}.
+
+In these coordinates :math:`A R_k A^\top = U C_k U^\top` with :math:`C_k = s s^\top * P * Z_k`, so the squared error is
+:math:`\|X_k\|^2 - 2 \langle Z_k, C_k \rangle + \|C_k\|^2`, and no dense matrix of entities by entities is formed.
+
+References
+----------
+Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on multi-relational data, section 4.
+Nickel (2013), Tensor factorization for relational learning, section 4.2 (the singular value form of R).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +26,13 @@ import numpy as np
 
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_int
+from polyadic.core.linalg import truncated_eigh
 from polyadic.core.model import Amount, Callback, Count, Model, Seed
-from polyadic.core.solvers.run import run
+from polyadic.core.solvers.run import Sweep, run
 from polyadic.relations.bilinear import Slices
-from polyadic.relations.rescal_als import rescal, rescal_start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -28,7 +44,7 @@ class RESCAL(Model):
               + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
 
     Since an entity has the same vector as subject and as object, information propagates between neighbours; relations
-    need not be symmetric. Every unobserved triple counts as zero. See :mod:`polyadic.relations.rescal_als`.
+    need not be symmetric. Every unobserved triple counts as zero. See :func:`~polyadic.relations.rescal.rescal`.
 
     Parameters
     ----------
@@ -37,9 +53,8 @@ class RESCAL(Model):
     ridge_A, ridge_R : float
         Strengths :math:`\lambda_A` and :math:`\lambda_R` of the L2 penalties. The default of 10 is that published for
         the kinship data, where 0 and 1 predict held-out triples worse.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`. A sweep updates A and solves for R.
+    max_iter : int
+        Maximum number of sweeps. A sweep updates A and solves for R.
 
     Attributes
     ----------
@@ -47,8 +62,6 @@ class RESCAL(Model):
         Entity vectors A.
     relation_factors_ : ndarray of shape (K, rank, rank)
         Relation matrices R.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -107,11 +120,6 @@ class RESCAL(Model):
         ----------
         subjects, relations, objects : array of int of shape (m,)
             Numbers of the parts of each triple.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
         """
         s, k = self._pairs("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
@@ -119,6 +127,9 @@ class RESCAL(Model):
             raise InputError(
                 f"subjects and objects must have the same length; got {len(s)} subjects and {len(o)} objects"
             )
+        return self._triples(s, k, o)
+
+    def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
         return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
@@ -129,11 +140,6 @@ class RESCAL(Model):
         ----------
         subjects, relations : array of int of shape (m,)
             Numbers of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
         """
         return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
 
@@ -144,11 +150,6 @@ class RESCAL(Model):
         ----------
         objects, relations : array of int of shape (m,)
             Numbers of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
         """
         return self._ask(*self._pairs("object", objects, relations), backwards=True)
 
@@ -205,3 +206,91 @@ def _slices_of_entries(X: Entries) -> list[Any]:
     bounds = np.searchsorted(relations[order], np.arange(K + 1))
     parts = [order[low:high] for low, high in pairwise(bounds)]
     return [csr_array((X.values[p].astype(float), (subjects[p], objects[p])), shape=(n, n)) for p in parts]
+
+
+MAX_HALVINGS = 40
+"""Maximum number of halvings of a step; a share of 1e-12 changes the objective by rounding errors only."""
+
+
+def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
+    r"""Return the eigenvectors of :math:`\sum_k X_k + X_k^\top` with the largest eigenvalues in magnitude.
+
+    The rank is at most ``n - 1``. The seed is that of the Lanczos method; small problems are decomposed exactly.
+    """
+    total = sum(slices[1:], start=slices[0])
+    return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
+
+
+def rescal(
+    slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
+) -> Iterator[Sweep]:
+    r"""Yield sweeps that update A and then solve for all R, of shapes (n, R) and (K, R, R), from the start with its R.
+
+    The published update of A keeps the A on the other side of each relation fixed,
+
+    .. math:: A \leftarrow \Bigl(\sum_k X_k A R_k^\top + X_k^\top A R_k\Bigr)
+              \Bigl(\sum_k R_k A^\top A R_k^\top + R_k^\top A^\top A R_k + \lambda_A I\Bigr)^{-1},
+
+    so it need not decrease the objective. Its direction is the negative gradient times a positive semidefinite matrix,
+    however, so a fraction of it does. The full step is tried first, then its half, its quarter and so on, each with the
+    optimal R, until the objective does not increase. The solver stops when no fraction decreases it.
+    """
+    squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
+
+    def reach(A: NDArray[Any]) -> Sweep:
+        R, error = relation_factors(slices, A, ridge_R=ridge_R)
+        ridges = ridge_A * float(np.vdot(A, A)) + ridge_R * float(np.vdot(R, R))
+        return Sweep([A, R], 0.5 * (squares + error + ridges))
+
+    yield from guarded(np.array(start, float), reach, lambda A, R: _step(slices, A, R, ridge_A))
+
+
+def guarded(
+    start: NDArray[np.float64],
+    reach: Callable[[NDArray[np.float64]], Sweep],
+    step: Callable[..., NDArray[np.float64]],
+) -> Iterator[Sweep]:
+    """Take steps of A, or fractions of them, that never increase the objective.
+
+    ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
+    fraction of a step decreases the objective.
+    """
+    now = reach(start)
+    yield now
+    while True:
+        A = now.factors[0]
+        whole = step(*now.factors)
+        for halving in range(MAX_HALVINGS):
+            reached = reach(A + 0.5**halving * whole)
+            if reached.objective <= now.objective:
+                break
+        else:
+            return
+        now = reached
+        yield now
+
+
+def relation_factors(
+    slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
+) -> tuple[NDArray[np.float64], float]:
+    r"""Return the optimal R given A, of minimum norm, and :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    Z = np.stack([U.T @ (X @ U) for X in slices])
+    W = np.outer(s, s)
+    kept = np.finfo(float).eps * max(A.shape) * W.max() < W
+    P = np.where(kept, W / np.where(kept, W**2 + ridge_R, 1.0), 0.0)
+    C = W * P * Z
+    return Vt.T @ (P * Z) @ Vt, float(np.vdot(C, C) - 2 * np.vdot(Z, C))
+
+
+def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
+    """Return the published update of A minus A; zeros where its matrix is singular."""
+    gram = A.T @ A
+    right = -ridge_A * A
+    H = ridge_A * np.eye(A.shape[1])
+    for X, Rk in zip(slices, R, strict=True):
+        right += (X @ A) @ Rk.T + (X.T @ A) @ Rk
+        term = Rk @ gram @ Rk.T + Rk.T @ gram @ Rk
+        right -= A @ term
+        H += term
+    return np.asarray(right @ np.linalg.pinv(H, hermitian=True), float)

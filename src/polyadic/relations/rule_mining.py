@@ -9,8 +9,7 @@ import numpy as np
 from polyadic.core.errors import check_int
 from polyadic.core.settings import check_setting
 from polyadic.relations.formulas import And, Atom, Implies, Rule, atoms_of, check_predicates, holds
-from polyadic.relations.forward_chaining import Probability
-from polyadic.relations.grounding import Places, joined
+from polyadic.relations.grounding import Places, Probability, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +29,7 @@ class Mined(NamedTuple):
 
 
 def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) -> list[Mined]:
-    r"""Mine implications between two predicates, in descending order of confidence.
+    r"""Mine implications between two predicates, with confidence and support, in descending order of confidence.
 
     The implications are :math:`a(x, y) \Rightarrow b(x, y)`, :math:`a(x, y) \Rightarrow b(y, x)` and
     :math:`a(x, y) \Rightarrow a(y, x)`. Confidence is the share of facts of :math:`a` whose conclusion is a fact;
@@ -44,16 +43,6 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
         Minimum confidence, above 0 and at most 1.
     support : int
         Minimum number of facts of :math:`a` whose conclusion is a fact.
-
-    Returns
-    -------
-    list of Mined
-        Rules with their confidence and support.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
 
     References
     ----------
@@ -98,14 +87,6 @@ def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
     """Count the groundings of a rule in a schema whose premise holds, and whose conclusion holds, too.
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> count_groundings(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
-    RuleCounts(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
     bindings, known = _grounded(rule, schema)
@@ -127,15 +108,6 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
     """Return the rules that derive a fact from other known facts, in descending order of confidence.
 
     Rules that are not implications derive nothing. ``fact`` is subject, object and predicate, and need not be known.
-
-    Examples
-    --------
-    >>> from polyadic.relations.rules import parse_rule
-    >>> from polyadic.relations.schema import schema_of
-    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
-    >>> (found,) = derivations(schema_of(facts), [parse_rule("bought(x, y) => owns(x, y)")], ("Ann", "Tea", "owns"))
-    >>> found.counts, found.groundings
-    (RuleCounts(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
     """
     found = []
     names, (subject, object_, predicate) = schema.entities, fact

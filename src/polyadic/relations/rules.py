@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from polyadic.core.errors import InputError, check_choice
+from polyadic.core.errors import InputError
 from polyadic.relations.formulas import (
     BARE,
     And,
@@ -73,59 +73,11 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
     """Parse one rule; errors are as in :func:`read_rules`, with ``rule`` as the file name.
 
-    Examples
-    --------
     >>> print(parse_rule('2 (a(x,y)) & !(b(y,x) | c(x,y)) => "d e"(x,y)'))
     2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
-    >>> parse_rule("bought(x, y) => owns(x, z)")
-    Traceback (most recent call last):
-    polyadic.core.errors.InputError: rule, line 1, column 17: the premise does not bind the variable z of 'owns'
     """
     rule = _Reader(text, "rule", 1).whole()
     return _known("rule", [rule] if rule else [], predicates)[0]
-
-
-def read_published_rules(
-    path: str | os.PathLike[str],
-    *,
-    inverses: Literal["swapped", "columns"] = "swapped",
-    predicates: Collection[str] | None = None,
-) -> list[Rule]:
-    """Read rules in the published format: implications between predicates without variables.
-
-    Lines are ``premise => conclusion`` or ``premise => !conclusion``; ``//`` begins a comment line. A premise that ends
-    in ``:INV`` has swapped variables.
-
-    Parameters
-    ----------
-    path : path
-    inverses : {"swapped", "columns"}
-        Whether to swap the variables of a predicate with ``:INV`` and remove the mark, or to keep it as part of the
-        name, for schemas with columns of that name.
-    predicates : collection of str, optional
-        Known predicates; by default all are allowed.
-
-    References
-    ----------
-    Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction.
-    """
-    check_choice("inverses", inverses, ("swapped", "columns"))
-    rules = []
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip() or line.startswith("//"):
-            continue
-        sides = line.split(" => ")
-        if len(sides) != 2 or not all(side.strip() for side in sides):
-            raise InputError(f"{path}, line {number}: expected 'premise => conclusion'; got {line.strip()!r:.80}")
-        atoms: list[Formula] = []
-        for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
-            name = side.strip().removeprefix("!")
-            swapped = inverses == "swapped" and name.endswith(":INV")
-            place = SourceLocation(str(path), number, start + 1 + side.find(name))
-            atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
-            atoms.append(Not(atom) if side.strip().startswith("!") else atom)
-        rules.append(Rule(Implies(*atoms), place=SourceLocation(str(path), number, 1)))
-    return _known(path, rules, predicates)
 
 
 class _Token(NamedTuple):

@@ -89,11 +89,6 @@ def train_facts(
         :class:`~polyadic.relations.horn_rules.HornRules` or :class:`~polyadic.relations.universal.UniversalSchema`.
         With rules, ``features`` is ``"F"`` by default.
 
-    Returns
-    -------
-    KnowledgeTensor, HornRules or UniversalSchema
-        The fitted model.
-
     Raises
     ------
     InputError

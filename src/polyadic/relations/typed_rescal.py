@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.model import Amount, Callback, Count, Seed
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Amount
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.relations.rescal import RESCAL, relation_slices
-from polyadic.relations.rescal_als import guarded, rescal_start
+from polyadic.relations.rescal import RESCAL, guarded, relation_slices, rescal_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,13 +44,12 @@ class TypedRESCAL(RESCAL):
     .. math:: \min_{A, R, V} \tfrac12 \sum_k \|X_k - A_{S_k} R_k A_{O_k}^\top\|_F^2 + \tfrac{\mu}{2} \|D - A V\|_F^2
               + \mathrm{ridges}(A, R, V)
 
-    Triples of other types are impossible: they do not enter the loss, and score minus infinity. Attributes of entities,
+    Triples of other types are impossible: they do not enter the loss, and score minus infinity. Questions for objects
+    take the given subject as possible, and those for subjects the object. Attributes of entities,
     such as categories or words of a description, are factorized jointly and share the entity vectors.
 
     Parameters
     ----------
-    rank, ridge_A, ridge_R, max_iter, tol, seed, callback
-        Settings of the factorization; see :class:`~polyadic.relations.rescal.RESCAL`.
     ridge_V : float
         Strength of the L2 penalty of the attribute factor.
     weight : float
@@ -65,8 +63,6 @@ class TypedRESCAL(RESCAL):
         Attribute factor V; only after a fit with attributes.
     subjects_, objects_ : bool ndarray of shape (K, n)
         Possible subjects and objects of each relation.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -84,16 +80,9 @@ class TypedRESCAL(RESCAL):
     (True, -inf)
     """
 
-    rank: Count = 10
     _: KW_ONLY
-    ridge_A: Amount = 10.0
-    ridge_R: Amount = 10.0
     ridge_V: Amount = 10.0
     weight: Amount = 1.0
-    max_iter: Count = 500
-    tol: Amount = 1e-4
-    seed: Seed = None
-    callback: Callback = None
 
     def fit(
         self,
@@ -141,57 +130,12 @@ class TypedRESCAL(RESCAL):
             [self.attribute_factors_] = attribute_factors
         return self
 
-    def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of triples, shape (m,); minus infinity for impossible ones.
+    def _triples(self, s: NDArray[np.int64], k: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.where(self.subjects_[k, s] & self.objects_[k, o], super()._triples(s, k, o), -np.inf)
 
-        Parameters
-        ----------
-        subjects, relations, objects : array of int of shape (m,)
-            Numbers of the parts of each triple.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
-        scores = super().predict(subjects, relations, objects)
-        k = np.asarray(relations)
-        possible = self.subjects_[k, np.asarray(subjects)] & self.objects_[k, np.asarray(objects)]
-        return np.where(possible, scores, -np.inf)
-
-    def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all objects for pairs of subject and relation, shape (m, n).
-
-        Impossible objects score minus infinity; the given subject is taken as possible.
-
-        Parameters
-        ----------
-        subjects, relations : array of int of shape (m,)
-            Numbers of subject and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
-        return np.where(self.objects_[np.asarray(relations)], super().objects(subjects, relations), -np.inf)
-
-    def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of all subjects for pairs of object and relation, shape (m, n).
-
-        Impossible subjects score minus infinity; the given object is taken as possible.
-
-        Parameters
-        ----------
-        objects, relations : array of int of shape (m,)
-            Numbers of object and relation.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or the lengths differ.
-        """
-        return np.where(self.subjects_[np.asarray(relations)], super().subjects(objects, relations), -np.inf)
+    def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
+        possible = self.subjects_ if backwards else self.objects_
+        return np.where(possible[k], super()._ask(known, k, backwards=backwards), -np.inf)
 
 
 def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -246,40 +190,13 @@ def typed_rescal(
     ridges: RescalRidges = NO_RIDGES,
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Yield sweeps that update A and then solve for R and V.
+    """Yield sweeps that update A and then solve for R and V, of shape (rank, attributes) if there are attributes.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
-    objective does not increase; see :func:`~polyadic.relations.rescal_als.rescal`, the special case without types and
+    objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
     attributes.
-
-    Parameters
-    ----------
-    slices : sequence of sparse arrays of shape (n, n)
-        :math:`X_k`; without cells outside their domain.
-    start : ndarray of shape (n, R)
-        Initial A; not changed.
-    domains : sequence of Domain
-        One per relation.
-    ridges : RescalRidges
-    beside : Attributes, optional
-        D, of shape (n, attributes).
-
-    Yields
-    ------
-    Sweep
-        Factors ``[A, R]``, or ``[A, R, V]`` with V of shape (R, attributes). The objective never increases.
-
-    Examples
-    --------
-    >>> X = csr_array([[0, 1.0, 1.0], [0, 0, 0], [0, 0, 0]])
-    >>> domain = Domain(np.array([0]), np.array([1, 2]))
-    >>> sweeps = typed_rescal([X], np.ones((3, 1)), domains=[domain], ridges=RescalRidges(0.1, 0.1))
-    >>> next(sweeps).objective > next(sweeps).objective
-    True
     """
-    problem = _TypedObjective(
-        slices, domains, RescalRidges(*map(check_number, ("ridge_A", "ridge_R"), ridges)), beside, len(start)
-    )
+    problem = _TypedObjective(slices, domains, ridges, beside, len(start))
     yield from guarded(np.array(start, float), problem.reach, problem.step)
 
 
@@ -289,16 +206,10 @@ class _TypedObjective:
     def __init__(
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
-        if not len(slices) == len(domains) > 0 or any(X.shape != (n, n) for X in slices):
-            raise InputError(
-                f"there must be a domain for each relation, of shape ({n}, {n}); got {len(domains)} domains"
-            )
         if beside is not None and beside.table.shape[0] != n:
             raise InputError(f"attributes must have a row for each of {n} entities; got {beside.table.shape[0]} rows")
         self.domains, self.ridges, self.beside = domains, ridges, beside
         self.inner = [csr_array(csr_array(X)[d.subjects][:, d.objects]) for X, d in zip(slices, domains, strict=True)]
-        if any(x.nnz != X.nnz for x, X in zip(self.inner, slices, strict=True)):
-            raise InputError("a relation has cells outside its domain; add their entities to it")
         self.squares = float(sum((x.data.astype(float) ** 2).sum() for x in self.inner))
         self.groups, self.group = _alike(domains, n)
 
@@ -357,8 +268,6 @@ def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
 def _alike(domains: Sequence[Domain], n: int) -> tuple[csr_array, NDArray[np.int64]]:
     """Group entities with the same domains; return the domains of each group, and the group of each entity."""
     places = [part for domain in domains for part in domain]
-    if any(p.size and not (p.min() >= 0 and p.max() < n and (np.diff(p) > 0).all()) for p in places):
-        raise InputError(f"domains must be sorted numbers of entities below {n}, each once", "domains")
     columns = np.repeat(np.arange(len(places)), [len(part) for part in places])
     member = csr_array((np.ones(len(columns)), (np.concatenate(places), columns)), shape=(n, len(places)))
     member.sort_indices()

@@ -13,6 +13,7 @@ In the BPR loss, :math:`m_c` is compared with the log-odds of a fixed sample of 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -30,8 +31,7 @@ from polyadic.core.resources import check_memory
 from polyadic.core.solvers.adaptive import Adagrad
 from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import ranked_cells
-from polyadic.relations.log_odds import PairForm
-from polyadic.relations.questions import Ridges, SampledNegatives, descend_questions
+from polyadic.relations.questions import PairForm, Ridges, SampledNegatives, descend_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.metrics.judged import Judged
-    from polyadic.relations.log_odds import Terms
-    from polyadic.relations.questions import Source
+    from polyadic.relations.questions import Source, Terms
     from polyadic.relations.schema import Schema
 
     Array = NDArray[Any]
@@ -54,42 +53,17 @@ GRADIENT_TOL, MAX_NEWTON_STEPS = 1e-5, 500
 """Largest gradient element at convergence, and maximum number of quasi-Newton steps."""
 
 
-class TrainingSettings(NamedTuple):
-    """Settings of training: see :class:`~polyadic.relations.universal.UniversalSchema`."""
-
-    loss: str
-    n_negatives: int
-    negative_weight: float
-    ridge: float
-    weight_ridge: float
-
-
 class ExpectedLoss(NamedTuple):
-    r"""Expected training loss of a row.
+    """Expected training loss of a row."""
 
-    Attributes
-    ----------
-    listed : ndarray of shape (predicates,)
-        Number of times that an observed cell takes part in an epoch.
-    weight : float
-        Weight of a sampled negative.
-    drawn : ndarray of shape (predicates,)
-        :math:`\kappa`.
-    below, above : ndarray of shape (predicates, k)
-        Log-odds that observed cells should exceed, and that unobserved cells should stay below; zeros in the logistic
-        loss.
-    """
-
-    listed: Array
-    weight: float
-    drawn: Array
-    below: Array
-    above: Array
+    listed: Array  # number of times that an observed cell takes part in an epoch, shape (predicates,)
+    weight: float  # of a sampled negative
+    drawn: Array  # κ, shape (predicates,)
+    below: Array  # log-odds that observed cells should exceed, shape (predicates, k); zeros in the logistic loss
+    above: Array  # log-odds that unobserved cells should stay below, likewise
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
         """Return the loss of log-odds and its derivatives, of the shape (rows, predicates) of ``listed``."""
-        from scipy.special import expit
-
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
         for below, above in zip(self.below.T, self.above.T, strict=True):
@@ -99,13 +73,13 @@ class ExpectedLoss(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: np.random.Generator) -> ExpectedLoss:
+def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.random.Generator) -> ExpectedLoss:
     """Return the expected training loss of a row of a schema."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, training.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
-    if training.loss == "logistic":
+    drawn = np.where(counts < n, model.n_negatives * counts / np.maximum(n - counts, 1), 0.0)
+    if model.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return ExpectedLoss(np.ones(len(counts)), training.negative_weight, drawn, none, none)
+        return ExpectedLoss(np.ones(len(counts)), model.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
     numbers = np.repeat(np.arange(len(counts)), N_COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
@@ -118,31 +92,21 @@ def expected(schema: Schema, terms: Terms, training: TrainingSettings, *, rng: n
         for at in (np.maximum(out, 0), rows)
     ]
     below, above = (level.reshape(-1, N_COMPARED) for level in levels)
-    times = np.where(counts < n, float(training.n_negatives), 0.0)  # predicates of all rows have no negatives
+    times = np.where(counts < n, float(model.n_negatives), 0.0)  # predicates of all rows have no negatives
     return ExpectedLoss(times, 1.0, drawn, below, above)
 
 
 def fold_in(
-    terms: Terms,
-    known: csr_array,
-    arguments: NDArray[np.int64],
-    training: TrainingSettings,
-    cost: ExpectedLoss,
-    *,
-    row_biases: bool,
+    terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
 ) -> Terms:
-    """Return the terms with vectors and biases of new rows in place of the old ones.
-
-    ``known`` has the known predicates of the new pairs, ``arguments`` their entities (-1 for unseen ones). Raise
-    InputError if a row does not converge.
-    """
-    rank = terms.V.shape[1]
+    """Return the terms with vectors and biases of new rows, whose entities are ``arguments`` (-1 for unseen)."""
+    rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:
         return new
     V = terms.V.astype(float)
     V = np.column_stack([V, np.ones(len(V))]) if row_biases else V
-    ridges = np.r_[np.full(rank, training.ridge), np.full(V.shape[1] - rank, training.weight_ridge)]
+    ridges = np.r_[np.full(rank, model.ridge), np.full(V.shape[1] - rank, model.weight_ridge)]
     every = np.arange(len(V))
     parts = list(blocks(known.shape[0], SOLVED_AT_ONCE))
     for part in tracked(parts, "folding in", total=len(parts)) if len(parts) > 1 else parts:
@@ -190,7 +154,34 @@ class LikelyPair(NamedTuple):
     probability: float
 
 
-class UniversalSchema(Model):
+class SchemaModel(Model):
+    """Base class of models that predict the predicates of pairs of a schema."""
+
+    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
+        """Return the probabilities that predicates hold of pairs, shape (n,).
+
+        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Subject and object of each pair.
+        predicates : sequence of str
+            One predicate for each pair.
+        """
+        check_is_fitted(self, "schema_")
+        if len(pairs) != len(predicates):
+            raise InputError(
+                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+            )
+        rows = [self.schema_.row(*pair) for pair in pairs]
+        return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
+
+    @abstractmethod
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class UniversalSchema(SchemaModel):
     r"""Universal schema: log-odds that predicates hold of pairs of entities.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
@@ -231,8 +222,6 @@ class UniversalSchema(Model):
         Training data.
     terms_ : Terms
         Parameters U, V, W, T, D1, D2, a and b; T has a row of zeros for unseen entities.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -288,7 +277,9 @@ class UniversalSchema(Model):
         if not (counts[counts > 0] < len(schema.pairs)).any():
             raise InputError("every predicate holds of every pair, so no negatives can be sampled")
         rng = np.random.default_rng(self.seed)
-        form = PairForm(schema, self.features, rows=self._row_biases, columns=self.biases in {"columns", "both"})
+        form = PairForm(
+            schema, self.features, rows=self.biases in {"rows", "both"}, columns=self.biases in {"columns", "both"}
+        )
         start = [
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
@@ -305,34 +296,7 @@ class UniversalSchema(Model):
         self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
 
-    @property
-    def _row_biases(self) -> bool:
-        return self.biases in {"rows", "both"}
-
-    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold of pairs, shape (n,).
-
-        The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Subject and object of each pair.
-        predicates : sequence of str
-            One predicate for each pair.
-
-        Raises
-        ------
-        InputError
-            If a pair or a predicate is unknown, or the lengths differ.
-        """
-        check_is_fitted(self)
-        if len(pairs) != len(predicates):
-            raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
-            )
-        rows = [self.schema_.row(*pair) for pair in pairs]
-        cells = np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T
+    def _predict(self, cells: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray(expit(self.log_odds(cells)))
 
     def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
@@ -342,11 +306,6 @@ class UniversalSchema(Model):
         ----------
         cells : array of int of shape (n, 2)
             Row and column of each cell.
-
-        Raises
-        ------
-        InputError
-            If a cell is outside the schema.
         """
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
@@ -374,16 +333,6 @@ class UniversalSchema(Model):
         predicate : str
             Predicate to explain.
 
-        Returns
-        -------
-        Explanation
-            Explanation of the log-odds.
-
-        Raises
-        ------
-        InputError
-            If the pair or the predicate is unknown.
-
         Examples
         --------
         >>> from polyadic.relations.schema import schema_of
@@ -407,11 +356,6 @@ class UniversalSchema(Model):
         ----------
         columns : array of int of shape (columns,)
             Columns of the predicates.
-
-        Raises
-        ------
-        InputError
-            If a column does not exist.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -454,11 +398,6 @@ class UniversalSchema(Model):
             Name of the predicate.
         n : int
             Maximum number of similar predicates.
-
-        Raises
-        ------
-        InputError
-            If the predicate is unknown, or the model has no vectors.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -479,11 +418,6 @@ class UniversalSchema(Model):
         ----------
         test : iterable of tuple
             Subject, object and predicate of each triple; training triples are left out with a warning.
-
-        Raises
-        ------
-        InputError
-            If a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -504,17 +438,13 @@ class UniversalSchema(Model):
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
         """Predict the probabilities of all predicates for pairs that are not in the training data (fold-in).
 
-        Vectors of new pairs minimize the expected training loss given their known predicates; see
-        :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
+        The shape is (pairs, predicates of the model). Vectors of new pairs minimize the expected training loss given
+        their known predicates; see :mod:`polyadic.relations.universal`. Unseen entities have zero vectors.
 
         Parameters
         ----------
         schema : Schema
             New pairs, or training pairs with other known predicates. Predicates unknown to the model are ignored.
-
-        Returns
-        -------
-        ndarray of shape (pairs, predicates of the model)
 
         Raises
         ------
@@ -524,9 +454,8 @@ class UniversalSchema(Model):
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
         _check_room(*known.shape)
-        training = TrainingSettings(self.loss, self.n_negatives, self.negative_weight, self.ridge, self.weight_ridge)
-        cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
-        terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
+        cost = expected(self.schema_, self.terms_, self, rng=np.random.default_rng(0))
+        terms = fold_in(self.terms_, known, arguments, self, cost)
         likely, every = np.empty(known.shape), np.arange(known.shape[1])
         for part in blocks(len(likely), ROWS):
             likely[part] = expit(terms.matrix(np.arange(part.start, part.stop), known, arguments, every))

@@ -23,8 +23,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.coupled.draws import Average, Chain
-from polyadic.completion.coupled.gibbs import Draw, Priors
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Count, Natural, Seed, Threads
 from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase, Rank
@@ -62,7 +61,7 @@ class GibbsMachine(FactorizationMachineBase):
             how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
             return draw_machines(data, draw, probit=probit, **how)  # type: ignore[arg-type]
 
-        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, n_samples=self.n_samples)
+        chain = MarkovChain(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, n_samples=self.n_samples)
         noise = Average()
         chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
         self.draws_ = [(float(draw.state[0][0]), draw.state[1]) for draw in chain.draws]

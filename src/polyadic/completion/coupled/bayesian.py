@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.completion.coupled.database_model import DatabaseModel, Prediction
-from polyadic.completion.coupled.draws import Average, Chain, Memory
-from polyadic.completion.coupled.gibbs import Draw, Priors, expected_prior, gibbs
-from polyadic.completion.coupled.new_row import Given
+from polyadic.completion.cells import Prediction
+from polyadic.completion.coupled.database_model import DatabaseModel, Given
+from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Memory, Priors, expected_prior, gibbs
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Natural, Seed, Threads, learned
+from polyadic.core.model import Count, Natural, learned
 from polyadic.core.progress import tracked
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ class BayesianFactorization(DatabaseModel):
 
     Parameters
     ----------
-    rank : int
-        Length of the factors of an entity.
     burn_in : int
         Number of initial sweeps that are discarded.
     draws : int
@@ -79,14 +76,11 @@ class BayesianFactorization(DatabaseModel):
     True
     """
 
-    rank: Count = 10
     _: KW_ONLY
     burn_in: Natural = 20
     draws: Count = 80
     n_samples: Natural = 100
     priors: Priors | None = None
-    seed: Seed = None
-    threads: Threads = None
     memory_: Memory = learned()
 
     def fit(
@@ -98,8 +92,6 @@ class BayesianFactorization(DatabaseModel):
         ----------
         database : Database or mapping of str to Relation
             Tables.
-        y : None
-            Ignored.
         at : mapping of str to cells, optional
             Cells by relation, as in :meth:`predict`, whose predictions are averaged over all draws.
 
@@ -117,7 +109,7 @@ class BayesianFactorization(DatabaseModel):
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
-        chain = Chain(coupled, start, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, start, rng, **self._sampling)
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
@@ -127,20 +119,19 @@ class BayesianFactorization(DatabaseModel):
         ----------
         draws : int
             Number of further draws.
-
-        Raises
-        ------
-        InputError
-            If ``draws`` is not positive.
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
         coupled = self._arranged(self.database_)
-        chain = Chain.of(coupled, self.memory_, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.resumed(coupled, self.memory_, **self._sampling)
         return self._run(chain, draws)
 
     def _priors(self) -> Priors:
         return self.priors or Priors()
+
+    @property
+    def _sampling(self) -> dict[str, Any]:
+        return {"priors": self._priors(), "n_samples": self.n_samples, "threads": self._threads}
 
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
@@ -158,7 +149,7 @@ class BayesianFactorization(DatabaseModel):
         if coupled is None:
             self.memory_, self.state_ = memory, memory.last.state
             return
-        chain = Chain(coupled, memory.last, rng, priors=self._priors(), n_samples=self.n_samples, threads=self._threads)
+        chain = MarkovChain.of(coupled, memory.last, rng, **self._sampling)
         self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
         self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
 
@@ -168,7 +159,7 @@ class BayesianFactorization(DatabaseModel):
         *_, found = islice(chain, FOLD_IN_DRAWS)
         return Draw([part.astype(old.dtype) for part, old in zip(found.state, draw.state, strict=True)], draw.alphas)
 
-    def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:
+    def _run(self, chain: MarkovChain, draws: int, *, burn_in: int = 0) -> Self:
         chain.run(draws, burn_in=burn_in, seen=self._seen)
         self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
         self.state_ = chain.last.state
@@ -197,11 +188,6 @@ class BayesianFactorization(DatabaseModel):
         ----------
         relation : str
             Name of the relation.
-
-        Raises
-        ------
-        InputError
-            If no cells of the relation were given to ``fit``.
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.completion.coupled.coordinate_descent import collective
-from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel
-from polyadic.completion.coupled.new_row import Given
+from polyadic.completion.coupled.database_model import Given, IterativeDatabaseModel
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.completion.coupled.database import Database, Relation
-    from polyadic.core.solvers.run import Sweep
 
 
-class CollectiveFactorization(DatabaseModel):
+class CollectiveFactorization(IterativeDatabaseModel):
     r"""Collective factorization of a database with point estimates.
 
     .. math:: \min \sum_t w_t \sum_e \ell_t(x_e, m_e)
@@ -35,8 +32,6 @@ class CollectiveFactorization(DatabaseModel):
 
     Parameters
     ----------
-    rank : int
-        Number of columns of each factor.
     ridge : float or mapping of str to float
         Ridge penalty on the factors, for all entity types or by type. In the formula, :math:`\lambda_s`.
     bias_ridge : float
@@ -50,8 +45,6 @@ class CollectiveFactorization(DatabaseModel):
     ----------
     database_, state_, factors_, offsets_, unobserved_
         As for :class:`~polyadic.completion.coupled.database_model.DatabaseModel`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -67,53 +60,36 @@ class CollectiveFactorization(DatabaseModel):
     True
     """
 
-    rank: Count = 10
     _: KW_ONLY
     ridge: Positive | Mapping[str, Positive] = 1.0
     bias_ridge: Positive = 0.3
     count_power: Amount | None = None
     max_iter: Count = 100
     tol: Amount = 1e-4
-    seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
-    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
-        """Fit to all tables.
+    def _start(self, coupled: CoupledTables, rng: np.random.Generator) -> State:
+        return coupled.start(self.rank, rng, scale=self.rank**-0.5)
 
-        Parameters
-        ----------
-        database : Database or mapping of str to Relation
-            Tables.
-        y : None
-            Ignored.
+    def _position(self) -> State:
+        return self.state_
 
-        Raises
-        ------
-        InputError
-            If tables contradict each other or a parameter is out of range.
-        """
-        self.check()
-        del y
-        coupled, rng = self._prepare(database)
-        start = coupled.start(self.rank, rng, scale=self.rank**-0.5)
-        self.state_ = self._keep(
-            run(self._solver(coupled, start), max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+    def _extended(self, coupled: CoupledTables, position: State, sizes: list[int]) -> State:
+        return coupled.extended(position, sizes)
+
+    def _improved(self, coupled: CoupledTables, start: State, max_iter: int, tol: float) -> State:
+        solver = collective(
+            coupled,
+            start,
+            ridges=self._ridges(),
+            bias_ridge=self.bias_ridge,
+            count_power=self._power(coupled),
+            threads=self._threads,
         )
-        return self
+        return self._keep(run(solver, max_iter=max_iter, tol=tol, callback=self.callback))
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
-        state = self.state_
-        if folded is not None:
-            start = folded.extended(state, sizes)
-            state = self._keep(
-                run(self._solver(folded, start), max_iter=MAX_FOLD_IN_SWEEPS, tol=self.tol, callback=self.callback)
-            )
-        if coupled is not None:
-            state = self._keep(run(self._solver(coupled, state), max_iter=sweeps, callback=self.callback))
-        self.state_ = state
+    def _take(self, position: State) -> None:
+        self.state_ = position
 
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
         penalty = self._ridges()[s] * max(int(coupled.counts[s][row]), 1) ** self._power(coupled)
@@ -128,16 +104,6 @@ class CollectiveFactorization(DatabaseModel):
             )
         default = 0.0 if weighed else 0.5
         return default if self.count_power is None else self.count_power
-
-    def _solver(self, coupled: CoupledTables, start: State) -> Iterator[Sweep]:
-        return collective(
-            coupled,
-            start,
-            ridges=self._ridges(),
-            bias_ridge=self.bias_ridge,
-            count_power=self._power(coupled),
-            threads=self._threads,
-        )
 
     def _ridges(self) -> list[float]:
         """Return the ridge of each entity type."""

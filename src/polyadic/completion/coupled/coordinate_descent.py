@@ -42,30 +42,14 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
 
     .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
 
-    Minimising the parabola cannot increase the loss (majorisation-minimisation). For random :math:`m` the parabola is
-    the lowest in expectation.
-
-    Parameters
-    ----------
-    loss : Squared, Logistic, SoftplusPoisson or Huber
-    x : ndarray of shape (n,)
-        Observed values.
-    mean : ndarray of shape (n,)
-        Prediction at which the parabola touches.
-    square : ndarray of shape (n,), optional
-        Expected square of a random prediction.
+    The parabola touches the loss at ``mean``, so that minimising it cannot increase the loss. For random :math:`m`, of
+    the expected ``square``, it is the lowest in expectation.
 
     References
     ----------
     Jaakkola, Jordan (2000), Bayesian parameter estimation via variational methods, eq. 8 (logistic).
     Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
     4.2 (counts: the curvature of the softplus model is at most .25 + .17 x).
-
-    Examples
-    --------
-    >>> kappa, y = parabola(Logistic(), np.array([1.0]), np.array([0.0]))
-    >>> kappa.tolist(), y.tolist()
-    ([0.25], [0.5])
     """
     if isinstance(loss, Squared):
         return np.ones_like(mean), x
@@ -85,8 +69,6 @@ def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> 
 def logistic_curvature(xi: Array) -> Array:
     r"""Return :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
 
-    Examples
-    --------
     >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
     [0.25, 0.1904]
     """
@@ -104,27 +86,7 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    r"""Iterate over sweeps of block coordinate descent.
-
-    Parameters
-    ----------
-    coupled : CoupledTables
-    start : State
-        Not changed.
-    ridges : sequence of float
-        :math:`\lambda_s`, one per factor.
-    bias_ridge : float
-        :math:`\rho`.
-    count_power : float
-        :math:`\gamma`, the exponent of the number of entries :math:`n_i` of a row; 0 if zeros are weighted.
-    threads : int
-        The result does not depend on it.
-
-    Yields
-    ------
-    Sweep
-        States as lists of arrays, first the start. The objective never increases.
-    """
+    """Iterate over sweeps of block coordinate descent with ridges λ_s and ρ, and the power γ of counts."""
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]
@@ -163,15 +125,12 @@ def _solve_factor(
     threads: int,
 ) -> None:
     stack, own = state[0], coupled.factor_entries[s]
-    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [
-        kappa - z for kappa, z in zip(c, coupled.zeros, strict=True)
-    ]  # subtract their share of the zeros of all cells
-    entries = coupled.equations(s, listed, left)
+    ones = [1.0] * len(c)
+    entries = coupled.equations(s, c, y, state[1:], ones)
     scale = np.repeat(1 / power, np.diff(entries.starts))
     precision = ridge * np.eye(stack.shape[1])
     if any(coupled.zeros):
-        precision = precision + coupled.zero_precision(s, coupled.grams(stack), [1.0] * len(c))
+        precision = precision + coupled.zero_precision(s, coupled.grams(stack), ones)
     posterior_rows(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,

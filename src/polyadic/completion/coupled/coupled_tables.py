@@ -17,7 +17,6 @@ import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError
-from polyadic.core.forms import CP
 from polyadic.core.kernels import RowEntries
 
 if TYPE_CHECKING:
@@ -34,41 +33,19 @@ State = list["NDArray[np.float64]"]
 
 
 class FactorEntries(NamedTuple):
-    """Entries of all tables that involve the free rows of a factor.
-
-    Attributes
-    ----------
-    starts, columns : ndarray
-        As in :class:`~polyadic.core.kernels.RowEntries`; columns are rows of the stack.
-    tables : list of int
-        Tables of the entries before sorting; a table occurs once per mode with this factor.
-    order : ndarray
-        Sorting permutation of the entries.
-    sequential : bool
-        Whether rows refer to rows of the same factor and must be updated sequentially.
-    """
+    """Entries of all tables that involve free rows of a factor, as in :class:`~polyadic.core.kernels.RowEntries`."""
 
     starts: Array
-    columns: Array
-    tables: list[int]
-    order: Array
-    sequential: bool
+    columns: Array  # rows of the stack
+    tables: list[int]  # of the entries before sorting; a table occurs once per mode with this factor
+    order: Array  # sorting permutation of the entries
+    sequential: bool  # whether rows refer to rows of the same factor and must be updated sequentially
 
 
 class CoupledTables:
-    """Tables over shared factors.
+    """Tables over shared factors: terms of CP form, the sizes of the factors, and which tables have biases.
 
-    Parameters
-    ----------
-    terms : sequence of Term
-        Terms of CP form with an integer in each slot.
-    sizes : sequence of int
-        Number of rows of each factor.
-    biased : sequence of bool
-        Whether each table has biases.
-    fixed : sequence of int, optional
-        Number of leading rows of each factor that stay fixed, with intercepts and noise; solvers then update only the
-        other rows.
+    With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
     """
 
     def __init__(
@@ -82,8 +59,8 @@ class CoupledTables:
         self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
-        for term, has in zip(self.terms, self.biased, strict=True):
-            _check(term, self.sizes, has)
+        if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
+            raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
             for term in self.terms
@@ -144,13 +121,19 @@ class CoupledTables:
             total += offsets[part][index]
         return total
 
-    def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
-        """Return the equations of the free rows of a factor, from weights and right-hand sides by table."""
+    def equations(
+        self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
+    ) -> RowEntries:
+        """Return the equations of the free rows of a factor, from weights and right-hand sides by table.
+
+        Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
+        """
         starts, columns, tables, order, _ = self.factor_entries[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
-        both = (np.concatenate([given[table] for table in tables])[order] for given in (c, y))
-        return RowEntries(starts, columns, *both)
+        weights = [c[t] - self.zeros[t] * scales[t] for t in tables]
+        right = [y[t] - c[t] * self.biases(offsets[t], t) for t in tables]
+        return RowEntries(starts, columns, np.concatenate(weights)[order], np.concatenate(right)[order])
 
     def grams(self, stack: Array) -> list[Array]:
         """Return the Gram matrix of each factor."""
@@ -198,25 +181,3 @@ def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
 
 def _slots(term: Term) -> tuple[int, ...]:
     return tuple(slot for slot in term.slots if isinstance(slot, int))
-
-
-def _check(term: Term, sizes: Sequence[int], biased: bool) -> None:  # noqa: FBT001 internal
-    slots = _slots(term)
-    if not isinstance(term.form, CP) or len(slots) < len(term.slots) or len(slots) < 2:
-        raise InputError("coupled tables need CP forms with at least two modes and one factor per mode")
-    if any(sizes[s] != n for s, n in zip(slots, term.entries.shape, strict=True)):
-        raise InputError(
-            f"entries of shape {term.entries.shape} do not match factors with {[sizes[s] for s in slots]} rows"
-        )
-    if term.entries.symmetric:
-        raise InputError("entries must not be symmetric; list each observed cell")
-    repeated = len(set(slots)) < len(slots)
-    if (repeated or biased) and term.zero_weight:
-        raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
-    if repeated and biased:
-        raise InputError("a table whose modes share a factor must not have biases")
-    columns = term.entries.indices.T
-    for d, s in enumerate(slots):
-        for e in range(d):
-            if slots[e] == s and (columns[d] == columns[e]).any():
-                raise InputError("a table relates a row to itself; leave the diagonal out")

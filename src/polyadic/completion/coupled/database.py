@@ -19,7 +19,7 @@ from polyadic.core.forms import CP
 from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
 from polyadic.core.objective import Term
 from polyadic.core.settings import Count, Positive, check_settings
-from polyadic.relations.entity_names import as_names, numbers_of
+from polyadic.relations.facts import as_names, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,19 +114,10 @@ class Units(NamedTuple):
 
 
 class RelationCells(NamedTuple):
-    """Cells of a relation.
+    """Cells of a relation."""
 
-    Attributes
-    ----------
-    columns : list of ndarray
-        Entity of each cell by mode, as name or number.
-    sizes : list of int or None
-        Number of entities of each mode; None where they are named.
-    values, weights : float64 ndarray of shape (n,)
-    """
-
-    columns: list[Array]
-    sizes: list[int | None]
+    columns: list[Array]  # entity of each cell by mode, as name or number
+    sizes: list[int | None]  # number of entities of each mode; None where they are named
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
 
@@ -158,9 +149,7 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     frame, wanted = relation.data, relation.columns or relation.entities
     if len(set(wanted)) < len(wanted):
         raise InputError(f"{name}: two entities have the same type; name their columns with columns=")
-    for column in (*wanted, relation.value, relation.weight_by):
-        if column is not None and column not in frame:
-            raise InputError(f"{name}: there is no column {column!r}; columns are {', '.join(map(str, frame.keys()))}")
+    _check_columns(name, frame, (*wanted, relation.value, relation.weight_by))
     columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
     given = [
@@ -170,6 +159,11 @@ def _framed(name: str, relation: Relation) -> RelationCells:
     if any(len(array) != n for array in (*columns, *given)):
         raise InputError(f"{name}: columns have different lengths")
     return RelationCells(columns, [None] * len(columns), given[0], given[1])
+
+
+def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
+    if absent := [column for column in wanted if column is not None and column not in frame]:
+        raise InputError(f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, frame.keys()))}")
 
 
 def _names(name: str, column: str, values: Any) -> Array:
@@ -251,10 +245,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
     """Return the entities of cells by mode, from a frame or a list of tuples."""
     if hasattr(cells, "keys"):
         wanted = relation.columns or relation.entities
-        if absent := [column for column in wanted if column not in cells]:
-            raise InputError(
-                f"{name}: there is no column {absent[0]!r}; columns are {', '.join(map(str, cells.keys()))}"
-            )
+        _check_columns(name, cells, wanted)
         columns = [cells[column] for column in wanted]
         if len({len(column) for column in columns}) > 1:
             raise InputError(f"{name}: columns have different lengths")
@@ -266,10 +257,7 @@ def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
 
 
 def units_of(relation: Relation, values: Array) -> Units:
-    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted.
-
-    Constant values are only centred.
-    """
+    """Return units in which values have mean 0 and variance 1, or mean square 1 if zeros are weighted."""
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())
@@ -339,24 +327,10 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database with further cells; new entities are numbered after the existing ones.
+        """Return a database with further cells by relation, which replace existing ones, and a report of what is new.
 
-        Parameters
-        ----------
-        data : mapping of str to data
-            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
-
-        Returns
-        -------
-        Database
-            The extended database, with the same units of values.
-        dict
-            Number of new cells, of cells with changed values, and of new entities by type.
-
-        Raises
-        ------
-        InputError
-            As for new databases, or if a relation does not exist.
+        New entities are numbered after the existing ones; units of values stay. The report has the numbers of new and
+        changed cells, and of new entities by type.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -388,9 +362,7 @@ class Database:
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
-        """Return the cells of a relation in units of the model, or raise InputError if they were not stored."""
-        if name not in self._cells:
-            raise InputError("the model was saved without its tables by an older version; fit it again")
+        """Return the cells of a relation in units of the model."""
         return self._cells[name]
 
     def replace(self, name: str, cells: Entries) -> None:
@@ -447,12 +419,8 @@ class Database:
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
         """Return the names of the entries that involve one entity, in the order of its row in :meth:`coupled`.
 
-        Returns
-        -------
-        list of tuple
-            Relation, then all other entities.
-        list of bool
-            Whether the entry is observed, not a sampled zero.
+        A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
+        zero.
         """
         own = coupled.factor_entries[list(self.sizes).index(entity)]
         entries = [(t, at) for t in own.tables for at in range(len(coupled.values[t]))]
@@ -481,11 +449,6 @@ class Database:
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
@@ -500,11 +463,6 @@ class Database:
             Entity type.
         names : sequence
             Names of entities, or numbers if entities are numbered.
-
-        Raises
-        ------
-        InputError
-            If the type or an entity does not exist.
         """
         if entity not in self.sizes:
             raise InputError(f"there is no entity type {entity!r}; types are {', '.join(self.sizes)}")
@@ -566,10 +524,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type (None if numbered) and their number.
-
-    ``given`` are their names, if the user lists them. Raises InputError if tables contradict each other or these names.
-    """
+    """Return the names of all entities of a type (None if numbered), given by the user or not, and their number."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"{entity}: names must be text or whole numbers without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
@@ -598,10 +553,7 @@ def collect(
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Append entities of a type that occur in new cells to the known ones.
-
-    ``columns`` has the entities of cells, and the number of entities where they are numbered.
-    """
+    """Append entities of a type that occur in new cells: in columns, with sizes where these are numbered."""
     if names is not None and any(n not in (None, size) for _, n in columns):
         raise InputError(f"entities of type {entity} have names; name new ones, too")
     if names is None:
@@ -618,10 +570,7 @@ def enlarged(
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
-    """Add unobserved cells as zeros: copies of observed ones with one entity replaced by a random one of its type.
-
-    ``relation.n_negatives`` are drawn per observed cell; those that are observed or drawn before are dropped.
-    """
+    """Add ``n_negatives`` unobserved zeros per observed cell: copies of it with one entity replaced at random."""
     order, shape = entries.order, np.array(entries.shape, np.int64)
     drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.n_negatives, axis=0)
     mode = rng.integers(0, order, len(drawn))

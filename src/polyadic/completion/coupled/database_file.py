@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic.completion.coupled.database import Database, Relation
 from polyadic.core.errors import InputError
+from polyadic.core.files import read_names
 from polyadic.text.fields import Fields, read_fields
 
 if TYPE_CHECKING:
@@ -124,11 +125,7 @@ def _number(path: Any, line: int, field: str) -> float:
 
 def _names(file: Path, entity: str, where: Any) -> list[str]:
     path = file.parent / str(where)
-    try:
-        names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    if not names:
+    if not (names := read_names(path)):
         raise InputError(f"{path} has no names of {entity}")
     return names
 

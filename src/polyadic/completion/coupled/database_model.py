@@ -18,21 +18,23 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.completion.cells import Prediction
+from polyadic.completion.coupled.coordinate_descent import curves
 from polyadic.completion.coupled.coupled_tables import State
 from polyadic.completion.coupled.database import Database, part_of, with_negatives
-from polyadic.completion.coupled.draws import Average
-from polyadic.completion.coupled.new_row import shares_of
+from polyadic.completion.coupled.gibbs import Average
+from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
-from polyadic.core.explanation import Explanation
+from polyadic.core.explanation import Explanation, parts_of_row
+from polyadic.core.kernels import RowEntries
 from polyadic.core.model import Count, Model, Seed, Threads, learned
-from polyadic.relations.entity_names import numbers_of
+from polyadic.relations.facts import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables
     from polyadic.completion.coupled.database import Relation
-    from polyadic.completion.coupled.new_row import Given
 
 
 Array = NDArray[Any]
@@ -40,19 +42,13 @@ MAX_FOLD_IN_SWEEPS = 50
 """Maximum number of sweeps over new rows; new entities that share no cell converge in a few."""
 
 
-class Prediction(NamedTuple):
-    """Expected values of cells in the units of their table, and standard deviations.
-
-    For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
-    before the softplus. For numbers it includes the noise.
-    """
-
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-
-
 class DatabaseModel(Model, ABC):
     """Base class of models of all tables of a database, which they store.
+
+    Parameters
+    ----------
+    rank : int
+        Number of columns of each factor.
 
     Attributes
     ----------
@@ -117,11 +113,6 @@ class DatabaseModel(Model, ABC):
             as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
-
-        Raises
-        ------
-        InputError
-            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()
@@ -155,7 +146,7 @@ class DatabaseModel(Model, ABC):
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected values of cells of a relation: probabilities of truth values, means of counts.
+        """Return the expected values of cells, shape (n,): probabilities of truth values, means of counts.
 
         Parameters
         ----------
@@ -163,15 +154,6 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or their numbers if tables number them.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
@@ -180,25 +162,14 @@ class DatabaseModel(Model, ABC):
 
         Parameters
         ----------
-        relation : str
-            Name of the relation.
-        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
-            Names of entities, or their numbers if tables number them.
-
-        Returns
-        -------
-        Prediction
-
-        Raises
-        ------
-        InputError
-            If the relation or an entity does not exist.
+        relation, cells
+            See :meth:`predict`.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected values of cells given by entity numbers.
+        """Return the expected values of cells given by entity numbers, shape (n,).
 
         Parameters
         ----------
@@ -206,15 +177,6 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         indices : array of int of shape (n, order)
             Entity numbers.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Raises
-        ------
-        InputError
-            If a number is out of range.
         """
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -243,11 +205,6 @@ class DatabaseModel(Model, ABC):
         Explanation
             In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
             named by relation and other entities of the observed cell. For samples they are means.
-
-        Raises
-        ------
-        InputError
-            If the relation, type or entity does not exist.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -283,6 +240,8 @@ class DatabaseModel(Model, ABC):
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Return the entities of a type with the most similar factors, by mean cosine of centred rows.
 
+        The mean is over the stored samples, if there are any.
+
         Parameters
         ----------
         entity : str
@@ -291,16 +250,6 @@ class DatabaseModel(Model, ABC):
             Name of the entity, or its number if entities are numbered.
         n : int
             Number of neighbours.
-
-        Returns
-        -------
-        list of (name, float)
-            Cosines, averaged over the stored samples if there are any.
-
-        Raises
-        ------
-        InputError
-            If the type or the entity does not exist.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
@@ -343,6 +292,44 @@ class DatabaseModel(Model, ABC):
         return np.asarray(centre + scale * m)
 
 
+class IterativeDatabaseModel(DatabaseModel):
+    """Base class of database models that sweeps improve from a position, such as the stack of factors.
+
+    A subclass defines ``_start`` (a random position), ``_position`` (that of the fit), ``_extended`` (to new entities),
+    ``_improved`` (after sweeps) and ``_take`` (into attributes).
+    """
+
+    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
+        """Fit to all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+            Tables.
+
+        Raises
+        ------
+        InputError
+            If tables contradict each other, a parameter is out of range, or memory is insufficient.
+        """
+        self.check()
+        del y
+        coupled, rng = self._prepare(database)
+        self._take(self._improved(coupled, self._start(coupled, rng), self.max_iter, self.tol))
+        return self
+
+    def _go_on(
+        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
+    ) -> None:
+        position = self._position()
+        if folded is not None:
+            start = self._extended(folded, position, sizes)
+            position = self._improved(folded, start, MAX_FOLD_IN_SWEEPS, self.tol)
+        if coupled is not None:
+            position = self._improved(coupled, position, sweeps, 0.0)
+        self._take(position)
+
+
 def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
     """Return the root mean square difference of two models' predictions at the observed cells of a relation."""
     cells = np.asarray(other.database_.cells(relation).indices, np.int64)
@@ -354,11 +341,8 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
     """Return the cosines of all rows with one, averaged over samples; rows are centred in each sample.
 
-    Centring removes what all rows have in common. A single sample is unreliable, since rows with little data point in
-    random directions.
+    A single sample is unreliable, since rows with little data point in random directions.
 
-    Examples
-    --------
     >>> U = np.array([[1.0, 5.0], [-1.0, 5.0], [2.0, 5.0], [-2.0, 5.0]])
     >>> mean_cosines([U, -U], 0).tolist()
     [1.0, -1.0, 1.0, -1.0]
@@ -372,36 +356,17 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Held-out cells of a relation.
-
-    Attributes
-    ----------
-    database : Database
-        Database without these cells; entities stay.
-    relation : str
-    indices : ndarray of shape (n, order)
-    values : ndarray of shape (n,)
-        In the units of the table.
-    """
+    """Database without some cells of a relation; their indices, shape (n, order), and values in its units."""
 
     database: Database
     relation: str
     indices: NDArray[np.int64]
     values: NDArray[np.float64]
 
-    def alone(self) -> Database:
-        """Return the database with the relation of the held-out cells only."""
-        return self.database.only(self.relation)
-
 
 def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
-    """Hold out a random share of the cells of a relation.
-
-    If unobserved cells are zeros, as many of them as held-out cells are added to the test set, to be told apart by a
-    model.
-    """
-    if relation not in database.relations:
-        raise InputError(f"there is no relation {relation!r}; relations are {', '.join(database.relations)}")
+    """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
+    table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
         raise InputError(f"the held-out share must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
@@ -411,7 +376,6 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)
-    table = database.relations[relation]
     if table.unlisted == "zero":
         both = with_negatives(entries, replace(table, n_negatives=1), rng)
         zeros = both.indices[len(entries) :]
@@ -429,14 +393,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Evaluate predictions of held-out cells.
-
-    Returns
-    -------
-    dict of str to float
-        ``rmse`` for numbers and counts; ``log_loss`` in nats for truth values; ``auc``, the share of correctly ranked
-        pairs of an observed and an unobserved cell, if unobserved cells are zeros.
-    """
+    """Return ``rmse`` of held-out cells, ``log_loss`` (nats) of truth values, or ``auc`` if unobserved ones are 0."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]
@@ -447,3 +404,51 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
         p = np.clip(np.where(cells.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)
         return {"log_loss": float(-np.log(p).mean())}
     return {"rmse": float(np.sqrt(np.mean((expected - cells.values) ** 2)))}
+
+
+class Given(NamedTuple):
+    """Quantities that one row of a factor is solved from, for one sample; the last two only if rows are random."""
+
+    state: State
+    alphas: Sequence[float]  # precision of the cells of each table, besides their weights
+    precision: Array  # of the prior of the row, shape (R, R)
+    linear: Array  # precision times mean of the prior, shape (R,)
+    covariances: Array | None = None  # shape (rows of the stack, R, R)
+    squares: list[Array] | None = None  # expected squared predictions of the entries of each table
+
+
+BLOCK = 1 << 10
+"""Number of entries whose moments are held at once."""
+
+
+def shares_of(coupled: CoupledTables, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
+    """Return the contributions of the prior and of each entry to the product of a target with the solved row."""
+    stack, *offsets = given.state
+    m = [coupled.products(stack, t, 1) + coupled.biases(part, t) for t, part in enumerate(offsets)]
+    c, y = curves(coupled, m, given.squares)
+    c, y = ([alpha * values for alpha, values in zip(given.alphas, side, strict=True)] for side in (c, y))
+    starts, columns, c_, y_ = coupled.equations(s, c, y, offsets, given.alphas)
+    some = slice(starts[row], starts[row + 1])
+    v = np.prod(stack[columns[some]], axis=1, dtype=float)
+    precision = given.precision
+    if any(coupled.zeros):
+        grams = coupled.grams(stack)
+        if given.covariances is not None:
+            grams = [gram + coupled.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
+        precision = precision + coupled.zero_precision(s, grams, given.alphas)
+    if given.covariances is not None:
+        precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
+    entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
+    A = precision + (v * c_[some, None]).T @ v
+    usual = float(target @ np.linalg.solve(A, given.linear))
+    return usual, parts_of_row(entries, v, target[None], precision=precision)[0]
+
+
+def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
+    """Return the excess of the expected products of random rows over the products of their means."""
+    total = np.zeros(covariances.shape[1:])
+    for block in blocks(len(c), BLOCK):
+        rows, spread = stack[columns[block]], covariances[columns[block]]
+        squares = np.einsum("nkr,nks->nkrs", rows, rows)
+        total += np.einsum("n,nrs->rs", c[block], np.prod(squares + spread, axis=1) - np.prod(squares, axis=1))
+    return total

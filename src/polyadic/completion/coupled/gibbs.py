@@ -1,4 +1,4 @@
-r"""Gibbs sampling of factors and biases of coupled tables.
+r"""Gibbs sampling of factors and biases of coupled tables, and its chain of samples.
 
 Rows of a factor share a normal prior with a Normal-Wishart hyperprior; each table has its own noise:
 
@@ -18,18 +18,21 @@ Polson, Scott, Windle (2013), Bayesian inference for logistic models using Polya
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import polya_gamma, posterior_rows
 from polyadic.core.losses import Logistic, Squared
+from polyadic.core.progress import tracked
+from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
 
@@ -62,18 +65,10 @@ class Priors:
 
 
 class Draw(NamedTuple):
-    """State of the chain.
-
-    Attributes
-    ----------
-    state : list of ndarray
-        Factors, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
-    alphas : ndarray of shape (tables,)
-        Precision of the noise of each table; 1 for truth values.
-    """
+    """State of the chain."""
 
     state: State
-    alphas: Array
+    alphas: Array  # precision of the noise of each table; 1 for truth values
 
 
 def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -115,11 +110,7 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
 def gibbs(
     coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
 ) -> Iterator[Draw]:
-    """Yield states of the Gibbs sampler.
-
-    Losses must be squared or logistic, the latter with weights of 1. ``start`` and the state of ``rng`` determine the
-    chain; ``threads`` do not change it.
-    """
+    """Yield states of the Gibbs sampler, for squared losses and logistic ones with weights of 1."""
     _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
     tables = range(len(coupled.terms))
@@ -165,13 +156,11 @@ def _draw_factor(
     stack, own = state[0], coupled.factor_entries[s]
     out = coupled.free_rows(stack, s)
     mu, precision = draw_prior(coupled.factor(stack, s), priors, rng)
-    left = [right - kappa * coupled.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, alphas, strict=True)]
     total = precision
     if any(coupled.zeros):
         total = precision + coupled.zero_precision(s, coupled.grams(stack), alphas.tolist())
     posterior_rows(
-        coupled.equations(s, listed, left),
+        coupled.equations(s, c, y, state[1:], alphas.tolist()),
         stack,
         precision=total,
         linear=precision @ mu,
@@ -219,11 +208,131 @@ def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational"
-                " Bayes also"
-                " supports counts"
+                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational Bayes"
+                " also supports counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError(
                 "weights of logistic losses must be 1 for Gibbs sampling; leave them out, or sample fewer zeros"
             )
+
+
+class Average:
+    """Running mean and variance over samples, without storing them.
+
+    >>> average = Average()
+    >>> for draw in ([1.0, 5.0], [3.0, 5.0]):
+    ...     average.add(draw)
+    >>> average.mean.tolist(), average.variance.tolist()
+    ([2.0, 5.0], [1.0, 0.0])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: NDArray[np.float64] = np.zeros(0)
+        self._squares: NDArray[np.float64] = np.zeros(0)
+
+    def add(self, values: ArrayLike) -> None:
+        """Add a sample (Welford, 1962)."""
+        x = np.asarray(values, float)
+        if not self.count:
+            self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
+        self.count += 1
+        away = x - self.mean
+        self.mean = self.mean + away / self.count
+        self._squares = self._squares + away * (x - self.mean)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Variance over the samples so far."""
+        return np.asarray(self._squares / max(self.count, 1))
+
+
+class Memory(NamedTuple):
+    """Complete state of a chain."""
+
+    last: Draw
+    draws: list[Draw]  # stored samples
+    every: int  # thinning interval
+    made: int  # number of draws after burn-in
+    sweeps: int  # number of all sweeps
+    rng: dict[str, Any]  # state of the random generator
+
+
+class MarkovChain:
+    """Markov chain of states that ``begin`` yields from a state, drawing with ``rng`` only.
+
+    The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
+    counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
+    """
+
+    def __init__(
+        self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, n_samples: int
+    ) -> None:
+        self.last, self._rng, self._random = start, rng, rng.bit_generator.state
+        self._begin, self._solver = begin, begin(start)
+        self._n_samples, self._every = n_samples, 1
+        self.draws: list[Draw] = []
+        self.sweeps = self.made = 0
+        self.interrupted = False
+
+    @classmethod
+    def of(
+        cls,
+        coupled: CoupledTables,
+        start: Draw,
+        rng: np.random.Generator,
+        *,
+        priors: Priors,
+        n_samples: int,
+        threads: int,
+    ) -> MarkovChain:
+        """Begin a chain over the factors of coupled tables."""
+        begin = partial(gibbs, coupled, priors=priors, rng=rng, threads=threads)
+        return cls(begin, start, rng, n_samples=n_samples)
+
+    @classmethod
+    def resumed(
+        cls, coupled: CoupledTables, memory: Memory, *, priors: Priors, n_samples: int, threads: int
+    ) -> MarkovChain:
+        """Resume from the result of :meth:`memory`; with the same tables, the chain continues as if uninterrupted."""
+        rng = np.random.default_rng()
+        rng.bit_generator.state = memory.rng
+        chain = cls.of(coupled, memory.last, rng, priors=priors, n_samples=n_samples, threads=threads)
+        chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]  # noqa: SLF001 its own
+        return chain
+
+    def memory(self) -> Memory:
+        """Return the complete state of the chain."""
+        return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
+
+    def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
+        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps those made so far."""
+        new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
+        check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
+        self.interrupted = False
+        try:
+            for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
+                last = next(self._solver)
+                if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
+                    raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
+                self.last, self._random = last, self._rng.bit_generator.state
+                self.sweeps += 1
+                if sweep >= burn_in:
+                    self._keep(last)
+                    seen(last)
+        except KeyboardInterrupt:
+            self._rng.bit_generator.state = self._random  # the interrupted sweep will be repeated
+            self._solver = self._begin(self.last)
+            if not self.made:
+                raise
+            self.interrupted = True
+
+    def _keep(self, draw: Draw) -> None:
+        """Store every n-th draw; if there are too many, drop every second one and double the interval."""
+        if self._n_samples and self.made % self._every == 0:
+            self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
+            if len(self.draws) > self._n_samples:
+                self.draws = self.draws[::2]
+                self._every *= 2
+        self.made += 1

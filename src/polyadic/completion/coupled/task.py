@@ -124,7 +124,7 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
         relation = next(iter(tables.relations))
         raise InputError(f"hold_out must be RELATION=SHARE, such as {relation}=0.1", "hold_out") from None
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
-    for key, part in (("all_tables", split.database), ("alone", split.alone())):
+    for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):
         model = make().fit(part)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be evaluated

@@ -19,32 +19,31 @@ diagonal covariances). Lim, Teh (2007), Variational Bayesian approach to movie r
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.completion.cells import Prediction
 from polyadic.completion.coupled.coordinate_descent import collective, curves
-from polyadic.completion.coupled.database_model import MAX_FOLD_IN_SWEEPS, DatabaseModel, Prediction
-from polyadic.completion.coupled.new_row import Given
+from polyadic.completion.coupled.database_model import Given, IterativeDatabaseModel
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import RandomRows, row_moments, variational_rows
 from polyadic.core.losses import Huber, Logistic, SoftplusPoisson, Squared
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Positive
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.completion.coupled.coupled_tables import CoupledTables, State
-    from polyadic.completion.coupled.database import Database, Relation
 
     Array = NDArray[np.float64]
 
 
-class VariationalFactorization(DatabaseModel):
+class VariationalFactorization(IterativeDatabaseModel):
     """Variational Bayesian collective factorization of a database (:mod:`polyadic.completion.coupled.variational`).
 
     Noise, the scale of biases and the relevance of each component are learned. Unneeded components vanish, so ``rank``
@@ -87,48 +86,22 @@ class VariationalFactorization(DatabaseModel):
     1
     """
 
-    rank: Count = 10
     _: KW_ONLY
     shape: Positive = 1.0
     rate: Positive = 1.0
     max_iter: Count = 200
     tol: Amount = 1e-4
-    seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
-    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
-        """Fit to all tables.
-
-        Parameters
-        ----------
-        database : Database or mapping of str to Relation
-            Tables.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        InputError
-            If tables contradict each other, a parameter is out of range, or memory is insufficient.
-        """
-        self.check()
-        del y
-        coupled, rng = self._prepare(database)
+    def _start(self, coupled: CoupledTables, rng: np.random.Generator) -> Beliefs:
         check_memory(5 * 8 * coupled.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
-        start = beliefs(coupled, self.rank, rng, prior=self._prior(), threads=self._threads)
-        self._take(self._improved(coupled, start, self.max_iter, self.tol))
-        return self
+        return beliefs(coupled, self.rank, rng, prior=self._prior(), threads=self._threads)
 
-    def _go_on(
-        self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
-    ) -> None:
-        q = self.beliefs_
-        if folded is not None:
-            q = self._improved(folded, extended(folded, q, sizes), MAX_FOLD_IN_SWEEPS, self.tol)
-        if coupled is not None:
-            q = self._improved(coupled, q, sweeps, 0.0)
-        self._take(q)
+    def _position(self) -> Beliefs:
+        return self.beliefs_
+
+    def _extended(self, coupled: CoupledTables, position: Beliefs, sizes: list[int]) -> Beliefs:
+        return extended(coupled, position, sizes)
 
     def _improved(self, coupled: CoupledTables, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
         solver = variational(coupled, start, prior=self._prior(), threads=self._threads)
@@ -142,8 +115,8 @@ class VariationalFactorization(DatabaseModel):
         squares = [moments(coupled, q, t, self._threads)[1] for t in range(len(coupled.terms))]
         yield Given(q.means, q.alphas.tolist(), np.diag(q.relevance[s]), np.zeros(self.rank), q.covariances, squares)
 
-    def _take(self, q: Beliefs) -> None:
-        self.beliefs_, self.state_ = q, q.means
+    def _take(self, position: Beliefs) -> None:
+        self.beliefs_, self.state_ = position, position.means
 
     def _prior(self) -> GammaPrior:
         return GammaPrior(self.shape, self.rate)
@@ -186,29 +159,14 @@ class GammaPrior(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """Parameters of the variational posterior.
-
-    Attributes
-    ----------
-    means : State
-        Means of rows, intercepts and biases (:data:`polyadic.completion.coupled.coupled_tables.State`).
-    covariances : ndarray of shape (rows of the stack, R, R)
-    variances : list of ndarray
-        Variances of intercepts (zero) and biases, by table.
-    relevance : list of ndarray of shape (R,)
-        Expected precision of each component, by factor.
-    bias_precisions : list of ndarray of shape (modes,)
-        Expected precision of biases, by table; empty without biases.
-    alphas : ndarray of shape (tables,)
-        Expected precision of the noise; 1 unless the loss is squared.
-    """
+    """Parameters of the variational posterior; precisions are expected values."""
 
     means: State
-    covariances: Array
-    variances: list[Array]
-    relevance: list[Array]
-    bias_precisions: list[Array]
-    alphas: Array
+    covariances: Array  # shape (rows of the stack, R, R)
+    variances: list[Array]  # of intercepts (zero) and biases, by table
+    relevance: list[Array]  # precision of each component, by factor
+    bias_precisions: list[Array]  # by table and mode; empty without biases
+    alphas: Array  # precision of the noise by table; 1 unless the loss is squared
 
     def arrays(self) -> list[Array]:
         """Return copies of all parameters in a flat list."""
@@ -259,11 +217,7 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Iterate over sweeps of coordinate ascent on the evidence lower bound.
-
-    Losses must be squared, logistic or softplus-Poisson. Yields :meth:`Beliefs.arrays` and the negative bound, which
-    never increases; first the start.
-    """
+    """Yield :meth:`Beliefs.arrays` and the negative evidence lower bound: sweeps of coordinate ascent."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
@@ -304,13 +258,11 @@ def _improve_factor(
     coupled: CoupledTables, q: Beliefs, s: int, c: Sequence[Array], y: Sequence[Array], threads: int
 ) -> None:
     means, own = q.means, coupled.factor_entries[s]
-    left = [right - kappa * coupled.biases(means[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
-    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, coupled.zeros, q.alphas, strict=True)]
     precision = np.diag(q.relevance[s])
     if any(coupled.zeros):
         precision = precision + coupled.zero_precision(s, second_moments(coupled, q), q.alphas.tolist())
     variational_rows(
-        coupled.equations(s, listed, left),
+        coupled.equations(s, c, y, means[1:], q.alphas.tolist()),
         RandomRows(means[0], q.covariances),
         RandomRows(coupled.free_rows(means[0], s), coupled.free_rows(q.covariances, s)),
         precision=precision,

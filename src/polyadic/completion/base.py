@@ -1,0 +1,220 @@
+r"""Base classes of models of a matrix, and updates of two factors with new cells, rows and columns.
+
+Given V, each row of U is solved for exactly and independently:
+
+.. math:: u_i = \arg\min_u \sum_{j\ \mathrm{known}} c_{ij} (x_{ij} - u \cdot v_j)^2 + \text{penalty}(u)
+
+An update solves for new rows given the existing columns, for new columns given all rows, and for all rows once more.
+The difference to a fit from scratch is that existing columns do not move; sweeps over both sides follow for that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.cells import cells_of, columns_of_row, pairs
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.explanation import Contributions, parts_of_row
+from polyadic.core.model import Model, Transformer
+from polyadic.core.solvers.run import Sweep, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.completion.cells import ObservedEntries
+    from polyadic.core.selection import SearchSpace
+
+SWEEPS = 1
+"""Default number of sweeps over both sides.
+
+One brings predictions closer to a fit from scratch than two such fits from different seeds are to each other.
+"""
+
+
+class CompletionModel(Model, ABC):
+    r"""Base class of models of the observed cells of a matrix.
+
+    A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
+
+    Parameters
+    ----------
+    rank : int
+        Length of the factors :math:`u_i` and :math:`v_j`.
+    ridge : float
+        Ridge penalty :math:`\lambda` on the factors.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the observed cells of a matrix.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Observed cells. Explicit zeros of a sparse matrix are observed, except by models of positive cells, to which
+            all zeros are unobserved.
+
+        Raises
+        ------
+        InputError
+            If no cell is observed, a cell occurs twice, the model does not allow a value, or a parameter is out of
+            range.
+        """
+        del y
+        self.check()
+        return self._fit(self._read(X))
+
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
+        """Return the predicted values of cells, shape (n,).
+
+        Parameters
+        ----------
+        rows, columns : array of int of shape (n,)
+            Row and column indices of the cells.
+        """
+        check_is_fitted(self)
+        return self._predict(*pairs(rows, columns, self._shape))
+
+    def _read(self, X: Any, *, empty: bool = False) -> ObservedEntries:  # noqa: ARG002 # no cell may be observed
+        """Return the cells that the model learns from; some models accept new rows without any."""
+        return cells_of(X)
+
+    @abstractmethod
+    def _predict(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[Any]: ...
+
+
+class SearchedModel(CompletionModel):
+    """Base class of models whose settings can be selected on held-out cells."""
+
+    def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
+        """Return the search over settings, evaluated on a held-out tenth of the cells.
+
+        The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
+        cells.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Observed cells, as for :meth:`fit`.
+        seed : int, optional
+            Seed of the held-out cells.
+        """
+        return self._search(self._read(X), seed)
+
+    @abstractmethod
+    def _search(self, cells: ObservedEntries, seed: int | None) -> SearchSpace: ...
+
+
+class AlternatingModel(Transformer, SearchedModel):
+    """Base class of models of two factors, each solved for given the other.
+
+    A subclass defines ``_start`` (random factors of a shape), ``_factors`` and ``_place`` (from and to attributes),
+    ``_blocks`` of cells, ``_solved`` (rows of blocks, exactly or from the rows before), ``_exactly`` (rows of cells),
+    ``_row_equations`` (entries, vectors of their columns, and precision of the prior), ``_base`` (the part of the
+    predictions of columns that is no product of factors) and ``_objective``.
+    """
+
+    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
+        """Continue from the current factors with new observed cells (:mod:`polyadic.completion.base`).
+
+        Means and scales stay those of the fit. New rows and columns are solved for exactly.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            All observed cells, old and new. New rows and columns come after those of the fit.
+        sweeps : int
+            Number of sweeps over both sides. 0 solves for new columns and all rows only.
+        """
+        check_is_fitted(self)
+        self.check()
+        cells = self._centred(self._read(X))
+        check_int("sweeps", sweeps, low=0)
+        check_grown(self._shape, cells.shape)
+        return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the factors of new rows with some observed cells, solved for exactly (fold-in).
+
+        Rows without an observed cell get zeros.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (new rows, columns)
+            Observed cells of the new rows.
+
+        Returns
+        -------
+        ndarray of shape (new rows, rank), or (new rows, rank + 1) with the bias of each row as last column
+        """
+        check_is_fitted(self)
+        V, cells = self._factors()[1], self._read(X, empty=True)
+        pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
+        return self._exactly(self._centred(cells), V)
+
+    def explain(self, X: Any, columns: ArrayLike) -> Contributions:
+        """Decompose the predictions of a row in some columns by its observed cells.
+
+        The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
+        prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
+        converged.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
+            Observed cells of the row, which may be new.
+        columns : array of int of shape (n,)
+            Columns to explain.
+        """
+        check_is_fitted(self)
+        cells, V = self._read(X, empty=True), self._factors()[1].astype(float)
+        j = columns_of_row(cells, columns, len(V))
+        entries, against, precision = self._row_equations(self._centred(cells), V)
+        parts = parts_of_row(entries, against, against[j], precision=precision)
+        return Contributions(self._base(j), cells.columns, parts)
+
+    def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
+        """Iterate over sweeps from random columns."""
+        U, V = self._start(cells.shape)
+        rows, columns = (self._blocks(side, V.dtype) for side in (cells, cells.turned()))
+        U = self._solved(rows, V, U)
+        while True:
+            yield Sweep([U, V], self._objective(cells, U, V))
+            V = self._solved(columns, U, V)
+            U = self._solved(rows, V, U)
+
+    def _updates(self, cells: ObservedEntries) -> Iterator[Sweep]:
+        """Iterate over sweeps from the factors of the fit, extended to new rows and columns."""
+        across, (m, n) = cells.turned(), self._shape
+        U, V = (grown(F, size) for F, size in zip(self._factors(), cells.shape, strict=True))
+        U[m:] = self._exactly(cells.take(np.arange(m, len(U))), V)
+        V[n:] = self._exactly(across.take(np.arange(n, len(V))), U)
+        U = self._exactly(cells, V)
+        while True:
+            yield Sweep([U, V], self._objective(cells, U, V))
+            V = self._solved(self._blocks(across, V.dtype), U, V)
+            U = self._solved(self._blocks(cells, U.dtype), V, U)
+
+    def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
+        self._place(*self._keep(run(sweeps, max_iter=max_iter, tol=tol, callback=self.callback)))
+        return self
+
+    def _centred(self, cells: ObservedEntries) -> ObservedEntries:
+        return cells
+
+
+def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
+    """Raise InputError if there are fewer rows or columns than before."""
+    if now[0] < before[0] or now[1] < before[1]:
+        raise InputError(f"X must have at least the rows and columns of the fit, {before}; got {now}")
+
+
+def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
+    """Append rows of zeros to a factor."""
+    return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])
