@@ -59,6 +59,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/language.py
 
 # make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test

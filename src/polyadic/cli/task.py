@@ -71,7 +71,7 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
     make = functools.partial(
         http.application, questions, loaded, title=f"polyadic serve {model.name}", respond=http.plain_json
     )
-    http.serve(make, port, folder=str(model))
+    http.serve(make, port, {"folder": str(model)})
 
 
 def _nothing_more(result: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ def explore(
 
     workspace.warm()
     make = functools.partial(application, workspace)
-    http.serve(make, port, browser=not no_browser, folder=str(workspace.path))
+    http.serve(make, port, {"folder": str(workspace.path)}, browser=not no_browser)
     return None
 
 

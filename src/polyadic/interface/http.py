@@ -249,7 +249,7 @@ def plain_json(value: Any) -> Response:
     return JSONResponse(converted(value))
 
 
-def serve(make: Callable[[str, int], ASGIApp], port: int, *, browser: bool = False, **facts: Any) -> None:
+def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, Any], *, browser: bool = False) -> None:
     """Serve an application, made with a token and a port, until Ctrl-C; print its address, in JSON with ``facts``."""
     import socket
     import webbrowser
