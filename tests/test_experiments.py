@@ -9,11 +9,11 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-import test_syntax_experiment
 from typer.testing import CliRunner
 
 import test_cao2014
 import test_huang2017
+import test_parser_options
 import test_predictors_experiment
 import test_relations_experiment
 from experiments import BENCHMARKS, EXPERIMENTS, load_experiment
@@ -168,7 +168,7 @@ def planted_spectral(monkeypatch):
     monkeypatch.setattr(spectral, "SIZES", (200, 400))
     monkeypatch.setattr(spectral, "COLUMNS", {"upos": {"states": (2,), "seeds": 1}})
     for module in (spectral, hidden):
-        monkeypatch.setattr(module, "web_treebank", test_syntax_experiment.parts)
+        monkeypatch.setattr(module, "web_treebank", test_parser_options.parts)
 
 
 def planted_predictors(monkeypatch):
@@ -210,7 +210,7 @@ RUNS = {
         ("| strings | unseen strings count as | as counted ↓ |", "| operators | rank 2, fresh"),
     ),
     "syntax": (
-        lambda patch: patch.setattr(parsing, "web_treebank", test_syntax_experiment.parts),
+        lambda patch: patch.setattr(parsing, "web_treebank", test_parser_options.parts),
         "--parts parsing --sizes 6,12 --seeds 1",
         "--sizes 6,12 --seeds 2",
         ("| 12 | 0 | with the tensor | 5 |",),

@@ -138,10 +138,17 @@ def test_collisions_are_counted(bits):
         pair_collisions([])
 
 
+PARTS = {"train": made(30, 0), "dev": made(10, 1), "test": made(12, 2)}
+
+
+def parts(part, **_):
+    """Stand for the treebank of the experiment."""
+    return PARTS[part]
+
+
 def test_a_learning_curve(monkeypatch):
     """Every size has a row with both parsers; sizes beyond the treebank are all of it, once."""
-    parts = {"train": made(30, 0), "dev": made(10, 1), "test": made(12, 2)}
-    monkeypatch.setattr(parsing, "web_treebank", lambda part, **_: parts[part])
+    monkeypatch.setattr(parsing, "web_treebank", parts)
     rows = parsing.curve([5, 30, 100], seed=0)
     assert [row["sentences"] for row in rows] == [5, 30]
     for row in rows:
