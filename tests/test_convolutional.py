@@ -9,8 +9,15 @@ from scipy.optimize import linear_sum_assignment
 from polyadic import InputError
 from polyadic.core.solvers.run import run
 from polyadic.sentences.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, max_filters
-from polyadic.sentences.moments import Moments, patches
+from polyadic.sentences.filter_als import (
+    Moments,
+    aligned,
+    compose,
+    convolutional_als,
+    find_filters,
+    max_filters,
+    patches,
+)
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
 

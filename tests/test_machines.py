@@ -27,9 +27,8 @@ from polyadic.completion.coupled.gibbs import Priors
 from polyadic.core.losses import Huber, Logistic, Squared
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge, descend_features, orders_of, started
 from polyadic.supervised.fm_gibbs import draw_machines, first_draw, latent
-from polyadic.supervised.fm_sgd import Stepper
+from polyadic.supervised.fm_solvers import Machine, Observed, Ridge, Stepper, descend_features, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scores, anova_sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
@@ -323,7 +322,7 @@ def test_counts_and_wild_values():
         2, loss="poisson", solver="adagrad", learning_rate=0.1, decay=0.1, max_iter=60, seed=0
     ).fit(X, y)
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
-    with pytest.raises(InputError, match="solver='als' needs a loss of bounded curvature"):
+    with pytest.raises(InputError, match="loss='poisson' has no bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
     with pytest.raises(InputError, match="needs targets of at least 0"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from polyadic.sentences.circulant import shifts
-from polyadic.sentences.filter_als import compose, find_filters
-from polyadic.sentences.moments import Moments
+from polyadic.sentences.filter_als import Moments, compose, find_filters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

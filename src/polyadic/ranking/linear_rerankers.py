@@ -24,17 +24,7 @@ class RankingPerceptron(Reranker):
 
     with the cheapest candidate :math:`y` of the list.
 
-    Parameters
-    ----------
-    averaged : bool
-        Use the mean of the weights over all lists instead of the last weights.
-    shuffle : bool
-        Visit the lists of a block in a new random order in each epoch.
-
-    Attributes
-    ----------
-    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.ranking.reranking.Reranker`.
+    Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------
@@ -67,7 +57,7 @@ class MIRA(Reranker):
     .. math:: w \leftarrow \arg\min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot (\phi_y - \phi_j))
 
     over the ``best`` candidates :math:`j` of highest score. :math:`\rho_j` is their cost above that of the cheapest
-    candidate :math:`y`.
+    candidate :math:`y`. Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
 
     Parameters
     ----------
@@ -75,17 +65,6 @@ class MIRA(Reranker):
         Upper bound of the step length, as a multiple of the feature difference.
     best : int
         Number of candidates with a margin constraint. One is solved in closed form, several by dual coordinate ascent.
-    augmented : bool
-        Add costs to scores in the search for the best candidates, which are then those of the largest loss.
-    averaged : bool
-        Use the mean of the weights over all lists instead of the last weights.
-    shuffle : bool
-        Visit the lists of a block in a new random order in each epoch.
-
-    Attributes
-    ----------
-    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------

@@ -34,18 +34,7 @@ BLOCK = 1 << 22
 
 
 class NBest(NamedTuple):
-    """A list as it is written in the file.
-
-    Attributes
-    ----------
-    where : str
-        File and line.
-    id : object
-        Given id, or the index of the list.
-    texts : list of (str or None)
-    costs : list of float
-    features : list of dict of str to float
-    """
+    """A list as it is written in the file; ``where`` is its file and line."""
 
     where: str
     id: Any

@@ -23,47 +23,26 @@ RCOND = 1e-10
 
 
 def shifts(f: NDArray[Any]) -> NDArray[Any]:
-    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places.
-
-    Examples
-    --------
-    >>> shifts(np.array([1, 2, 3])).tolist()
-    [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
-    """
+    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places."""
     n = f.shape[-1]
     at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
     return f[..., at]
 
 
 def unshifted(m: NDArray[Any]) -> NDArray[Any]:
-    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row.
-
-    Examples
-    --------
-    >>> unshifted(shifts(np.array([1, 2, 3]))).tolist()
-    [[1, 2, 3], [1, 2, 3], [1, 2, 3]]
-    """
+    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row."""
     n = m.shape[-1]
     at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
     return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
 
 
 def convolve(f: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
-    """Return the circular convolution of rows, the product of Cir(f) and w.
-
-    Examples
-    --------
-    >>> convolve(np.array([1.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0])).round(9).tolist()
-    [0.0, 1.0, 2.0]
-    """
+    """Return the circular convolution of rows, the product of Cir(f) and w."""
     return np.fft.irfft(np.fft.rfft(f) * np.fft.rfft(w), n=f.shape[-1])
 
 
 def gram(f: NDArray[Any]) -> NDArray[Any]:
-    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n).
-
-    Block :math:`j, l` is :math:`\mathrm{Cir}(f_j)^\top \mathrm{Cir}(f_l)`.
-    """
+    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n)."""
     spectrum = np.fft.rfft(f)
     return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
 
@@ -78,15 +57,7 @@ def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Multiply rows by the pseudo-inverse of a symmetric matrix of circulant blocks.
-
-    Parameters
-    ----------
-    blocks : ndarray of shape (..., L, L, n)
-        First columns of the blocks.
-    right : ndarray of shape (..., m, L, n)
-        Rows to be multiplied.
-    """
+    """Multiply rows (..., m, L, n) by the pseudo-inverse of circulant blocks with first columns (..., L, L, n)."""
     psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
     inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
     rows = np.moveaxis(np.fft.rfft(right), -1, -3)  # (..., frequencies, m, L)
@@ -95,31 +66,11 @@ def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
-    r"""Return the minimum-norm activations of signals, :math:`\mathcal F^+ y`.
+    r"""Return the minimum-norm activations (..., L, n) of signals (..., n) in filters (..., L, m).
 
     .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
 
-    at every frequency, or zero where the denominator is zero.
-
-    Parameters
-    ----------
-    f : ndarray of shape (..., L, m)
-        Filters, no longer than the signals, zero-padded to their length.
-    y : ndarray of shape (..., n)
-        Signals.
-    ridge : float
-        :math:`\rho`.
-
-    Returns
-    -------
-    ndarray of shape (..., L, n)
-
-    Examples
-    --------
-    >>> f = np.array([[1.0, 0.5]])
-    >>> w = deconvolve(f, np.array([0.0, 1.0, 0.5, 0.0]))
-    >>> w.round(9).tolist()
-    [[0.0, 1.0, 0.0, 0.0]]
+    at every frequency, with the ridge :math:`\rho`, or zero where the denominator is zero.
     """
     n = y.shape[-1]
     spectrum = np.fft.rfft(f, n=n)

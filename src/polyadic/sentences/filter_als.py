@@ -1,5 +1,13 @@
 r"""CP decomposition with circulant factors: the filters of a convolutional model from its third cumulant.
 
+A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
+patches,
+
+.. math:: C_3 = E[x \otimes x \otimes x] - 3\, \mathrm{sym}(E[x] \otimes E[x \otimes x]) + 2\, E[x]^{\otimes 3},
+
+is the mean of the third powers of centred patches. Sums of powers are collected, so parts of a text can be processed
+separately and added, and memory does not grow with the text.
+
 Signals are sums of filters convolved with independent activations, :math:`x = \sum_l f_l * w_l`, so their cumulant is
 
 .. math:: C_{abc} = \sum_{l p} \lambda_{lp}\, (S^p f_l)_a (S^p f_l)_b (S^p f_l)_c
@@ -20,15 +28,18 @@ activations are short and zero-padded. Symmetric activations have zero third cum
 References
 ----------
 Huang, Anandkumar (2015), Convolutional dictionary learning through tensor factorization, algorithms 3 and 4; with their
-eq. (18) corrected (:mod:`polyadic.sentences.circulant`). arXiv:1506.03509
+eq. (18) corrected (:mod:`polyadic.sentences.circulant`). arXiv:1506.03509. Huang, Anandkumar (2016), Unsupervised
+learning of word-sequence representations from scratch via convolutional tensor decomposition, eq. (6). arXiv:1606.03153
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_choice, check_int
@@ -39,10 +50,12 @@ from polyadic.sentences.circulant import khatri_rao_gram, shifts, solve, unshift
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Batch = NDArray[np.float64]
 
+PATCH_VALUES = 1 << 22
+"""Maximum size of a temporary array of patches."""
 WORTH = 1 << 16
 """Minimum size of a batch per thread: a sweep over it takes some milliseconds, starting a thread about one."""
 
@@ -51,22 +64,87 @@ NEARLY = 0.99
 """Share of the squared norm of a filter that its support must contain; the rest is noise."""
 
 
+def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
+    """Return all runs of ``n`` adjacent values of signals (T, K) within ``edges``, shape (K, patches, n)."""
+    values = np.asarray(signal)
+    if len(values) < n:
+        return np.zeros((values.shape[1], 0, n), values.dtype)
+    runs = np.swapaxes(sliding_window_view(values, n, axis=0), 0, 1)
+    if edges is None:
+        return runs
+    ends = np.asarray(edges)[1:]
+    last = np.repeat(ends, np.diff(np.asarray(edges)))[: runs.shape[1]]
+    return runs[:, np.arange(runs.shape[1]) + n <= last]
+
+
+@dataclass
+class Moments:
+    r"""Number of patches, and sums of :math:`x`, :math:`x x^\top`, ... , of shape (K, n), (K, n, n), ..."""
+
+    number: int
+    sums: list[NDArray[np.float64]]
+
+    @classmethod
+    def empty(cls, coordinates: int, n: int, *, order: int = 3) -> Self:
+        """Return the moments of no patches."""
+        check_int("coordinates", coordinates, low=1)
+        check_int("n", n, low=1)
+        check_int("order", order, low=3, high=4)
+        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in range(1, order + 1)])
+
+    @property
+    def order(self) -> int:
+        """The highest power."""
+        return len(self.sums)
+
+    def add(self, x: NDArray[Any]) -> None:
+        """Add patches of shape (K, N, n)."""
+        K, N, n = x.shape
+        if (K, n) != self.sums[0].shape:
+            raise InputError(f"patches must have shape {self.sums[0].shape}, N between them; got {x.shape}")
+        step = max(1, PATCH_VALUES // (K * n * n))
+        for start in range(0, N, step):
+            some = np.ascontiguousarray(x[:, start : start + step], np.float64)
+            squares = (some[..., None] * some[..., None, :]).reshape(K, -1, n * n)
+            self.sums[0] += some.sum(axis=1)
+            powers = ((some, some), (squares, some), (squares, squares))
+            for k, (left, right) in enumerate(powers[: self.order - 1], 1):
+                self.sums[k] += (np.swapaxes(left, 1, 2) @ right).reshape(self.sums[k].shape)
+        self.number += N
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the sum of two collections."""
+        if [s.shape for s in self.sums] != [s.shape for s in other.sums]:
+            raise InputError("moments of different coordinates, lengths or orders cannot be added")
+        return Moments(self.number + other.number, [a + b for a, b in zip(self.sums, other.sums, strict=True)])
+
+    def cumulant(self, order: int = 3) -> NDArray[np.float64]:
+        """Return the cumulants of an order, shape (K, n, n, n) for order 3."""
+        check_int("order", order, low=3, high=self.order)
+        if not self.number:
+            raise InputError("there are no patches: every sentence is shorter than a patch")
+        m1, m2, m3, *m4 = (total / self.number for total in self.sums)
+        if order == 3:
+            return np.asarray(m3 - _spread(m1, m2, "a,bc b,ac c,ab") + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
+        c2, squares = m2 - _spread(m1, m1, "a,b"), _spread(m1, m1, "a,b")
+        central = m4[0] - _spread(m1, m3, "a,bcd b,acd c,abd d,abc")
+        central += _spread(squares, m2, "ab,cd ac,bd ad,bc bc,ad bd,ac cd,ab") - 3 * _spread(squares, squares, "ab,cd")
+        return np.asarray(central - _spread(c2, c2, "ab,cd ac,bd ad,bc"))
+
+
+def _spread(a: NDArray[Any], b: NDArray[Any], places: str) -> NDArray[Any]:
+    """Sum outer products with the modes of the two arguments permuted, such as ``"a,bc b,ac c,ab"``."""
+    split = [place.split(",") for place in places.split()]
+    full = "".join(sorted("".join(split[0])))
+    return np.asarray(sum(np.einsum(f"k{left},k{right}->k{full}", a, b) for left, right in split))
+
+
 class Filters(NamedTuple):
-    r"""Filters of each tensor of a batch, and their error.
+    """Filters of each tensor of a batch, and their error."""
 
-    Attributes
-    ----------
-    filters : ndarray of shape (K, L, n)
-        Unit vectors, shifted to begin at the first position: see :func:`aligned`.
-    weights : ndarray of shape (K, L, n)
-        :math:`\lambda` of each shift, with a positive sum for each filter.
-    error : ndarray of shape (K,)
-        Share of the squared tensor that is not explained.
-    """
-
-    filters: Batch
-    weights: Batch
-    error: Batch
+    filters: Batch  # unit vectors, shifted to begin at the first position, shape (K, L, n)
+    weights: Batch  # lambda of each shift, with a positive sum for each filter, shape (K, L, n)
+    error: Batch  # share of the squared tensor that is not explained, shape (K,)
 
 
 def convolutional_als(
@@ -78,27 +156,9 @@ def convolutional_als(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> Iterator[Sweep]:
-    """Alternate least squares over the three modes, for a batch of tensors at once.
+    """Alternate least squares over the three modes, for symmetric tensors (K, n, n, n) at once.
 
-    Parameters
-    ----------
-    C : ndarray of shape (K, n, n, n)
-        Symmetric tensors.
-    number : int
-        Number of filters L of each tensor.
-    support : int
-        Number of positions of activations, from the first; n for all.
-    projection : {"svd", "average"}
-        How a filter is estimated from its shifted estimates.
-    rng : Generator
-        Random generator of the start.
-    threads : int
-        Number of threads; the result does not depend on it.
-
-    Yields
-    ------
-    Sweep
-        Factors F, G, H and weights, of shape (K, L, n) each; the sum of the shares not explained.
+    ``support`` is the number of positions of activations. Yields factors F, G, H and weights, of shape (K, number, n).
     """
     K, n = C.shape[:2]
     factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(3)]
@@ -127,13 +187,7 @@ def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding.
-
-    Examples
-    --------
-    >>> max_filters(12, 12), max_filters(12, 6)
-    (2, 3)
-    """
+    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding."""
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 
@@ -149,32 +203,10 @@ def find_filters(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Filters:
-    """Estimate the filters of each tensor of a batch, by the best of several random starts.
+    """Estimate the filters of symmetric tensors (K, n, n, n), by the best of several random starts.
 
-    Parameters
-    ----------
-    C : ndarray of shape (K, n, n, n)
-        Symmetric tensors, such as third cumulants.
-    number : int
-        Number of filters of each tensor, at most n - 1.
-    support : int, optional
-        Number of positions of activations, from the first, for zero-padded signals; by default all.
-    starts, sweeps : int
-        Number of random starts, and of sweeps of each.
-    joint : bool
-        Whether to fit all filters together, or one after another to the residual of the others (as the authors' program
-        does, which is worse).
-    projection : {"svd", "average"}
-        How a filter is estimated from its shifted estimates.
-    seed : int, optional
-        Seed of the starts.
-    threads : int, optional
-        Number of threads; all cores by default.
-
-    Warns
-    -----
-    UserWarning
-        If there are more filters than are identifiable: see :func:`max_filters`.
+    ``support`` is the number of positions of activations, n by default. Without ``joint``, filters are fitted one after
+    another to the residual of the others, as in the authors' program, which is worse.
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -209,14 +241,8 @@ def find_filters(
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
     """Shift filters such that the shortest support begins at the first position, and shift weights oppositely.
 
-    A shift of a filter and the opposite shift of its activations cancel. In a longer signal, where filters are
-    zero-padded, they must begin at the first position.
-
-    Examples
-    --------
-    >>> f, weights = aligned(np.array([[[0.6, 0.0, 0.0, 0.8]]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]))
-    >>> f.tolist(), weights.tolist()
-    ([[[0.8, 0.6, 0.0, 0.0]]], [[[1.0, 0.0, 0.0, 0.0]]])
+    A shift of a filter and the opposite shift of its activations cancel, but in a longer, zero-padded signal they do
+    not.
     """
     n = f.shape[-1]
     held = np.cumsum(shifts(f) ** 2, axis=-1)

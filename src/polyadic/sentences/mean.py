@@ -30,25 +30,10 @@ class MeanSentences(SentenceVectors):
 
     Parameters
     ----------
-    pooling : {"mean", "moments", "largest", "extremes", "all"}
-        Pooling of each coordinate over the words; see :mod:`polyadic.sentences.base`.
-    pool : int
-        Number of largest values, for the poolings that keep them.
-    segments : int
-        Number of parts of a sentence that are pooled separately.
     a : float, optional
         Constant of the SIF weights, 0.001 in the paper (default: equal weights).
     removed : int
         Number of common components to remove, 1 in the paper.
-    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Word vectors, or the method that learns them from the sentences; see
-        :func:`~polyadic.sentences.words.vectors_of`.
-    rank : int
-        Dimension of word vectors learned from the sentences.
-    min_count : int
-        Minimum frequency of a word with a learned vector.
-    empty : {"zero", "error"}
-        Result for a sentence without a known word: a zero vector or an error.
 
     Attributes
     ----------
@@ -84,14 +69,7 @@ class MeanSentences(SentenceVectors):
     seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn word vectors, word frequencies and common components.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences, read once.
-        y : ignored
-            For compatibility with scikit-learn.
+        """Learn word vectors, word frequencies and common components from sentences, read once.
 
         Raises
         ------

@@ -78,8 +78,6 @@ class HiddenMarkov(Model):
         Emission probabilities O.
     symbols_ : list
         The symbols, in the order of the columns of ``emissions_``.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

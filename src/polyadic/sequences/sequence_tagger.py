@@ -94,8 +94,6 @@ class SequenceTagger(Model):
         Row of U of each feature.
     parts_ : TagParts
         U, V and T; V is empty without a rank.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
 from polyadic.core.model import Amount, Count, Model, Natural
-from polyadic.supervised.fm_coordinate_descent import Ridge, orders_of, started
+from polyadic.supervised.fm_solvers import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
 
 if TYPE_CHECKING:
@@ -25,7 +25,17 @@ Rank = Natural | tuple[Natural, ...]
 
 
 class FactorizationMachineBase(Model):
-    """Base class of models with linear weights and with factors for each order from 2 on."""
+    """Base class of models with linear weights and with factors for each order from 2 on.
+
+    Parameters
+    ----------
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    scale : float
+        Standard deviation of the initial factors.
+    """
 
     rank: Rank
     order: Count
@@ -132,12 +142,19 @@ class FactorizationMachineBase(Model):
 
 
 class PointMachine(FactorizationMachineBase):
-    """Base class of machines with point estimates.
+    r"""Base class of machines with point estimates ``V_``, of shape (features, columns), linear weights first.
 
-    Attributes
+    Parameters
     ----------
-    V_ : ndarray of shape (features, columns)
-        All parameters of the features, linear weights first.
+    ridge : float
+        Penalty :math:`\lambda` on the factors.
+    linear_ridge : float
+        Penalty :math:`\lambda_w` on the linear weights.
+    count_power : float
+        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
+        proportion to their rows.
+    decay : float
+        Decay :math:`d` of the learning rate.
     """
 
     ridge: Amount

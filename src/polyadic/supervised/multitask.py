@@ -74,8 +74,6 @@ class LowRankTasks(Model):
         Embeddings of the tasks.
     intercept_ : ndarray of shape (tasks,)
         Intercepts :math:`b`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -243,24 +241,9 @@ SCALES = 2.0 ** np.arange(-20, 11)
 
 
 class Tasks:
-    r"""Objective of known targets and its gradient.
+    """Objective of the known targets and its gradient; ``centre`` is subtracted from all targets.
 
-    Parameters
-    ----------
-    X : csr_array or ndarray of shape (n, d)
-    rows, columns : ndarray of int of shape (m,), or None
-        Known cells; None for both if all are known.
-    y : ndarray of shape (m,), or (n, K) if all are known
-    tasks : int
-        K.
-    loss : Convex
-    ridge : float
-        :math:`\lambda`.
-
-    Attributes
-    ----------
-    centre : float
-        Mean subtracted from all targets; 0 for the logistic loss.
+    ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
     """
 
     def __init__(
@@ -314,10 +297,7 @@ class Tasks:
         return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
 
     def start(self, rank: int) -> Factors:
-        """Return the best offsets, and U and V along the directions of steepest descent.
-
-        Zero is a saddle point that descent does not leave. The scale is the best of ``SCALES``.
-        """
+        """Return the best offsets, and U and V along the directions of steepest descent, at the best of ``SCALES``."""
         n, K = self.shape
         columns = np.tile(np.arange(K), n) if self.columns is None else self.columns
         flat = WithOffsets(self.y.ravel(), columns, self.loss, 1.0, RIDGE, K)

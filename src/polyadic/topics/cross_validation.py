@@ -26,20 +26,7 @@ TOP_K = 10
 
 
 class FoldScores(NamedTuple):
-    """Cross-validated scores of one number of topics.
-
-    Attributes
-    ----------
-    n_components : int
-    perplexity : float
-        Mean over folds: half of the words of each test document, given the other half.
-    spread : float
-        Standard deviation of the perplexity over folds.
-    coherence : float
-        Mean NPMI of the ten top words of each topic in the test documents; mean over folds.
-    stability : float
-        Mean cosine of matched topics of two folds, over all pairs of folds.
-    """
+    """Cross-validated scores of one number of topics: means over folds or, for stability, over pairs of folds."""
 
     n_components: int
     perplexity: float
@@ -59,21 +46,7 @@ def cross_validate(
 ) -> list[FoldScores]:
     """Fit each number of topics to all folds of documents but one, in turn, and score it on the fold left out.
 
-    Fits of different folds also have different seeds, so that methods without a random start can show instability, too.
-
-    Parameters
-    ----------
-    model : TextTopics
-        Settings to use; the model itself is not fitted.
-    counts : csr_array of shape (documents, words)
-        Leave out documents reserved for the final evaluation.
-    words : sequence of str
-    n_components : sequence of int
-        Numbers of topics to compare.
-    folds : int
-        At least 2.
-    seed : int
-        Seed of the folds and of the hidden words; fold k is fitted with ``seed + k``.
+    Fold k is fitted with ``seed + k``, so that methods without a random start can show instability, too.
     """
     counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
@@ -93,11 +66,8 @@ def cross_validate(
                 coherent.append(held_out_coherence(some, counts[fold == k]))
                 advance(1, note=f"{number} topics")
             same = np.mean([stability(*pair) for pair in combinations(fits, 2)])
-            choices.append(
-                FoldScores(
-                    int(number), float(np.mean(figures)), float(np.std(figures)), float(np.mean(coherent)), float(same)
-                )
-            )
+            means = map(float, (np.mean(figures), np.std(figures), np.mean(coherent), same))
+            choices.append(FoldScores(int(number), *means))
     return choices
 
 

@@ -59,16 +59,9 @@ class LDA(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     document_prior, word_prior : float, optional
         Dirichlet parameters :math:`\alpha` of the document mixtures and :math:`\eta` of the topics;
         ``1 / n_components`` by default.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
-    threads : int, optional
-        Number of threads; all cores by default. See :class:`~polyadic.core.model.Model`.
 
     Attributes
     ----------
@@ -103,18 +96,7 @@ class LDA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit to word counts, shape (documents, words)."""
         del y
         self.check()
         counts = self._table(X, reset=True)
@@ -142,14 +124,7 @@ class LDA(Topics):
 
 
 class Dirichlets(NamedTuple):
-    """Variational Dirichlet distributions, one per row.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n, R)
-        Parameters: expected counts plus the prior.
-    prior : float
-    """
+    """Variational Dirichlet distributions, one per row: parameters (expected counts plus the prior), and the prior."""
 
     counts: Array
     prior: float

@@ -57,9 +57,6 @@ class NMF(Topics):
     init : {"random", "nndsvd"}
         Initialization. Starting from singular vectors (``"nndsvd"``) takes longer than it saves and does not reach a
         lower objective.
-    max_iter, tol
-        Maximum number of sweeps over both factors, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
     inner : int
         Number of passes over one factor before the other is updated.
     threads : int, optional
@@ -71,8 +68,6 @@ class NMF(Topics):
         Components :math:`H`.
     row_factors_ : float32 ndarray of shape (rows, n_components)
         Factors :math:`W` of the training rows.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------

@@ -43,8 +43,6 @@ class SpectralLDA(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     alpha0 : float
         Sum :math:`\alpha_0` of the Dirichlet parameters; as it approaches 0, each document has a single topic.
     max_iter : int
@@ -84,12 +82,7 @@ class SpectralLDA(Topics):
     threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
+        """Estimate topics from word counts, shape (documents, words).
 
         Raises
         ------
@@ -132,18 +125,7 @@ class SpectralLDA(Topics):
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
     """Linear operator of the scaled second moments :math:`D M_2 D`, and whitened third moments.
 
-    :math:`D` is diagonal, the inverse square roots of word frequencies.
-
-    Parameters
-    ----------
-    counts : csr_array of float of shape (documents, words)
-        Documents with fewer than three words are ignored.
-    alpha0 : float
-
-    Attributes
-    ----------
-    roots : ndarray of shape (words,)
-        Square roots of word frequencies, :math:`D^{-1}`.
+    :math:`D` is diagonal, the inverse square roots of word frequencies; ``roots`` is :math:`D^{-1}`.
     """
 
     def __init__(self, counts: csr_array, alpha0: float) -> None:
