@@ -17,7 +17,7 @@ from polyadic import (
 from polyadic.tables import residuals
 from polyadic.tables.gini import categorical_covariance, contingency_table, gini_index
 from polyadic.tables.kernel_correspondence import CASES
-from polyadic.tables.similarities import categorical_kernel, root, stop_word_kernel
+from polyadic.tables.residuals import categorical_kernel, root, stop_word_kernel
 
 FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
 """Eye colours (blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness."""

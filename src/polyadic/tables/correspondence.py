@@ -19,14 +19,12 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.linalg import Method, symmetric_matrix
 from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
 from polyadic.embedding import Embedding
-from polyadic.tables.residuals import linear, with_values
-from polyadic.tables.similarities import decompose, inverse
+from polyadic.tables.residuals import decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.tables.residuals import Residual
-    from polyadic.tables.similarities import Decomposition, Kernel
+    from polyadic.tables.residuals import Decomposition, Kernel, Residual
 
 
 Side = Literal["rows", "columns"]
@@ -39,17 +37,7 @@ class TableTransformer(Transformer):
     row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the model and return the coordinates of the rows.
-
-        Parameters
-        ----------
-        X, y
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-        """
+        """Fit the model and return the coordinates of the rows, shape (m, n_components)."""
         return self.fit(X, y).row_coordinates_.copy()
 
     @property
@@ -58,7 +46,23 @@ class TableTransformer(Transformer):
 
 
 class TableAnalysis(TableTransformer):
-    """Base class of analyses that place the rows and columns of a table of counts."""
+    """Base class of analyses that place the rows and columns of a table of counts.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of principal axes. At most one less than the smaller side of the table.
+    power : float
+        Exponent :math:`p` of the singular values in the coordinates, :math:`S^p`. 1 gives principal and 0 standard
+        coordinates; values below 1 give better word vectors.
+    count_exponent : float
+        Power to which counts are raised before the analysis. 1/2 (square roots) keeps rare events from dominating.
+    method : {"lanczos", "randomized"}
+        Algorithm of the truncated singular value decomposition (:func:`~polyadic.core.linalg.truncated_svd`). Small
+        tables are decomposed exactly.
+    tol : float
+        Convergence tolerance of the Lanczos method.
+    """
 
     column_coordinates_: NDArray[Any] = learned()
     row_labels_: tuple[str, ...] | None = learned()
@@ -72,17 +76,7 @@ class TableAnalysis(TableTransformer):
     seed: Seed
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the coordinates of the rows or the columns.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components) or (n, n_components)
-        """
+        """Return the coordinates of the rows or the columns, shape (points, n_components)."""
         check_is_fitted(self)
         check_choice("side", side, SIDES)
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
@@ -173,10 +167,7 @@ def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
 
 
 def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
-
-    Computed as :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
-    """
+    r"""Return squared chi-square distances to the mean profile: :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1` for rows."""
     rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
     squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
     return (
@@ -196,21 +187,6 @@ class CorrespondenceAnalysis(TableAnalysis):
     Distances between points approximate chi-square distances between profiles. The squared singular values are the
     **principal inertias**; they sum to :math:`\chi^2 / n`. Rows and columns without observations are placed at the
     origin and do not influence the result.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of principal axes. At most one less than the smaller side of the table.
-    power : float
-        Exponent :math:`p` of the singular values in the coordinates :math:`D_r^{-1/2} U S^p`. 1 gives principal and 0
-        standard coordinates; values below 1 give better word vectors.
-    count_exponent : float
-        Power to which counts are raised before the analysis. 1/2 (square roots) keeps rare events from dominating.
-    method : {"lanczos", "randomized"}
-        Algorithm of the truncated singular value decomposition (:func:`~polyadic.core.linalg.truncated_svd`). Small
-        tables are decomposed exactly.
-    tol : float
-        Convergence tolerance of the Lanczos method.
 
     Attributes
     ----------
@@ -262,8 +238,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
             Non-negative counts.
-        y : None
-            Ignored.
 
         Raises
         ------

@@ -9,8 +9,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.linalg import Method
 from polyadic.core.model import Amount, Count, Positive, Seed, Within
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
-from polyadic.tables.similarities import Kernel, categorical_kernel
+from polyadic.tables.residuals import Kernel, categorical_kernel, g_test, linear, log_counts, shifted_pmi, similarity
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -44,12 +43,10 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     Parameters
     ----------
-    n_components : int
-        Number of coordinates of each row and column. At most one less than the smaller side of the table.
     difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
         Residual :math:`\ominus` of the table against independence.
     row_kernel, column_kernel : "margins", "identity", array or callable
-        Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.similarities`.
+        Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.residuals`.
     shift : float
         Number of negative samples :math:`k` of the residual ``"shifted-pmi"``; see
         :func:`~polyadic.tables.residuals.shifted_pmi`.
@@ -60,14 +57,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         :func:`~polyadic.tables.residuals.similarity`.
     beta : float
         Weight of pairs of words without a score in the residual ``"similarity"``.
-    power : float
-        Exponent of the singular values in the coordinates. 1 gives principal and 0 standard coordinates.
-    count_exponent : float
-        Power to which counts are raised before the analysis.
-    method : {"lanczos", "randomized"}
-        Algorithm of the truncated singular value decomposition.
-    tol : float
-        Convergence tolerance of the Lanczos method.
 
     Attributes
     ----------
@@ -109,14 +98,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts.
-
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
-        y : None
-            Ignored.
+        """Analyse a table of counts, read as by :meth:`CorrespondenceAnalysis.fit`.
 
         Raises
         ------

@@ -84,8 +84,6 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         ----------
         X : array or DataFrame of shape (n, Q)
             One variable per column, with sortable values and none missing.
-        y : None
-            Ignored.
 
         Raises
         ------

@@ -91,7 +91,8 @@ def blocks(
             at = offset - len(error.object) + error.start
             raise InputError(
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
-                f"is invalid; {fix}"
+                f"is invalid; {fix}",
+                "errors",
             ) from None
         except UnicodeError as error:  # such as UTF-16 without a byte order mark
             raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
