@@ -20,7 +20,6 @@ from polyadic.metrics.strings import string_perplexity
 from polyadic.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
 from polyadic.sequences.automaton_algebra import converted, difference, equivalent, minimised
 from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
-from polyadic.sequences.automaton_smoothing import SmoothedAutomaton, best_share
 from polyadic.sequences.hankel import hankel
 from polyadic.sequences.kernels.automata import (
     automaton_values,
@@ -29,10 +28,9 @@ from polyadic.sequences.kernels.automata import (
     transition_counts,
 )
 from polyadic.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
-from polyadic.sequences.spectral_automaton import SpectralAutomaton
-from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.sequences.spectral_automaton import SmoothedAutomaton, SpectralAutomaton, best_share
 from polyadic.sequences.substrings import count_substrings
-from polyadic.sequences.symbols import coded, split
+from polyadic.sequences.symbols import coded, read_pautomac, read_probabilities, read_strings, split
 from reference import exact_hankel
 from strategies import tries
 

@@ -11,8 +11,7 @@ from experiments.spectral.automata import SLIDE, slide_table
 from polyadic.core.errors import InputError
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_algebra import converted
-from polyadic.sequences.hankel import hankel
-from polyadic.sequences.hankel_completion import completed_hankel, shared_cells
+from polyadic.sequences.hankel import completed_hankel, hankel, shared_cells
 from polyadic.sequences.substrings import count_substrings
 from polyadic.sequences.symbols import Coded, coded
 from reference import exact_hankel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
-from polyadic.core.model import Callback, Count, Positive, Seed
+from polyadic.core.model import Count, Positive
 from polyadic.ranking.passive_aggressive import Linear
 from polyadic.ranking.reranking import Reranker
 
@@ -38,13 +38,6 @@ class RankingPerceptron(Reranker):
     >>> RankingPerceptron(seed=0).fit(lists).rerank(lists).tolist()
     [1, 3]
     """
-
-    _: KW_ONLY
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
@@ -83,11 +76,6 @@ class MIRA(Reranker):
     C: Positive = 0.1
     best: Count = 1
     augmented: bool = True
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng

@@ -6,6 +6,7 @@ Classification is treated as reranking: every row has one candidate per class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -105,10 +106,12 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         Classes, if fitted to rows and labels.
     """
 
-    max_iter: Count
-    shuffle: bool
-    seed: Seed
-    callback: Callback
+    _: KW_ONLY
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    callback: Callback = None
 
     @abstractmethod
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
@@ -186,16 +189,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
         """Return the index of the highest-scored candidate of each list; ties go to the first.
 
-        Parameters
-        ----------
-        groups : QueryGroups
-            Candidate lists.
-        unknown : {"ignore", "error"}
-            Treatment of features that were not seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of int of shape (lists,)
+        Parameters are those of :meth:`decision_function`.
         """
         return groups.choice(self.decision_function(groups, unknown=unknown))
 

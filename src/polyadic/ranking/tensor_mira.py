@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.model import Callback, Count, Positive, Seed
+from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
@@ -227,11 +227,6 @@ class TensorMIRA(Reranker):
     updates: Updates = "random"
     cap: Cap = "scaled"
     augmented: bool = True
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or the number of sizes is not the order."""

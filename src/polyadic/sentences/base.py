@@ -19,13 +19,14 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Transformer, learned
+from polyadic.core.model import Count, Seed, Transformer, learned
 from polyadic.core.progress import tracked
 from polyadic.embedding import Embedding
 from polyadic.sentences.words import BLOCK, Words, blocks
@@ -72,24 +73,18 @@ class SentenceVectors(Transformer, ABC):
     """
 
     embedding_: Embedding = learned()
+    _: KW_ONLY
     pooling: Pooling
-    pool: Count
-    segments: Count
-    empty: Empty
-    words: Words | Embedding
-    rank: Count
-    min_count: Count
+    pool: Count = 2
+    segments: Count = 1
+    words: Words | Embedding = "ppmi-svd"
+    rank: Count = 100
+    min_count: Count = 2
+    empty: Empty = "zero"
+    seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit to sentences and return their vectors; an iterator is first read into memory.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-        y : ignored
-            For compatibility with scikit-learn.
-        """
+        """Fit to sentences and return their vectors; an iterator is first read into memory."""
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
@@ -152,14 +147,9 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Return the activations of one sentence, shape (K, L, positions).
+        """Return the activations of one sentence, a text or its words, shape (K, L, positions).
 
         The positions are those of the known words, followed by those of filters that begin before the first word.
-
-        Parameters
-        ----------
-        sentence : str or list of str
-            Text, or its words.
         """
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))

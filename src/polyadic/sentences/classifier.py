@@ -214,7 +214,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:
-        """Attribute the decision value of a class to the words of a document.
+        """Attribute the decision value of a class to the words of a document, known or not.
 
         A bigram contributes half to each word, a character n-gram to the words that contain it. The base is the
         intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
@@ -226,11 +226,6 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             Text, or its words.
         label : optional
             Class to explain; by default the most likely.
-
-        Returns
-        -------
-        Explanation
-            With a part for each word, known or not.
 
         Raises
         ------

@@ -24,14 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, InputWarning, check_int
-from polyadic.core.model import Amount, Count, Seed, Within
+from polyadic.core.model import Amount, Count, Within
 from polyadic.core.progress import tracked
 from polyadic.core.resources import cores
 from polyadic.embedding import Embedding
-from polyadic.sentences.base import Empty, Pooling, SentenceVectors
+from polyadic.sentences.base import Pooling, SentenceVectors
 from polyadic.sentences.circulant import deconvolve, gram
 from polyadic.sentences.filter_als import Moments, find_filters, patches
-from polyadic.sentences.words import BLOCK, Words, blocks, corpus_of, known_words, vectors_of, words_of
+from polyadic.sentences.words import BLOCK, blocks, corpus_of, known_words, vectors_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,18 +109,11 @@ class ConvolutionalSentences(SentenceVectors):
     _: KW_ONLY
     length: Annotated[int, Within(2)] = 6
     pooling: Pooling = "moments"
-    pool: Count = 2
-    segments: Count = 1
     padded: bool = True
     decoding: Literal["least-norm", "sparse"] = "least-norm"
     ridge: Amount = 1.0
     penalty: Amount = 0.5
-    words: Words | Embedding = "ppmi-svd"
-    rank: Count = 100
-    min_count: Count = 2
     starts: Count = 5
-    empty: Empty = "zero"
-    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Learn filters from sentences, which are read once in bounded memory.

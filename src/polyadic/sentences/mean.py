@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Natural, Positive, Seed
+from polyadic.core.model import Natural, Positive
 from polyadic.embedding import Embedding
-from polyadic.sentences.base import Empty, Pooling, SentenceVectors, width
-from polyadic.sentences.words import Words, blocks, corpus_of, vectors_of
+from polyadic.sentences.base import Pooling, SentenceVectors, width
+from polyadic.sentences.words import blocks, corpus_of, vectors_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,15 +58,8 @@ class MeanSentences(SentenceVectors):
 
     _: KW_ONLY
     pooling: Pooling = "mean"
-    pool: Count = 2
-    segments: Count = 1
     a: Positive | None = None
     removed: Natural = 0
-    words: Words | Embedding = "ppmi-svd"
-    rank: Count = 100
-    min_count: Count = 2
-    empty: Empty = "zero"
-    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Learn word vectors, word frequencies and common components from sentences, read once.

@@ -122,14 +122,12 @@ class ObservableOperators(Model):
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
         """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
 
+        The shape is (length + 1, symbols).
+
         Parameters
         ----------
         sequence : sequence of symbols
             Known symbols.
-
-        Returns
-        -------
-        ndarray of shape (length + 1, symbols)
 
         Raises
         ------
@@ -150,13 +148,7 @@ class ObservableOperators(Model):
         return np.array(rows)
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
-        """Return the uncorrected estimate of the probability of a sequence, which may be negative.
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Known symbols.
-        """
+        """Return the uncorrected estimate of the probability of a sequence of known symbols, which may be negative."""
         x = coded([sequence], self._number).symbols
         b = self.first_
         for symbol in x:
@@ -164,13 +156,7 @@ class ObservableOperators(Model):
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Return the log-probability of all sequences, by the distributions of :meth:`next_symbols`.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the log-probability of all sequences together, by the distributions of :meth:`next_symbols`."""
         number, total = self._number, 0.0
         for sequence in listed(sequences):
             rows = self.next_symbols(sequence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
-from polyadic.core.model import Amount, Count, Model, Natural
+from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Threads
 from polyadic.supervised.fm_solvers import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
 
@@ -37,9 +38,12 @@ class FactorizationMachineBase(Model):
         Standard deviation of the initial factors.
     """
 
-    rank: Rank
-    order: Count
-    scale: Amount
+    rank: Rank = 8
+    _: KW_ONLY
+    order: Count = 2
+    scale: Amount = 0.1
+    seed: Seed = None
+    threads: Threads = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or ``rank`` is not one number or one per order."""
@@ -75,11 +79,6 @@ class FactorizationMachineBase(Model):
         names : sequence of shape (features,), optional
             Feature names, such as ``names_`` of a :class:`~polyadic.supervised.fields.FieldEncoder`. By default the
             column names of the fitted data frame, or indices.
-
-        Returns
-        -------
-        Explanation
-            Parts are named by tuples of features.
 
         Raises
         ------
@@ -157,9 +156,12 @@ class PointMachine(FactorizationMachineBase):
         Decay :math:`d` of the learning rate.
     """
 
+    _: KW_ONLY
     ridge: Amount
     linear_ridge: Amount
-    count_power: Amount
+    count_power: Amount = 0.5
+    decay: Amount = 0.0
+    callback: Callback = None
     bias_ = 0.0
     """0 unless it is fitted."""
 

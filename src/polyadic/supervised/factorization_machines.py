@@ -12,10 +12,10 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.base import BinaryClassifier, PointMachine, Rank
+from polyadic.supervised.base import BinaryClassifier, PointMachine
 from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_rows
 from polyadic.supervised.kernels import anova_scores
 
@@ -56,22 +56,14 @@ class PenalizedMachine(PointMachine, ABC):
         Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
     """
 
-    rank: Rank = 8
     _: KW_ONLY
-    order: Count = 2
     solver: Solver = "als"
     ridge: Amount = 1.2
     linear_ridge: Amount = 1.0
-    count_power: Amount = 0.5
-    scale: Amount = 0.1
     learning_rate: Positive | None = None
-    decay: Amount = 0.0
     batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 1e-4
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     @property
     @abstractmethod

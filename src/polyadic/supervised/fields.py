@@ -90,16 +90,12 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Return the feature vectors of rows.
+        """Return the feature vectors of rows, shape (rows, features).
 
         Parameters
         ----------
         columns : mapping of str to sequence
             The fields of the fit, all of the same length.
-
-        Returns
-        -------
-        csr_array of shape (rows, features)
 
         Raises
         ------

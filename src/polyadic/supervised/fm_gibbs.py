@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.coupled.draws import Average, Chain
 from polyadic.completion.coupled.gibbs import Draw, Priors
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Natural, Seed, Threads
-from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase, Rank
+from polyadic.core.model import Count, Natural
+from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase
 from polyadic.supervised.fm_solvers import Observed, started
 from polyadic.supervised.kernels import anova_scores, anova_sweep
 
@@ -52,15 +52,10 @@ class GibbsMachine(FactorizationMachineBase):
         Maximum number of posterior samples stored for predictions, evenly spaced.
     """
 
-    rank: Rank = 8
     _: KW_ONLY
-    order: Count = 2
     burn_in: Natural = 20
     draws: Count = 200
     n_samples: Count = 100
-    scale: Amount = 0.1
-    seed: Seed = None
-    threads: Threads = None
 
     def _draw(self, data: Observed, groups: ArrayLike | None, *, probit: bool) -> float:
         """Sample machines and return the posterior mean of the noise standard deviation."""
@@ -164,7 +159,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the target of each row.
+        """Return the posterior mean of the target of each row, shape (rows,), and with ``return_std`` a pair.
 
         Parameters
         ----------
@@ -172,10 +167,6 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
             Feature vectors.
         return_std : bool
             Also return the predictive standard deviation, including the noise.
-
-        Returns
-        -------
-        ndarray of shape (rows,), or a pair of them
         """
         average = self._average(X, self._number)
         if not return_std:

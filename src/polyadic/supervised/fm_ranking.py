@@ -10,10 +10,10 @@ from scipy.sparse import block_diag, hstack, vstack
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.base import PointMachine, Rank, canonical
+from polyadic.supervised.base import PointMachine, canonical
 from polyadic.supervised.fm_solvers import Machine, Pairs, Stepper, descend_row_pairs
 from polyadic.supervised.kernels import FeatureTable
 
@@ -64,22 +64,14 @@ class FactorizationMachineRanker(PointMachine):
     2
     """
 
-    rank: Rank = 8
     _: KW_ONLY
-    order: Count = 2
     ridge: Amount = 0.1
     linear_ridge: Amount = 0.1
-    count_power: Amount = 0.5
     n_negatives: Count = 1
-    scale: Amount = 0.1
     learning_rate: Positive = 0.1
-    decay: Amount = 0.0
     batch: Count = 256
     max_iter: Count = 50
     tol: Amount = 0.0
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit to graded feature vectors in groups.

@@ -132,10 +132,6 @@ class LowRankTasks(Model):
             Targets, NaN where unknown.
         seed : int, optional
             Seed of the held-out rows.
-
-        Returns
-        -------
-        SearchSpace
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
@@ -187,7 +183,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Return one prediction per row, for the given task of the row.
+        """Return one prediction per row, for the given task of the row; shape (n,).
 
         Parameters
         ----------
@@ -195,10 +191,6 @@ class LowRankTasks(Model):
             Feature vectors.
         tasks : array of int of shape (n,)
             Index of the task of each row.
-
-        Returns
-        -------
-        ndarray of shape (n,)
 
         Raises
         ------

@@ -208,14 +208,7 @@ class ReducedRankRegressionCV(LowRankMap):
             raise InputError("ranks and ridges must not be empty")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select rank and ridge, then fit to all rows.
-
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n,) or (n, targets)
-            Targets.
+        """Select rank and ridge, then fit to all rows; parameters are those of :meth:`ReducedRankRegression.fit`.
 
         Raises
         ------

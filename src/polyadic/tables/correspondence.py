@@ -68,12 +68,13 @@ class TableAnalysis(TableTransformer):
     row_labels_: tuple[str, ...] | None = learned()
     column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
-    n_components: Count
-    power: Amount
-    count_exponent: Positive
-    method: Method
-    tol: Positive
-    seed: Seed
+    n_components: Count = 2
+    _: KW_ONLY
+    power: Amount = 1.0
+    count_exponent: Positive = 1.0
+    method: Method = "lanczos"
+    tol: Positive = 1e-2
+    seed: Seed = None
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
         """Return the coordinates of the rows or the columns, shape (points, n_components)."""
@@ -84,17 +85,7 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates as an :class:`~polyadic.embedding.Embedding`.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Label of each row or column.
-        side : {"rows", "columns"}
-            Side of the table.
-        counts : array of int, optional
-            Frequency of each word.
-        """
+        """Return the coordinates of the labelled rows or columns as an :class:`~polyadic.embedding.Embedding`."""
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
@@ -223,14 +214,6 @@ class CorrespondenceAnalysis(TableAnalysis):
     [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
     """
 
-    n_components: Count = 2
-    _: KW_ONLY
-    power: Amount = 1.0
-    count_exponent: Positive = 1.0
-    method: Method = "lanczos"
-    tol: Positive = 1e-2
-    seed: Seed = None
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of counts.
 
@@ -263,7 +246,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project supplementary rows onto the fitted axes.
+        """Project supplementary rows onto the fitted axes; shape (m, n_components).
 
         A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
         table get their own coordinates; a row without observations is placed at the origin.
@@ -272,25 +255,17 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         X : array, DataFrame or sparse matrix of shape (m, n)
             Counts of the same columns.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         return self._place(self._read_more(X), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
-        """Project supplementary columns onto the fitted axes.
+        """Project supplementary columns onto the fitted axes; shape (columns, n_components).
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
             Counts of the same rows.
-
-        Returns
-        -------
-        ndarray of shape (number of supplementary columns, n_components)
 
         Raises
         ------
@@ -307,49 +282,23 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each axis's inertia contributed by each row or column.
+        """Return the share of each axis's inertia contributed by each row or column, shape (points, n_components).
 
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Columns sum to 1.
+        Columns sum to 1.
         """
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by each axis.
+        """Return the share of each row's or column's inertia explained by each axis, shape (points, n_components).
 
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Rows sum to the quality of the point.
+        Rows sum to the quality of the point.
         """
         standard, _, distances = self._points(side)
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by the computed axes together.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points,)
-        """
+        """Return the share of the inertia of each row or column explained by all computed axes, shape (points,)."""
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:
@@ -364,11 +313,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         row, column : str or int
             Label of the row and of the column, or their indices if the table has no labels.
-
-        Returns
-        -------
-        Explanation
-            Ratio of observed to expected frequency and the part of each axis, numbered from 1.
 
         Raises
         ------

@@ -88,10 +88,6 @@ def cross_table(
     format, encoding, errors : str, optional
         How to read the file; see :class:`~polyadic.text.pieces.Reading`.
 
-    Returns
-    -------
-    CrossTable
-
     Raises
     ------
     InputError

@@ -6,8 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg import Method
-from polyadic.core.model import Amount, Count, Positive, Seed, Within
+from polyadic.core.model import Positive, Within
 from polyadic.tables.correspondence import TableAnalysis
 from polyadic.tables.residuals import Kernel, categorical_kernel, g_test, linear, log_counts, shifted_pmi, similarity
 
@@ -81,7 +80,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
     """
 
-    n_components: Count = 2
     _: KW_ONLY
     difference: Difference = "linear"
     row_kernel: Kernel = "margins"
@@ -91,11 +89,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     row_scores: Any = None
     column_scores: Any = None
     beta: Positive = 1.0
-    power: Amount = 1.0
-    count_exponent: Positive = 1.0
-    method: Method = "lanczos"
-    tol: Positive = 1e-2
-    seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of counts, read as by :meth:`CorrespondenceAnalysis.fit`.

@@ -124,16 +124,14 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project further observations onto the fitted axes; categories not seen in ``fit`` are ignored.
+        """Project further observations onto the fitted axes; shape (n, n_components).
+
+        Categories not seen in ``fit`` are ignored.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n, Q)
             The same variables.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
         """
         check_is_fitted(self)
         values = validate_data(self, X, dtype=None, reset=False)

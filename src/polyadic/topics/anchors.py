@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
-from polyadic.core.model import Count, Threads
+from polyadic.core.model import Count
 from polyadic.topics.base import Topics
 from polyadic.topics.plsa import mixtures
 
@@ -66,11 +66,8 @@ class AnchorTopics(Topics):
     [0, 3]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     min_documents: Count | None = None
-    max_iter: Count = 200
-    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Estimate topics from word counts, shape (documents, words).

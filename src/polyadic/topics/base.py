@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Count, Transformer, learned
+from polyadic.core.model import Count, Threads, Transformer, learned
 
 
 class Topics(Transformer, ABC):
@@ -23,7 +24,10 @@ class Topics(Transformer, ABC):
         Number of topics.
     """
 
-    n_components: Count
+    n_components: Count = 10
+    _: KW_ONLY
+    max_iter: Count = 200
+    threads: Threads = None
     components_: NDArray[Any] = learned()
     row_factors_: NDArray[Any] = learned()
 

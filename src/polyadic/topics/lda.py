@@ -30,7 +30,7 @@ from scipy.special import gammaln, psi
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Positive, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_MODEL, entries_of
@@ -85,14 +85,11 @@ class LDA(Topics):
     [[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     document_prior: Positive | None = None
     word_prior: Positive | None = None
-    max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Callback, Count, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import Divergence, Squares, cells_of, descend, nndsvd, uniform
@@ -87,7 +87,6 @@ class NMF(Topics):
     np.float32(1.0)
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     loss: Literal["squared", "kl"] | Annotated[float, Within(0, 2)] = "squared"
     l1_W: Amount = 0.0
@@ -97,11 +96,9 @@ class NMF(Topics):
     unobserved: Literal["zero", "missing"] = "zero"
     zero_weight: Amount = 1.0
     init: Literal["random", "nndsvd"] = "random"
-    max_iter: Count = 200
     tol: Amount = 1e-5
     inner: Count = 1
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:

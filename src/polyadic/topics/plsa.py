@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Callback, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MAX_RATIO, MIN_FACTOR, MIN_MODEL, descend, entries_of
@@ -73,13 +73,10 @@ class PLSA(Topics):
     [[0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.75]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     temperature: Annotated[float, Within(0, 1, above=True)] = 1.0
-    max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:

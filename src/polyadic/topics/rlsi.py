@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.linalg import truncated_svd
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.topics.base import Topics
 
@@ -71,7 +71,6 @@ class RLSI(Topics):
     [2, 2]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     l1: Positive = 0.1
     l2: Positive = 0.1
@@ -79,7 +78,6 @@ class RLSI(Topics):
     tol: Amount = 1e-4
     inner: Count = 1
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
-from polyadic.core.model import Count, Positive, Seed, Threads
+from polyadic.core.model import Positive, Seed
 from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.topics.base import Topics
 from polyadic.topics.plsa import mixtures
@@ -74,12 +74,9 @@ class SpectralLDA(Topics):
     [[0.0, 0.0, 0.3, 0.7], [0.7, 0.3, 0.0, 0.0]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     alpha0: Positive = 1.0
-    max_iter: Count = 200
     seed: Seed = None
-    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Estimate topics from word counts, shape (documents, words).
