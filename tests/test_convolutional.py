@@ -8,16 +8,22 @@ from scipy.optimize import linear_sum_assignment
 
 from polyadic import InputError
 from polyadic.core.solvers.run import run
-from polyadic.sentences.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
 from polyadic.sentences.filter_als import (
     Moments,
     aligned,
     compose,
     convolutional_als,
+    deconvolve,
     find_filters,
+    gram,
+    khatri_rao_gram,
     max_filters,
     patches,
+    shifts,
+    solve,
+    unshifted,
 )
+from reference import convolve
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
 

@@ -11,7 +11,7 @@ import pytest
 
 from helpers import invoke, output
 from polyadic import InputError, NBestLists, load
-from polyadic.ranking.nbest import SCORE, read_nbest, write_nbest
+from polyadic.ranking.nbest import SCORE, read_nbest
 from polyadic.ranking.passive_aggressive import passive_aggressive
 from polyadic.text.feature_lines import RankLines
 
@@ -32,6 +32,10 @@ def made(seed, lists=60, *, names=30):
             score = round(-10.0 * c - cost, 2)
             candidates.append(candidate(cost, {f"f{j}": 1 for j in has}, text=f"{k}/{c}", score=score))
         yield {"id": f"list {k}", "candidates": candidates}
+
+
+def write_nbest(path, lists):
+    path.write_text("".join(json.dumps(each) + "\n" for each in lists), encoding="utf-8")
 
 
 def test_lists_by_hand(tmp_path):

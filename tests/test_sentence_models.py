@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from polyadic import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences, load
 from polyadic.sentences import base
 from polyadic.sentences.base import EmptySentencesWarning, pooled, width
-from polyadic.sentences.circulant import convolve
 from polyadic.sentences.convolutional import sparse_codes
 from polyadic.sentences.words import blocks, vectors_of, words_of
+from reference import convolve
 from strategies import tries
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from polyadic import Embedding, InputError
 from polyadic.sentences.base import EmptySentencesWarning
 from polyadic.sentences.bayes import LogCountRatio
-from polyadic.sentences.circulant import deconvolve
 from polyadic.sentences.convolutional import ConvolutionalSentences
+from polyadic.sentences.filter_als import deconvolve
 from polyadic.sentences.words import words_of
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]

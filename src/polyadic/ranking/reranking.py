@@ -187,10 +187,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Return the index of the highest-scored candidate of each list; ties go to the first.
-
-        Parameters are those of :meth:`decision_function`.
-        """
+        """Return the index of the highest-scored candidate of each list; parameters as of :meth:`decision_function`."""
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:

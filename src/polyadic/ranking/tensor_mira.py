@@ -18,11 +18,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError
 from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
@@ -42,8 +42,6 @@ FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
     """Return the sizes of ``D`` modes with at least ``V`` cells and the smallest sum, each about :math:`V^{1/D}`."""
-    check_int("V", V, low=1)
-    check_int("D", D, low=1)
     low = round(V ** (1 / D))
     low -= low**D > V
     ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
@@ -66,9 +64,6 @@ def places(
 
     "guided" orders features by the weights ``v``; "hashed" takes a hash of their index, with collisions.
     """
-    check_choice("mapping", mapping, get_args(FeatureMapping))
-    for size in sizes:
-        check_int("sizes", size, low=1)
     room = math.prod(sizes)
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)

@@ -29,8 +29,7 @@ from polyadic.core.progress import tracked
 from polyadic.core.resources import cores
 from polyadic.embedding import Embedding
 from polyadic.sentences.base import Pooling, SentenceVectors
-from polyadic.sentences.circulant import deconvolve, gram
-from polyadic.sentences.filter_als import Moments, find_filters, patches
+from polyadic.sentences.filter_als import Moments, deconvolve, find_filters, gram, patches
 from polyadic.sentences.words import BLOCK, blocks, corpus_of, known_words, vectors_of, words_of
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class ConvolutionalSentences(SentenceVectors):
     padded : bool
         Whether to pad patches with as many zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
-        Decoding in closed form (:func:`~polyadic.sentences.circulant.deconvolve`), or sparse
+        Decoding in closed form (:func:`~polyadic.sentences.filter_als.deconvolve`), or sparse
         (:func:`~polyadic.sentences.convolutional.sparse_codes`), which takes 60 times as long.
     ridge : float
         Ridge of decoding in closed form, added to the power spectrum.

@@ -25,10 +25,18 @@ Filters are identifiable up to a circular shift and their order. For activations
 tensor has about ``n^2 / 6`` independent values, so that some ``n / 6`` filters are identifiable; more if filters and
 activations are short and zero-padded. Symmetric activations have zero third cumulants, so nothing can be estimated.
 
+:math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
+are circular convolutions, computed as products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1),
+\dots, \mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` parameters. Gram matrices of such matrices have
+circulant blocks, and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are
+solved at once.
+
+Leading axes of all arrays are batch axes; spectra are real transforms with :math:`n / 2 + 1` frequencies.
+
 References
 ----------
 Huang, Anandkumar (2015), Convolutional dictionary learning through tensor factorization, algorithms 3 and 4; with their
-eq. (18) corrected (:mod:`polyadic.sentences.circulant`). arXiv:1506.03509. Huang, Anandkumar (2016), Unsupervised
+eq. (18) corrected (:func:`khatri_rao_gram`). arXiv:1506.03509. Huang, Anandkumar (2016), Unsupervised
 learning of word-sequence representations from scratch via convolutional tensor decomposition, eq. (6). arXiv:1606.03153
 """
 
@@ -45,7 +53,6 @@ from polyadic.core import resources
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.kernels.common import in_threads
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sentences.circulant import khatri_rao_gram, shifts, solve, unshifted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +61,8 @@ if TYPE_CHECKING:
 
     Batch = NDArray[np.float64]
 
+RCOND = 1e-10
+"""Eigenvalues below this share of the largest count as zero."""
 PATCH_VALUES = 1 << 22
 """Maximum size of a temporary array of patches."""
 WORTH = 1 << 16
@@ -62,6 +71,59 @@ WORTH = 1 << 16
 Projection = Literal["svd", "average"]
 NEARLY = 0.99
 """Share of the squared norm of a filter that its support must contain; the rest is noise."""
+
+
+def shifts(f: NDArray[Any]) -> NDArray[Any]:
+    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places."""
+    n = f.shape[-1]
+    at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
+    return f[..., at]
+
+
+def unshifted(m: NDArray[Any]) -> NDArray[Any]:
+    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row."""
+    n = m.shape[-1]
+    at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
+    return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
+
+
+def gram(f: NDArray[Any]) -> NDArray[Any]:
+    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n)."""
+    spectrum = np.fft.rfft(f)
+    return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
+
+
+def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
+    r"""Return first columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
+
+    The elementwise product of two circulants is the circulant of the elementwise product of their first columns (Huang
+    and Anandkumar print the product of the spectra, which belongs to the matrix product).
+    """
+    return np.asarray(np.prod([gram(f) for f in factors], axis=0))
+
+
+def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Multiply rows (..., m, L, n) by the pseudo-inverse of circulant blocks with first columns (..., L, L, n)."""
+    psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
+    inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
+    rows = np.moveaxis(np.fft.rfft(right), -1, -3)  # (..., frequencies, m, L)
+    # a row x times a block with first column b is the correlation of x with b: conj(b^) x^
+    return np.fft.irfft(np.moveaxis(rows @ inverse.conj(), -3, -1), n=right.shape[-1])
+
+
+def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
+    r"""Return the minimum-norm activations (..., L, n) of signals (..., n) in filters (..., L, m).
+
+    .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
+
+    at every frequency, with the ridge :math:`\rho`, or zero where the denominator is zero.
+    """
+    n = y.shape[-1]
+    spectrum = np.fft.rfft(f, n=n)
+    power = (np.abs(spectrum) ** 2).sum(axis=-2) + ridge
+    small = power <= RCOND * power.max(axis=-1, keepdims=True)
+    scaled = np.fft.rfft(y) / np.where(small, 1, power) * ~small
+    return np.fft.irfft(spectrum.conj() * scaled[..., None, :], n=n)
 
 
 def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
@@ -148,13 +210,7 @@ class Filters(NamedTuple):
 
 
 def convolutional_als(
-    C: Batch,
-    number: int,
-    *,
-    support: int,
-    projection: Projection = "svd",
-    rng: np.random.Generator,
-    threads: int = 1,
+    C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
     """Alternate least squares over the three modes, for symmetric tensors (K, n, n, n) at once.
 

@@ -190,12 +190,7 @@ def shared_cells(table: Hankel) -> NDArray[np.int64]:
 
 
 def completed_hankel(
-    table: Hankel,
-    penalty: float,
-    *,
-    min_count: int = 0,
-    structure: Structure = "constrained",
-    max_iter: int = 500,
+    table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
 ) -> Hankel:
     """Complete the cells of strings seen fewer than ``min_count`` times, and shrink all cells.
 

@@ -14,7 +14,13 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, anchor_chain, cluster_chain, spectral_chain
+from polyadic.sequences.hidden_spectral import (
+    FewMomentsWarning,
+    anchor_chain,
+    cluster_chain,
+    distributions,
+    spectral_chain,
+)
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
 
@@ -62,8 +68,6 @@ class HiddenMarkov(Model):
         parameters 1 + ``smoothing``.
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
-    threads : int, optional
-        Number of threads for expected counts; the result does not depend on it.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
         mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
@@ -257,7 +261,8 @@ class HiddenMarkov(Model):
         if self.smoothing:
             objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
         starts, moves, emits = (part + self.smoothing for part in expected[:3])
-        following = HiddenChain(_shares(starts), _shares(moves), np.ascontiguousarray(_shares(emits.T).T))
+        emit = np.ascontiguousarray(distributions(emits.T).T)
+        following = HiddenChain(distributions(starts), distributions(moves), emit)
         return objective / len(data.symbols), following
 
     def _first(self, data: Coded, symbols: int) -> HiddenChain:
@@ -328,9 +333,3 @@ def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Gene
         drawn[:, place] = (rng.random(n)[:, None] >= emit[states]).sum(axis=1)
         row = moves[states]
     return drawn
-
-
-def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normalize rows; rows of zeros become uniform."""
-    sums = counts.sum(axis=-1, keepdims=True)
-    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1), 1 / counts.shape[-1])

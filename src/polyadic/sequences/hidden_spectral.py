@@ -77,12 +77,6 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
 
     With a warning, magnitudes of negative eigenvalues of the second moments are used.
     """
-    if states > symbols:
-        raise InputError(
-            f"a spectral start allows at most as many states as symbols, {symbols}; got {states}: use fewer states,"
-            " or init='random'",
-            "init",
-        )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
     D = scales(share)

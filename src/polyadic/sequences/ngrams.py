@@ -123,10 +123,7 @@ class NGrams(Model):
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
         """Return the probabilities of each symbol and, last, of the end; rows sum to 1.
 
-        Parameters
-        ----------
-        before : ndarray of int of shape (n, at least order - 1)
-            The last symbols, -1 before the start: see :func:`contexts`.
+        ``before`` are the last symbols, at least ``order - 1``, and -1 before the start: see :func:`contexts`.
         """
         tree = self.tree_
         p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Count, Model, Share
 from polyadic.core.solvers.conditional_gradient import onto_simplex
-from polyadic.sequences.hidden_spectral import leading, triples
+from polyadic.sequences.hidden_spectral import leading, scales, triples
 from polyadic.sequences.symbols import coded, known_symbols, listed
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class ObservableOperators(Model):
         check_int("rank", self.rank, low=1, high=V)
         x, weights = triples(data, V)
         share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=V) / 3
-        D = np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)
+        D = scales(share)[:, 0]
         P21 = csr_array((weights * D[x[:, 1]] * D[x[:, 0]], (x[:, 1], x[:, 0])), shape=(V, V))
         U, s, right = leading(P21, self.rank)
         U, inverse = D[:, None] * U, D[:, None] * right / s

@@ -139,17 +139,7 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Train on sentences encoded as ids of features, otherwise as :meth:`fit`; ``features_`` is not set.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token.
-        size : int
-            Number of features.
-        y : iterable of sequences of str
-            The tags of each sentence.
-        """
+        """Train on sentences encoded as ids of ``size`` features, as :meth:`fit` does, but without ``features_``."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}

@@ -1,9 +1,4 @@
-r"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix.
-
-Estimates may be negative. Therefore
-
-.. math:: p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
-                        + (1 - \lambda)\, q(a \mid u)
+r"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix, whose estimates may be negative.
 
 The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
 probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.

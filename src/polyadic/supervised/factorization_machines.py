@@ -306,12 +306,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
         """Run one epoch over further rows, in their order, with a stochastic solver.
 

@@ -69,8 +69,6 @@ class FieldEncoder(Model):
         ----------
         columns : mapping of str to sequence
             Fields, all of the same length.
-        y : None
-            Ignored.
 
         Raises
         ------

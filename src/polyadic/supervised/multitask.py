@@ -75,10 +75,6 @@ class LowRankTasks(Model):
     intercept_ : ndarray of shape (tasks,)
         Intercepts :math:`b`.
 
-    References
-    ----------
-    See :mod:`polyadic.supervised.multitask`.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ Sparse tables are never made dense. The base classes read tables and return coor
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 Side = Literal["rows", "columns"]
-SIDES = ("rows", "columns")
 
 
 class TableTransformer(Transformer):
@@ -79,7 +78,7 @@ class TableAnalysis(TableTransformer):
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
         """Return the coordinates of the rows or the columns, shape (points, n_components)."""
         check_is_fitted(self)
-        check_choice("side", side, SIDES)
+        check_choice("side", side, get_args(Side))
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
 
     def embedding(
@@ -282,10 +281,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each axis's inertia contributed by each row or column, shape (points, n_components).
-
-        Columns sum to 1.
-        """
+        """Return the shares of each axis's inertia by point, of shape (points, n_components); columns sum to 1."""
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
 
@@ -383,7 +379,7 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         check_is_fitted(self)
-        check_choice("side", side, SIDES)
+        check_choice("side", side, get_args(Side))
         if side == "rows":
             return self.row_standard_coordinates_, self.row_masses_, self.row_distances_
         return self.column_standard_coordinates_, self.column_masses_, self.column_distances_

@@ -95,8 +95,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
         Raises
         ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
         InputError
             If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
         """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -139,18 +138,8 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
         """Return the indicator matrix; unknown categories have no column."""
-        starts = np.cumsum([0, *map(len, self.levels_)])
-        places = [
-            {level: place for place, level in enumerate(levels.tolist(), start)}
-            for start, levels in zip(starts[:-1].tolist(), self.levels_, strict=True)
-        ]
-        rows = [
-            [place[value] for place, value in zip(places, row, strict=True) if value in place]
-            for row in values.tolist()
-        ]
-        edges = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter(chain.from_iterable(rows), np.int64, edges[-1])
-        return csr_array((np.ones(len(columns)), columns, edges), shape=(len(rows), starts[-1]))
+        encoder = OneHotEncoder(categories=self.levels_, handle_unknown="ignore")
+        return csr_array(encoder.fit_transform(values))
 
     def __sklearn_tags__(self) -> Any:
         """Declare that input is categorical and may be text."""

@@ -120,13 +120,11 @@ class NMF(Topics):
         del y
         self.check()
         cells = self._cells(X, weights, reset=True)
-        rng, fill = np.random.default_rng(self.seed), self._beta() != 2
-        random = self.init == "random"
-        start = (
-            uniform(cells, self.n_components, rng=rng)
-            if random
-            else nndsvd(cells, self.n_components, rng=rng, fill=fill)
-        )
+        rng = np.random.default_rng(self.seed)
+        if self.init == "random":
+            start = uniform(cells, self.n_components, rng=rng)
+        else:
+            start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2)
         sides = self._half(cells, "W"), self._half(cells.turned(), "H")
         sweeps = descend(*sides, start, inner=self.inner)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))

@@ -201,14 +201,8 @@ def choose(
 
     model.stop_words = stop_words
     corpus = _corpus(model, docs, reading)
-    scores = cross_validate(
-        model,
-        document_table(corpus),
-        corpus.vocabulary.words,
-        n_components=n_components,
-        folds=folds,
-        seed=model.seed or 0,
-    )
+    table, words = document_table(corpus), corpus.vocabulary.words
+    scores = cross_validate(model, table, words, n_components=n_components, folds=folds, seed=model.seed or 0)
     ranks = [{"rank": each.n_components} | dict(zip(each._fields[1:], each[1:], strict=True)) for each in scores]
     measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
     return {"ranks": ranks} | {f"by_{measure}": best(scores, measure).n_components for measure in measures}

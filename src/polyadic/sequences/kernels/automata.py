@@ -31,14 +31,7 @@ def automaton_values(
 
 
 def follow_automaton(
-    symbols: NDArray[Any],
-    edges: NDArray[Any],
-    *,
-    start: Array,
-    A: Array,
-    total: Array,
-    again: Array,
-    floor: float,
+    symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
     """Return the states of an automaton along strings, each normalized to mass 1; shape (N + strings, r).
 

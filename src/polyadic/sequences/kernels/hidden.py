@@ -55,8 +55,7 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
             sums[k] += more
 
     in_turns(compute, take, PARTS, threads)
-    starts, moves, emits = sums
-    return Expected(starts, moves, emits, logs)
+    return Expected(*sums, logs)
 
 
 def hidden_states(

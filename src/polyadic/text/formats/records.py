@@ -175,7 +175,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
     fullest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
         f"field must name the column of the table {file.name} that holds the text, such as {fullest!r};"
-        f" its columns are {named(names)}"
+        f" its columns are {named(names)}",
+        "field",
     )
 
 
