@@ -144,10 +144,8 @@ class ConvolutionalSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment, and decoding in closed form.
+        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment, and decoding in
+        closed form.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):

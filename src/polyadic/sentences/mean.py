@@ -93,10 +93,7 @@ class MeanSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment.
+        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):

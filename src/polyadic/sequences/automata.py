@@ -124,13 +124,8 @@ class WeightedAutomaton:
     def total(self) -> Array:
         r"""Vector :math:`\beta`: the sum of the weights of all strings, from each state.
 
-        If the sum diverges, as may happen for spectral estimates, it is the solution of
-        :math:`\beta = \sum_a A_a \beta + \alpha_\infty`.
-
-        Raises
-        ------
-        InputError
-            If there is no solution.
+        If the sum diverges, as may happen for spectral estimates, it is the solution of :math:`\beta = \sum_a A_a \beta
+        + \alpha_\infty`; raise InputError if there is none.
         """
         return np.asarray(self._inverse @ self.alpha_inf)
 

@@ -174,10 +174,7 @@ class HiddenMarkov(Model):
     def score(self, sequences: Sequences) -> float:
         """Return the log-probability of all sequences together; minus infinity if one is impossible.
 
-        Raises
-        ------
-        InputError
-            If a symbol was not seen in training, unless ``unknown="missing"``.
+        Raise InputError if a symbol was not seen in training, unless ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences)))
 

@@ -160,10 +160,7 @@ class SequenceTagger(Model):
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
         """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
 
-        Raises
-        ------
-        InputError
-            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
+        Raise InputError if the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
             raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
@@ -172,13 +169,7 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy, given the features and correct tags of tokens; NaN without tokens.
-
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align.
-        """
+        """Return the token accuracy, given the features and correct tags of tokens; NaN without tokens."""
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
         right = [
