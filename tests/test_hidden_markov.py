@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from experiments.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
 from polyadic import InputError
-from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
-from polyadic.sequences.hidden_spectral import (
-    FewMomentsWarning,
-    anchor_chain,
-    cluster_chain,
-    spectral_chain,
-    triples,
-)
+from polyadic.sequences.hidden_spectral import FewMomentsWarning, anchor_chain, cluster_chain, spectral_chain, triples
 from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states
 from polyadic.sequences.observable_operators import ObservableOperators
 from polyadic.sequences.symbols import Coded, coded, known_symbols
@@ -433,12 +426,6 @@ def test_what_was_not_fitted_says_so():
     ):
         with pytest.raises(InputError, match="not fitted yet; call fit first"):
             ask()
-
-
-def test_haste_is_told():
-    """A fit that has not settled says so."""
-    with pytest.warns(NotConvergedWarning):
-        fitted(max_iter=1)
 
 
 def test_symbols_of_numpy_are_plain():

@@ -578,15 +578,11 @@ def test_columns_without_a_first_place():
 # ---- bad input
 
 
-def test_ranks_are_one_for_each_order():
-    """Or one for all of them."""
-    with pytest.raises(InputError, match="rank must be one number, or one for each order from 2 to 2; got"):
-        FactorizationMachine((2, 2)).fit(np.eye(3), [1.0, 2.0, 3.0])
-
-
-def test_bad_groups_and_classes_are_refused():
-    """One whole number a feature; two classes."""
+def test_bad_ranks_groups_and_classes_are_refused():
+    """A rank for each order or one for all, one whole number a feature; two classes."""
     X, y = np.eye(3), [1.0, 2.0, 3.0]
+    with pytest.raises(InputError, match="rank must be one number, or one for each order from 2 to 2; got"):
+        FactorizationMachine((2, 2)).fit(X, y)
     with pytest.raises(InputError, match="groups must be a non-negative integer"):
         BayesianFactorizationMachine(2).fit(X, y, groups=[0, 1])
     with pytest.raises(InputError, match="Only binary classification"):

@@ -498,12 +498,6 @@ def test_a_fit_that_fails_leaves_no_half_of_a_model():
         model.transform(TEXTS)
 
 
-def test_too_many_filters_are_refused_by_their_name():
-    """The parameter that the user gave is the one that the refusal names."""
-    with pytest.raises(InputError, match="filters must be"):
-        ConvolutionalSentences(8, length=4, words=GIVEN).fit(TEXTS)
-
-
 def test_a_planted_filter_is_learned():
     """A run of words that comes again and again is the filter of its coordinate, from its first word on."""
     rng = np.random.default_rng(0)
