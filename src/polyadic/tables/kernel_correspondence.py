@@ -91,7 +91,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts, read as by :meth:`CorrespondenceAnalysis.fit`.
+        """Analyse a table as :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit` reads it.
 
         Raises
         ------

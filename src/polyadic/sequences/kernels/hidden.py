@@ -55,7 +55,8 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
             sums[k] += more
 
     in_turns(compute, take, PARTS, threads)
-    return Expected(*sums, logs)
+    starts, moves, emits = sums
+    return Expected(starts, moves, emits, logs)
 
 
 def hidden_states(
