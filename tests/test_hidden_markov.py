@@ -387,21 +387,32 @@ def test_the_likeliest_start_goes_on():
     assert paired.emissions_.shape == (2, 3)
 
 
-def test_too_few_moments_are_told():
-    """More states than symbols, no triples, and noise that is taken for a state."""
-    with pytest.raises(InputError, match="at most as many states as symbols, 3; got 4"):
-        HiddenMarkov(4).fit(WORDS)
-    with pytest.raises(InputError, match="no sequence has three symbols"):
-        HiddenMarkov(1, init="spectral").fit(["ab", "ba"])
-    with pytest.raises(InputError, match="no sequence has two symbols"):
-        HiddenMarkov(1).fit(["a", "b"])
-    with pytest.raises(InputError, match="symbol pairs has rank 1, too low for 2 states"):
-        HiddenMarkov(2, init="spectral").fit(["aaaa", "aab"])
+def test_noise_that_is_taken_for_a_state_is_told():
+    """Of more states than the moments of few sequences show."""
     data = drawn(chain_of(6, 6, 0), 30, 5, seed=0)
     with pytest.warns(FewMomentsWarning, match="of 6 states are estimated from noise"):
         HiddenMarkov(6, init="spectral", max_iter=2).fit(data.split(data.symbols))
-    with pytest.raises(InputError, match="only 2 symbols have distinct contexts, too few to be anchors of 3 states"):
-        HiddenMarkov(3, init="anchors").fit(["ab" * 2000 + "ccc"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: HiddenMarkov(4).fit(WORDS), "at most as many states as symbols, 3; got 4"),
+        (lambda: HiddenMarkov(1, init="spectral").fit(["ab", "ba"]), "no sequence has three symbols"),
+        (lambda: HiddenMarkov(1).fit(["a", "b"]), "no sequence has two symbols"),
+        (lambda: HiddenMarkov(2, init="spectral").fit(["aaaa", "aab"]), "rank 1, too low for 2 states"),
+        (lambda: HiddenMarkov(3, init="anchors").fit(["ab" * 2000 + "ccc"]), "only 2 symbols have distinct contexts"),
+        (lambda: HiddenMarkov(2).score(["a"]), "not fitted yet; call fit first"),
+        (lambda: HiddenMarkov(2).sample(1), "not fitted yet; call fit first"),
+        (lambda: ObservableOperators(2).next_symbols("a"), "not fitted yet; call fit first"),
+        (lambda: ObservableOperators(2).raw_probability("a"), "not fitted yet; call fit first"),
+        (lambda: ObservableOperators(2).score(["a"]), "not fitted yet; call fit first"),
+    ],
+)
+def test_refusals(call, message):
+    """More states than data can give, and questions before a fit."""
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 @pytest.mark.parametrize(
@@ -413,19 +424,6 @@ def test_bad_sequences_are_named(sequences, message):
     for model in (HiddenMarkov(2), ObservableOperators(2)):
         with pytest.raises(InputError, match=message):
             model.fit(sequences)
-
-
-def test_what_was_not_fitted_says_so():
-    """Whatever is asked of it."""
-    for ask in (
-        lambda: HiddenMarkov(2).score(["a"]),
-        lambda: HiddenMarkov(2).sample(1),
-        lambda: ObservableOperators(2).next_symbols("a"),
-        lambda: ObservableOperators(2).raw_probability("a"),
-        lambda: ObservableOperators(2).score(["a"]),
-    ):
-        with pytest.raises(InputError, match="not fitted yet; call fit first"):
-            ask()
 
 
 def test_symbols_of_numpy_are_plain():
