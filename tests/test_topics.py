@@ -38,13 +38,12 @@ from polyadic.text.documents import document_table, table_of_texts
 from polyadic.text.tokens import Tokenizer
 from polyadic.topics import lda
 from polyadic.topics.anchors import AnchorTopics, co_occurrence
-from polyadic.topics.cross_validation import FoldScores, best, cross_validate, held_out_perplexity
 from polyadic.topics.lda import LDA
 from polyadic.topics.multiplicative import Divergence, cells_of
 from polyadic.topics.nmf import NMF
 from polyadic.topics.plsa import PLSA, Mixture
 from polyadic.topics.rlsi import RLSI
-from polyadic.topics.text_topics import TextTopics
+from polyadic.topics.text_topics import FoldScores, TextTopics, best, cross_validate, held_out_perplexity
 from strategies import tries
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:Maximum number of iterations")

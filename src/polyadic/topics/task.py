@@ -197,7 +197,7 @@ def choose(
         Number of cross-validation folds.
     """
     from polyadic.text.documents import document_table
-    from polyadic.topics.cross_validation import Measure, best, cross_validate
+    from polyadic.topics.text_topics import Measure, best, cross_validate
 
     model.stop_words = stop_words
     corpus = _corpus(model, docs, reading)
