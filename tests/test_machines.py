@@ -85,7 +85,7 @@ def test_gradients_are_those_of_finite_differences():
     def total(flat):
         return float(slopes @ anova_scores(table, flat.reshape(V.shape), orders=orders, rows=rows))
 
-    np.testing.assert_allclose(moves.gradient().ravel(), optimize.approx_fprime(V.ravel(), total), atol=1e-5)
+    np.testing.assert_allclose(moves._G.ravel(), optimize.approx_fprime(V.ravel(), total), atol=1e-5)
 
 
 def test_an_exact_step_is_the_best_value_of_a_parameter():

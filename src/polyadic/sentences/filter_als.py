@@ -141,23 +141,15 @@ def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArra
 
 @dataclass
 class Moments:
-    r"""Number of patches, and sums of :math:`x`, :math:`x x^\top`, ... , of shape (K, n), (K, n, n), ..."""
+    """Number of patches of each of K coordinates, and the sums of their first three powers, (K, n), (K, n, n), ..."""
 
     number: int
     sums: list[NDArray[np.float64]]
 
     @classmethod
-    def empty(cls, coordinates: int, n: int, *, order: int = 3) -> Self:
+    def empty(cls, coordinates: int, n: int) -> Self:
         """Return the moments of no patches."""
-        check_int("coordinates", coordinates, low=1)
-        check_int("n", n, low=1)
-        check_int("order", order, low=3, high=4)
-        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in range(1, order + 1)])
-
-    @property
-    def order(self) -> int:
-        """The highest power."""
-        return len(self.sums)
+        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in (1, 2, 3)])
 
     def add(self, x: NDArray[Any]) -> None:
         """Add patches of shape (K, N, n)."""
@@ -169,36 +161,17 @@ class Moments:
             some = np.ascontiguousarray(x[:, start : start + step], np.float64)
             squares = (some[..., None] * some[..., None, :]).reshape(K, -1, n * n)
             self.sums[0] += some.sum(axis=1)
-            powers = ((some, some), (squares, some), (squares, squares))
-            for k, (left, right) in enumerate(powers[: self.order - 1], 1):
-                self.sums[k] += (np.swapaxes(left, 1, 2) @ right).reshape(self.sums[k].shape)
+            for k, powers in enumerate((some, squares), 1):
+                self.sums[k] += (np.swapaxes(powers, 1, 2) @ some).reshape(self.sums[k].shape)
         self.number += N
 
-    def __add__(self, other: Moments) -> Moments:
-        """Return the sum of two collections."""
-        if [s.shape for s in self.sums] != [s.shape for s in other.sums]:
-            raise InputError("moments of different coordinates, lengths or orders cannot be added")
-        return Moments(self.number + other.number, [a + b for a, b in zip(self.sums, other.sums, strict=True)])
-
-    def cumulant(self, order: int = 3) -> NDArray[np.float64]:
-        """Return the cumulants of an order, shape (K, n, n, n) for order 3."""
-        check_int("order", order, low=3, high=self.order)
+    def cumulant(self) -> NDArray[np.float64]:
+        """Return the third cumulants, shape (K, n, n, n)."""
         if not self.number:
             raise InputError("there are no patches: every sentence is shorter than a patch")
-        m1, m2, m3, *m4 = (total / self.number for total in self.sums)
-        if order == 3:
-            return np.asarray(m3 - _spread(m1, m2, "a,bc b,ac c,ab") + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
-        c2, squares = m2 - _spread(m1, m1, "a,b"), _spread(m1, m1, "a,b")
-        central = m4[0] - _spread(m1, m3, "a,bcd b,acd c,abd d,abc")
-        central += _spread(squares, m2, "ab,cd ac,bd ad,bc bc,ad bd,ac cd,ab") - 3 * _spread(squares, squares, "ab,cd")
-        return np.asarray(central - _spread(c2, c2, "ab,cd ac,bd ad,bc"))
-
-
-def _spread(a: NDArray[Any], b: NDArray[Any], places: str) -> NDArray[Any]:
-    """Sum outer products with the modes of the two arguments permuted, such as ``"a,bc b,ac c,ab"``."""
-    split = [place.split(",") for place in places.split()]
-    full = "".join(sorted("".join(split[0])))
-    return np.asarray(sum(np.einsum(f"k{left},k{right}->k{full}", a, b) for left, right in split))
+        m1, m2, m3 = (total / self.number for total in self.sums)
+        sides = sum(np.einsum(f"k{one},k{two}->kabc", m1, m2) for one, two in (("a", "bc"), ("b", "ac"), ("c", "ab")))
+        return np.asarray(m3 - sides + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
 
 
 class Filters(NamedTuple):

@@ -192,8 +192,8 @@ class HiddenMarkov(Model):
         """Return the most likely path of states of each sequence of symbols (Viterbi), computed in single precision."""
         data = self._coded(sequences)
         with np.errstate(divide="ignore"):
-            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
-        return data.split(viterbi_states(*data, scores=emit, start=start, move=moves))
+            scores = HiddenChain(*(np.maximum(np.log(part), NEVER) for part in self._chain()))
+        return data.split(viterbi_states(*data, scores))
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
         """Return the posterior distribution of the state at each position, as arrays of shape (length, states)."""

@@ -102,9 +102,9 @@ class Observed(NamedTuple):
         return float(values.sum() if self.weights is None else self.weights @ values)
 
 
-def orders_of(rank: tuple[int, ...], *, linear: bool = True) -> NDArray[np.int64]:
-    """Return the order of each column: one of order 1 if ``linear``, ``rank[0]`` of order 2, ``rank[1]`` of 3, ..."""
-    return np.repeat(np.arange(1, len(rank) + 2), [int(linear), *rank])
+def orders_of(rank: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the order of each column: one of order 1, ``rank[0]`` of order 2, ``rank[1]`` of 3, ..."""
+    return np.repeat(np.arange(1, len(rank) + 2), [1, *rank])
 
 
 def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:

@@ -163,12 +163,6 @@ class GradientBuffer:
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)
 
-    def gradient(self) -> Array:
-        """Return the accumulated gradient and reset it."""
-        G = self._G.copy()
-        self._G[:], self._seen[:] = 0, 0
-        return G
-
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
             raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} {V.shape}")

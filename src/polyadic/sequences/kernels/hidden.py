@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, frozen, in_spans, in_turns
+from polyadic.core.kernels.common import PARTS, frozen, in_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
 
 
 def hidden_states(
-    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, smoothed: bool, threads: int = 1
+    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, smoothed: bool
 ) -> tuple[Array, Array]:
     """Return the distribution of the state of each token, and the log-probability of the token given its predecessors.
 
@@ -69,11 +69,7 @@ def hidden_states(
     """
     x, ends, tables = _checked(symbols, edges, chain)
     states, logs = np.empty((len(x), len(chain.start))), np.empty(len(x))
-
-    def work(first: int, last: int) -> None:
-        _hidden_states(x, ends, *tables, first, last, smoothed, states, logs)
-
-    in_spans(work, len(ends) - 1, threads)
+    _hidden_states(x, ends, *tables, smoothed, states, logs)
     return states, logs
 
 
@@ -93,30 +89,16 @@ def _checked(
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 
 
-def viterbi_states(
-    words: NDArray[Any],
-    edges: NDArray[Any],
-    *,
-    scores: NDArray[Any],
-    start: NDArray[Any],
-    move: NDArray[Any],
-    threads: int = 1,
-) -> NDArray[np.int32]:
-    r"""Return the states of highest score of each sentence; ties go to the path that ends in the first state.
+def viterbi_states(symbols: NDArray[Any], edges: NDArray[Any], scores: HiddenChain) -> NDArray[np.int32]:
+    r"""Return the states of highest score of each sequence; ties go to the path that ends in the first state.
 
-    .. math:: \max_s\; a_{s_1} + \sum_i B_{w_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
+    .. math:: \max_s\; a_{s_1} + \sum_i B_{x_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
 
-    with ``scores`` :math:`B`, minus infinity where a word is impossible in a state, ``start`` :math:`a` and ``move``
-    :math:`M`.
+    with the scores ``start`` :math:`a`, ``move`` :math:`M` and ``emit`` :math:`B`, which may be minus infinity.
     """
-    x, ends, _ = _checked(words, edges, HiddenChain(start, move, scores))
-    states = np.empty(len(words), np.int32)
-    tables = [frozen(table, np.float32) for table in (scores, start, move)]
-
-    def work(first: int, last: int) -> None:
-        _viterbi_states(x, ends, *tables, first, last, states)
-
-    in_spans(work, len(ends) - 1, threads)
+    x, ends, _ = _checked(symbols, edges, scores)
+    states = np.empty(len(x), np.int32)
+    _viterbi_states(x, ends, *(frozen(table, np.float32) for table in scores), states)
     return states
 
 
@@ -205,15 +187,15 @@ def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves
 
 
 @njit(cache=True, nogil=True)
-def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, states, logs):
+def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
     """Write the distribution of the state of each token, smoothed or filtered, and log-probabilities."""
     size, longest = len(start), 0
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
     alpha, scale = np.empty((longest, size)), np.empty(longest)
     after, ahead = np.empty(size), np.empty(size)
     back = np.ascontiguousarray(move.T)
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         low, high = edges[k], edges[k + 1]
         scale[: high - low] = 0
         possible = _forward(symbols, low, high, start, move, emit, alpha, scale)
@@ -236,18 +218,18 @@ def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, sta
 
 
 @njit(cache=True, nogil=True)
-def _viterbi_states(words, edges, scores, start, move, first, last, states):
-    """Write into ``states`` the best path of each sentence from ``first`` to ``last``."""
+def _viterbi_states(symbols, edges, start, move, emit, states):
+    """Write into ``states`` the best path of each sequence."""
     size = len(start)
     longest = 0
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
     back = np.zeros((longest, size), np.int32)
     now, before = np.empty(size, np.float32), np.empty(size, np.float32)
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         low, high = edges[k], edges[k + 1]
         for i in range(low, high):
-            score = scores[words[i]]
+            score = emit[symbols[i]]
             for t in range(size):
                 now[t] = -np.inf
                 if score[t] == -np.inf:
