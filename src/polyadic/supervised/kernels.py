@@ -10,7 +10,7 @@ without feature j,
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from numba import njit
 from polyadic.core.kernels.common import frozen, in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -210,23 +208,13 @@ def anova_sweep(
         raise ValueError(f"expected one number for each of {size} features and each of {rows} rows")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
+    features = *table.features[:2], by_feature
     for parts in table.parts(threads):
-        work: Callable[[NDArray[np.int64]], None] = partial(
-            _sweep_part, (*table.features[:2], by_feature), v, C, own, float(precision), w
-        )
-        in_threads(lambda k, work=work, parts=parts: work(parts[k]), len(parts), threads)  # type: ignore[misc]
 
+        def work(k: int, parts: list[NDArray[np.int64]] = parts) -> None:
+            _anova_sweep(*features, frozen(parts[k]), float(precision), w, *own, v, C)
 
-def _sweep_part(
-    features: tuple[NDArray[Any], ...],
-    v: Array,
-    C: NDArray[Any],
-    own: list[Array],
-    precision: float,
-    w: Array,
-    part: NDArray[np.int64],
-) -> None:
-    _anova_sweep(*features, frozen(part), precision, w, *own, v, C)
+        in_threads(work, len(parts), threads)
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
