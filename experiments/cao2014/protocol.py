@@ -55,7 +55,8 @@ class Settings(ExperimentSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.folds == 2:
-            raise InputError("folds must be 1, or at least 3: one to judge with, one to choose by, and the rest; got 2")
+            fault = "folds must be 1, or at least 3: one to judge with, one to choose by, and the rest; got 2"
+            raise InputError(fault, "folds")
 
 
 def _task(run: Run[Settings], *, name: str) -> Stages:
