@@ -569,6 +569,7 @@ def test_further_observations():
     model = MultipleCorrespondenceAnalysis(2).fit(X)
     assert model.transform(X) == pytest.approx(model.row_coordinates_, abs=1e-9)
     assert np.isfinite(model.transform([["a", "x", "new"]])).all()
+    assert not model.transform([[1, 2, 3]]).any()  # numbers are no words
 
 
 # ---- tables with less in them than their size

@@ -138,8 +138,9 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
         """Return the indicator matrix; unknown categories have no column."""
-        encoder = OneHotEncoder(categories=self.levels_, handle_unknown="ignore")
-        return csr_array(encoder.fit_transform(values))
+        levels = [some.astype(object) for some in self.levels_]  # categories of another type are unknown, too
+        encoder = OneHotEncoder(categories=levels, handle_unknown="ignore")
+        return csr_array(encoder.fit_transform(values.astype(object)))
 
     def __sklearn_tags__(self) -> Any:
         """Declare that input is categorical and may be text."""
