@@ -89,8 +89,6 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
 
     Parameters
     ----------
-    augmented : bool
-        Add costs to scores in the search for the best candidates, which are then those of the largest loss.
     averaged : bool
         Use the mean of the weights over all lists instead of the last weights.
     shuffle : bool

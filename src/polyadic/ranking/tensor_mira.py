@@ -188,6 +188,8 @@ class TensorMIRA(Reranker):
         updates one vector. "joint" updates all at once.
     cap : {"scaled", "plain", "none"}
         Bound of a step: C over the squared norms of the other vectors, which solves the problem above; C; or none.
+    augmented : bool
+        Add costs to scores in the search for the best candidate, which is then the one of the largest loss.
 
     Attributes
     ----------

@@ -68,6 +68,8 @@ class HiddenMarkov(Model):
         parameters 1 + ``smoothing``.
     unknown : {"raise", "missing"}
         Whether a symbol not seen in training raises an error, or counts as missing, with probability 1 in every state.
+    threads : int, optional
+        Number of threads for expected counts; the result does not depend on it.
     callback : callable, optional
         Function called with a :class:`~polyadic.core.solvers.run.Result` after each iteration. The objective is the
         mean negative log-probability of a symbol, minus the log prior if ``smoothing`` is positive.
