@@ -37,7 +37,7 @@ from polyadic.relations.patterns import patterns
 from polyadic.relations.rules import read_rules
 from polyadic.relations.schema import read_schema
 from polyadic.sequences.automata import from_text
-from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.sequences.symbols import read_pautomac, read_probabilities, read_strings
 from polyadic.syntax.brackets import clean, read_phrases
 from polyadic.syntax.columns import read_columns
 from polyadic.syntax.plain_text import plain_trees, read_paragraphs

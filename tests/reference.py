@@ -10,6 +10,11 @@ from scipy.sparse import csr_array
 from polyadic.sequences.hankel import Hankel
 
 
+def convolve(f, w):
+    """Circular convolution of rows."""
+    return np.fft.irfft(np.fft.rfft(f) * np.fft.rfft(w), n=f.shape[-1])
+
+
 def outlier_positions(vectors, cluster, outliers, *, order, unit):
     """Twin of ``polyadic.metrics.outliers``: by the definition, one subset at a time."""
     cases = outlier_compactness(vectors, cluster, outliers, order=order, unit=unit)

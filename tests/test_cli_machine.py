@@ -214,7 +214,7 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--task", "ranking", "--solver", "als"], "--task ranking needs --solver adagrad; got als"),
         (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
         (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
-        (["--solver", "als", "--set", "loss=poisson"], "needs bounded curvature"),
+        (["--solver", "als", "--set", "loss=poisson"], "--set loss=poisson has no bounded curvature"),
         (["--solver", "sgd", "--set", "loss=poisson"], "needs targets of at least 0"),
     ],
 )
@@ -239,8 +239,8 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
     """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
-    from polyadic.supervised import fm_coordinate_descent as machines
     from polyadic.supervised import fm_gibbs as machine_draws
+    from polyadic.supervised import fm_solvers as machines
 
     original = machine_draws.anova_sweep
     for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):

@@ -23,7 +23,7 @@ from experiments.relations.composition import (
 from helpers import refuses
 from polyadic import Corpus, Entries
 from polyadic.relations.composition import TransitiveVerbs, associations
-from polyadic.sequences.kernels.hidden import viterbi_states
+from polyadic.sequences.kernels.hidden import HiddenChain, viterbi_states
 from polyadic.syntax.trees import Tree, read_trees
 
 
@@ -117,7 +117,7 @@ def test_viterbi_finds_the_best_path(seed):
         steps = sum(move[a, b] for a, b in itertools.pairwise(path))
         return start[path[0]] + steps + sum(scores[w, s] for w, s in zip(sentence, path, strict=True))
 
-    states = viterbi_states(words, edges, scores=scores, start=start, move=move, threads=2)
+    states = viterbi_states(words, edges, HiddenChain(start, move, scores))
     for low, high in itertools.pairwise(edges):
         if high > low:
             best = max(score(path, words[low:high]) for path in itertools.product(range(size), repeat=high - low))
@@ -126,11 +126,11 @@ def test_viterbi_finds_the_best_path(seed):
 
 def test_viterbi_refuses_what_does_not_fit():
     """The door checks what the loop would read."""
-    ok = {"scores": np.zeros((2, 3)), "start": np.zeros(3), "move": np.zeros((3, 3))}
+    scores = HiddenChain(np.zeros(3), np.zeros((3, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="below 2; got 0 to 2"):
-        viterbi_states(np.array([0, 2]), np.array([0, 2]), **ok)
+        viterbi_states(np.array([0, 2]), np.array([0, 2]), scores)
     with pytest.raises(ValueError, match="edges must rise"):
-        viterbi_states(np.array([0, 1]), np.array([0, 1]), **ok)
+        viterbi_states(np.array([0, 1]), np.array([0, 1]), scores)
 
 
 def clauses(rng, nouns=6, verbs=4, m=30):

@@ -18,7 +18,7 @@ from polyadic.core.losses import Huber
 from polyadic.core.model import Model
 from polyadic.core.serialization import LARGE, Reader, Writer, _text
 from polyadic.core.solvers.quasi_newton import quasi_newton
-from polyadic.sequences.kernels.hidden import Chain
+from polyadic.sequences.kernels.hidden import HiddenChain
 
 NUMBERS = ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -90,7 +90,7 @@ def test_one_array_stays_one():
     "value",
     [
         Huber(0.5),
-        Chain(np.ones(2), np.eye(2), np.ones((3, 2))),
+        HiddenChain(np.ones(2), np.eye(2), np.ones((3, 2))),
         quasi_newton,
         partial(quasi_newton, memory=3),
         np.array(["a", "bc"]),

@@ -11,8 +11,7 @@ from experiments.spectral.automata import SLIDE, slide_table
 from polyadic.core.errors import InputError
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_algebra import converted
-from polyadic.sequences.hankel import hankel
-from polyadic.sequences.hankel_completion import completed_hankel, shared_cells
+from polyadic.sequences.hankel import completed_hankel, hankel, shared_cells
 from polyadic.sequences.substrings import count_substrings
 from polyadic.sequences.symbols import Coded, coded
 from reference import exact_hankel
@@ -117,19 +116,22 @@ def test_the_basis_is_the_most_frequent():
     assert table.suffixes == [(), (0,), (1,)]
 
 
-def test_bad_requests_are_refused():
-    """What cannot be is named."""
-    data = of([[0, 1]])
-    with pytest.raises(InputError, match="statistic must be one of"):
-        hankel(data, 3, statistic="infix")
-    with pytest.raises(InputError, match="prefixes must be one or more different strings"):
-        hankel(data, 3, prefixes=[(0,), (0,)], suffixes=[()])
-    with pytest.raises(InputError, match="the symbols of suffixes must be below 3"):
-        hankel(data, 3, prefixes=[()], suffixes=[(3,)])
-    with pytest.raises(InputError, match="at least one string"):
-        hankel(of([]), 3)
-    with pytest.raises(InputError, match="basis must be a whole number of at least 1; got 0"):
-        hankel(data, 3, basis=0)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: hankel(of([[0, 1]]), 3, statistic="infix"), "statistic must be one of"),
+        (lambda: hankel(of([[0, 1]]), 3, prefixes=[(0,), (0,)], suffixes=[()]), "one or more different strings"),
+        (lambda: hankel(of([[0, 1]]), 3, prefixes=[()], suffixes=[(3,)]), "symbols of suffixes must be below 3"),
+        (lambda: hankel(of([]), 3), "at least one string"),
+        (lambda: hankel(of([[0, 1]]), 3, basis=0), "basis must be a whole number of at least 1; got 0"),
+        (lambda: completed_hankel(few(), 0.1, min_count=1000), "no string of the basis occurs 1000 times"),
+        (lambda: completed_hankel(few(), 0), "penalty must be a finite number greater than 0"),
+    ],
+)
+def test_bad_requests_are_refused(call, message):
+    """What cannot be counted or completed is named."""
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 def test_only_empty_strings_have_a_table_of_one_cell():
@@ -207,14 +209,6 @@ def test_completion_finds_cells_of_low_rank():
     done = completed_hankel(given_, 1e-4, min_count=1, max_iter=3000)
     found = np.vstack([done.H.toarray(), done.shifted.toarray()])
     assert np.abs(found - dense)[hidden].max() < 0.2 * dense[hidden].max()
-
-
-def test_completion_refuses_what_it_cannot_do():
-    """Nothing known, or no penalty."""
-    with pytest.raises(InputError, match="no string of the basis occurs 1000 times"):
-        completed_hankel(few(), 0.1, min_count=1000)
-    with pytest.raises(InputError, match="penalty must be a finite number greater than 0"):
-        completed_hankel(few(), 0)
 
 
 def test_the_slide_is_counted_by_hand():

@@ -11,8 +11,7 @@ import pytest
 
 from helpers import invoke, output
 from polyadic import InputError, NBestLists, load
-from polyadic.ranking.nbest import SCORE, read_nbest, write_nbest
-from polyadic.ranking.passive_aggressive import passive_aggressive
+from polyadic.ranking.nbest import SCORE, read_nbest
 from polyadic.text.feature_lines import RankLines
 
 
@@ -32,6 +31,10 @@ def made(seed, lists=60, *, names=30):
             score = round(-10.0 * c - cost, 2)
             candidates.append(candidate(cost, {f"f{j}": 1 for j in has}, text=f"{k}/{c}", score=score))
         yield {"id": f"list {k}", "candidates": candidates}
+
+
+def write_nbest(path, lists):
+    path.write_text("".join(json.dumps(each) + "\n" for each in lists), encoding="utf-8")
 
 
 def test_lists_by_hand(tmp_path):
@@ -265,25 +268,3 @@ def test_pipes(files):
     os.mkfifo(pipe)
     assert "with --format jsonl; got auto" in rerank("evaluate", out, pipe, code=1)
     assert "more than once" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)
-
-
-@pytest.mark.parametrize("epochs", [0, 2])
-def test_interrupted(files, monkeypatch, epochs):
-    """Ctrl-C keeps the last epoch; before the first has ended it keeps the model that was there."""
-    train, out = files / "train.jsonl", files / "model"
-    rerank("train", train, "--out", out, "--max-iter", 3, "--set", "seed=1")
-    before = (out / "arrays.safetensors").read_bytes()
-    sweeps = passive_aggressive
-
-    def interrupted(*arguments, **options):
-        yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("polyadic.ranking.reranking.passive_aggressive", interrupted)
-    told = rerank("train", train, "--out", out, "--force", "--json", code=130)
-    if epochs:
-        assert "kept the model of the last iteration" in told
-        assert load(out).n_iter_ == epochs
-    else:
-        assert "nothing was written" in told
-    assert ((out / "arrays.safetensors").read_bytes() == before) == (epochs == 0)

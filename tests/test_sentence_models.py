@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from polyadic import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences, load
 from polyadic.sentences import base
 from polyadic.sentences.base import EmptySentencesWarning, pooled, width
-from polyadic.sentences.circulant import convolve
 from polyadic.sentences.convolutional import sparse_codes
 from polyadic.sentences.words import blocks, vectors_of, words_of
+from reference import convolve
 from strategies import tries
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")
@@ -496,12 +496,6 @@ def test_a_fit_that_fails_leaves_no_half_of_a_model():
         model.fit(TEXTS)
     with pytest.raises(NotFittedError):
         model.transform(TEXTS)
-
-
-def test_too_many_filters_are_refused_by_their_name():
-    """The parameter that the user gave is the one that the refusal names."""
-    with pytest.raises(InputError, match="filters must be"):
-        ConvolutionalSentences(8, length=4, words=GIVEN).fit(TEXTS)
 
 
 def test_a_planted_filter_is_learned():

@@ -10,10 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from polyadic import Embedding, InputError
-from polyadic.sentences.base import EmptySentencesWarning
 from polyadic.sentences.bayes import LogCountRatio
-from polyadic.sentences.circulant import deconvolve
 from polyadic.sentences.convolutional import ConvolutionalSentences
+from polyadic.sentences.filter_als import deconvolve
 from polyadic.sentences.words import words_of
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
@@ -53,31 +52,6 @@ def test_vectors_are_the_largest_activations(model, pooling):
     assert found.shape[1] == len(model.get_feature_names_out())
 
 
-def test_order_and_company_mean_nothing(model):
-    """A sentence has the same vector alone and among others, as text and as words; the same seed, the same filters."""
-    texts, _ = reviews(30, seed=2)
-    together = model.transform(texts)
-    np.testing.assert_allclose(model.transform(texts[::-1])[::-1], together, atol=1e-6)
-    np.testing.assert_allclose(model.transform([texts[7]])[0], together[7], atol=1e-6)
-    np.testing.assert_array_equal(model.transform([text.split() for text in texts]), together)
-    again = clone(model).fit(reviews()[0])
-    np.testing.assert_array_equal(again.filters_, model.filters_)
-
-
-def test_sentences_without_a_known_word_are_zero(model):
-    """Empty sentences and unknown words give zeros, and change no other; how many there are is told."""
-    with pytest.warns(EmptySentencesWarning, match="2 of 3 sentences"):
-        found = model.transform(["", "xyzzy plugh", "a good film"])
-    assert not found[:2].any()
-    assert found[2].any()
-
-
-def test_word_order_matters(model):
-    """The same words in another order are another sentence, which a mean of words cannot tell."""
-    one, other = model.transform(["the film is a very good story", "story good very a is film the"])
-    assert np.abs(one - other).max() > 1e-3
-
-
 def test_given_embedding_and_shapes():
     """Any word vectors serve; unpadded filters are as long as patches."""
     words = sorted({word for text in reviews()[0] for word in text.split()})
@@ -99,6 +73,7 @@ def test_they_tell_praise_from_blame(model):
 @pytest.mark.parametrize(
     ("how", "fault"),
     [
+        ({"filters": 8}, "filters must be"),
         ({"words": "glove"}, "words must be one of"),
         ({"length": 50}, "no sentence has 50 known words; the longest has 10: lower length"),
         ({"rank": 500}, "rank must be below"),

@@ -520,30 +520,34 @@ def test_sizes_must_hold_the_features(sizes, words):
         TensorMIRA(sizes=sizes).fit(made())
 
 
-def test_doors_check_what_they_pass_on():
-    """Shapes that do not fit, and rows that are not there, never reach a loop."""
-    groups = made()
-    lists, n = lists_of(groups), len(groups)
-    w = np.zeros(24)
-    with pytest.raises(ValueError, match="at least 24"):
-        perceptron_lists(lists, np.arange(n), weights=w[:3], summed=w, before=0)
-    with pytest.raises(ValueError, match="below"):
-        mira_lists(lists, np.array([n]), weights=w, summed=w.copy(), before=0, C=1.0)
-    with pytest.raises(ValueError, match="double precision"):
-        mira_lists(lists, np.arange(n), weights=w.astype(np.float32), summed=w, before=0, C=1.0)
-    with pytest.raises(ValueError, match="starts"):
-        candidate_lists(groups.features, groups.costs, groups.starts[:-1])
-    far = csr_array((np.ones(2), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**33))
-    with pytest.raises(ValueError, match="indices must be from 0"):
-        candidate_lists(far, np.zeros(2), np.array([0, 2]))
-    with pytest.raises(ValueError, match="cells"):
-        feature_cells(np.array([25]), (5, 5))
+GROUPS, W = made(), np.zeros(24)
+
+
+def tensor_epoch(**how):
     cells, F, norms = feature_cells(np.arange(24), (5, 5)), np.ones((10, 2)), np.ones((2, 2))
-    turns = np.zeros((n, 4), int)
-    for bad in ({"turns": turns[:, :3]}, {"turns": turns + 9}, {"factors": F[:9]}, {"norms": norms[:1]}):
-        how = {"turns": turns, "factors": F, "cells": cells, "norms": norms, "C": 1.0} | bad
-        with pytest.raises(ValueError, match=r"turns|features|norms"):
-            tensor_mira_lists(lists, np.arange(n), **how)
+    how = {"turns": np.zeros((40, 4), int), "factors": F, "cells": cells, "norms": norms, "C": 1.0} | how
+    tensor_mira_lists(lists_of(GROUPS), np.arange(40), **how)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: perceptron_lists(lists_of(GROUPS), np.arange(40), weights=W[:3], summed=W, before=0), "at least 24"),
+        (lambda: mira_lists(lists_of(GROUPS), np.array([40]), weights=W, summed=W.copy(), before=0, C=1.0), "below"),
+        (lambda: mira_lists(lists_of(GROUPS), [0], weights=W.astype("f4"), summed=W, before=0, C=1.0), "double prec"),
+        (lambda: candidate_lists(GROUPS.features, GROUPS.costs, GROUPS.starts[:-1]), "starts"),
+        (lambda: candidate_lists(csr_array(([1.0], [2**32], [0, 1]), (1, 2**33)), [0.0], [0, 1]), "indices must be"),
+        (lambda: feature_cells(np.array([25]), (5, 5)), "cells"),
+        (lambda: tensor_epoch(turns=np.zeros((40, 3), int)), "turns"),
+        (lambda: tensor_epoch(turns=np.full((40, 4), 9)), "turns"),
+        (lambda: tensor_epoch(factors=np.ones((9, 2))), "norms"),
+        (lambda: tensor_epoch(norms=np.ones((1, 2))), "norms"),
+    ],
+)
+def test_kernels_refuse_what_does_not_fit(call, message):
+    """Shapes that do not fit, and rows that are not there, never reach a loop."""
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_the_loops_inside():

@@ -32,8 +32,7 @@ from polyadic.relations.knowledge import KnowledgeTensor
 from polyadic.sentences.classifier import TextClassifier
 from polyadic.supervised.multitask import LowRankTasks
 from polyadic.text.readers import documents
-from polyadic.topics.cross_validation import held_out_perplexity
-from polyadic.topics.text_topics import TextTopics
+from polyadic.topics.text_topics import TextTopics, held_out_perplexity
 
 GRIDS = {
     "ratings": {

@@ -628,8 +628,8 @@ READERS: dict[str, tuple[Callable[[str], None], dict[str, Make], str]] = {
     "features": (partial(call, "text.feature_lines", "read_feature_lines"), FEATURES, ".txt"),
     "features/lists": (ranked, FEATURES, ".txt"),
     "nbest": (lists, NBEST, ".jsonl"),
-    "strings": (partial(call, "sequences.strings", "read_strings"), STRINGS, ".txt"),
-    "strings/pautomac": (partial(call, "sequences.strings", "read_pautomac"), STRINGS, ".txt"),
+    "strings": (partial(call, "sequences.symbols", "read_strings"), STRINGS, ".txt"),
+    "strings/pautomac": (partial(call, "sequences.symbols", "read_pautomac"), STRINGS, ".txt"),
     "vocabulary": (
         partial(call, "text.vocabulary", "Vocabulary.load"),
         {"a line": times("a"), "words": times("w%d\t1\n")},

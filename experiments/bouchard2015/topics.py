@@ -13,8 +13,7 @@ from polyadic.metrics.topics import c_v_coherence, diversity, in_documents, in_w
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table
 from polyadic.text.tokens import Tokenizer
-from polyadic.topics.cross_validation import held_out_perplexity
-from polyadic.topics.text_topics import TextTopics
+from polyadic.topics.text_topics import TextTopics, held_out_perplexity
 
 if TYPE_CHECKING:
     from pathlib import Path

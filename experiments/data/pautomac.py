@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.core.errors import InputError, check_choice
 from polyadic.datasets.place import folder, text
 from polyadic.sequences.automata import WeightedAutomaton
-from polyadic.sequences.strings import read_pautomac, read_probabilities
+from polyadic.sequences.symbols import read_pautomac, read_probabilities
 
 if TYPE_CHECKING:
     import os

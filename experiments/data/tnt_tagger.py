@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.sequences.kernels.hidden import viterbi_states
+from polyadic.sequences.kernels.hidden import HiddenChain, viterbi_states
 from polyadic.syntax.text_tagger import MAX_SUFFIX, Lemmas
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Tagger:
         ids = np.array([numbers.setdefault(form, len(numbers)) for form in forms], np.int64)
         edges = np.cumsum([0, *map(len, sentences)])
         scores = np.array([self._scores(form) for form in numbers]).reshape(-1, len(self.tags_))
-        states = viterbi_states(ids, edges, scores=scores, start=self._start, move=self._move).tolist()
+        states = viterbi_states(ids, edges, HiddenChain(self._start, self._move, scores)).tolist()
         tags = [self.tags_[state] for state in states]
         return [tags[low:high] for low, high in pairwise(edges.tolist())]
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from polyadic.sentences.circulant import shifts
-from polyadic.sentences.filter_als import compose, find_filters
-from polyadic.sentences.moments import Moments
+from polyadic.sentences.filter_als import Moments, compose, find_filters, shifts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,11 +11,9 @@ import numpy as np
 from polyadic.metrics.strings import string_perplexity
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RankWarning, svd_automaton
-from polyadic.sequences.automaton_smoothing import SmoothedAutomaton
-from polyadic.sequences.hankel import Hankel, hankel
-from polyadic.sequences.hankel_completion import Structure, completed_hankel
+from polyadic.sequences.hankel import Hankel, Structure, completed_hankel, hankel
 from polyadic.sequences.ngrams import NGrams, next_symbols, tuned_ngrams
-from polyadic.sequences.spectral_automaton import SpectralAutomaton
+from polyadic.sequences.spectral_automaton import SmoothedAutomaton, SpectralAutomaton
 from polyadic.sequences.symbols import Coded, coded, known_symbols, split
 
 if TYPE_CHECKING:
@@ -96,7 +94,7 @@ def completion_figures(
     Ranks and penalties are chosen by half as many strings more.
 
     ``samples``: Strings. ``states``, ``symbols``: Of the automaton. ``penalties``: Tried, as shares of the largest
-    singular value. ``least``: See :func:`~polyadic.sequences.hankel_completion.completed_hankel`.
+    singular value. ``least``: See :func:`~polyadic.sequences.hankel.completed_hankel`.
     """
     rng = np.random.default_rng(seed)
     truth = planted_automaton(states, symbols, rng)

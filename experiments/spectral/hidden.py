@@ -13,7 +13,7 @@ from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
 from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
-from polyadic.sequences.kernels.hidden import Chain, expected_counts
+from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts
 from polyadic.sequences.ngrams import tuned_ngrams
 from polyadic.sequences.observable_operators import ObservableOperators
 from polyadic.sequences.symbols import Coded, coded, known_symbols
@@ -33,21 +33,21 @@ END = "</s>"
 """Symbol behind the last tag of a sentence."""
 
 
-def planted_chain(states: int, symbols: int, *, seed: int) -> Chain:
+def planted_chain(states: int, symbols: int, *, seed: int) -> HiddenChain:
     """Draw a chain with distinct states: each mostly moves to one other state, and has few symbols."""
     rng = np.random.default_rng(seed)
     move = 0.6 * np.eye(states)[rng.permutation(states)] + 0.4 * rng.dirichlet(np.ones(states), size=states)
     emit = rng.dirichlet(np.full(symbols, 0.3), size=states)
-    return Chain(rng.dirichlet(np.ones(states)), move, np.ascontiguousarray(emit.T))
+    return HiddenChain(rng.dirichlet(np.ones(states)), move, np.ascontiguousarray(emit.T))
 
 
-def drawn(chain: Chain, n: int, length: int, *, seed: int) -> Coded:
+def drawn(chain: HiddenChain, n: int, length: int, *, seed: int) -> Coded:
     """Draw sequences of one length."""
     x = draw_symbols(chain, n, length, rng=np.random.default_rng(seed))
     return Coded(x.ravel(), np.arange(n + 1) * length)
 
 
-def chain_errors(estimate: Chain, true: Chain) -> tuple[float, float]:
+def chain_errors(estimate: HiddenChain, true: HiddenChain) -> tuple[float, float]:
     """Return the errors of emissions and transitions of the mean state, with states matched by emissions.
 
     Distances are those of total variation, from 0 to 1.
@@ -181,6 +181,6 @@ def _row(name: str, chosen: str, dev: float, logs: NDArray[np.float64], right: N
     }
 
 
-def true_log_probability(chain: Chain, data: Coded) -> float:
+def true_log_probability(chain: HiddenChain, data: Coded) -> float:
     """Return the log probability of the mean symbol under the planted chain."""
     return expected_counts(*data, chain).log_probability / len(data.symbols)

@@ -12,9 +12,8 @@ from scipy.sparse import csr_array
 from experiments.bouchard2015.topics import bbc
 from polyadic.metrics.topics import diversity, in_windows, npmi_coherence
 from polyadic.topics.anchors import AnchorTopics
-from polyadic.topics.cross_validation import held_out_perplexity
 from polyadic.topics.spectral import SpectralLDA
-from polyadic.topics.text_topics import TextTopics
+from polyadic.topics.text_topics import TextTopics, held_out_perplexity
 
 if TYPE_CHECKING:
     import os

@@ -61,7 +61,8 @@ def inherited(cls: type, names: Iterable[str]) -> str:
     """Return the docstring of a class with entries for all names that it or a base class describes, in their order."""
     doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     described = {name: entry for each in reversed(cls.__mro__) for name, entry in entries(each.__doc__).items()}
-    section = "\n".join(dict.fromkeys(described[name] for name in names if name in described))
+    shown = (*names, *entries(doc))  # what a base class describes for its subclasses need not be a setting of its own
+    section = "\n".join(dict.fromkeys(described[name] for name in shown if name in described))
     if not section:
         return doc
     found, heading = SECTION.search(doc), HEADING.search(doc)

@@ -20,28 +20,15 @@ MAX_FEATURES = 1 << 31
 
 
 class CandidateLists(NamedTuple):
-    """Candidate lists in the layout of the kernels; see :func:`candidate_lists`.
+    """Candidate lists in the layout of the kernels; see :func:`candidate_lists`."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (lists + 1,)
-        First candidate of each list.
-    indptr, indices, values : ndarray
-        Features of the candidates in canonical CSR form.
-    costs : ndarray of shape (candidates,)
-    features : int
-        Number of features.
-    scratch : tuple of ndarray
-        Buffers for the scores of a list and for the difference of two candidates.
-    """
-
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # first candidate of each list
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[Any]
     costs: NDArray[np.float64]
     features: int
-    scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
+    scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]  # scores of a list, and a difference
 
 
 def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
@@ -61,22 +48,12 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     max_length = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
     scratch = np.empty(max_length), np.empty(room, np.int64), np.empty(room)
-    values = frozen(
-        X.data, np.float32 if X.dtype == np.float32 else np.float64
-    )  # keep the dtype to avoid a copy in each epoch
+    values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # without a copy in each epoch
     return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
 
 
 class FeatureCells(NamedTuple):
-    """Tensor cell of each feature; see :func:`feature_cells`.
-
-    Attributes
-    ----------
-    at : ndarray of shape (features, D)
-        Row of each mode's factor, with the factors of all modes stacked.
-    rows : int
-        Number of rows of the stacked factors.
-    """
+    """Tensor cells: rows of the stacked factors for each feature and mode, shape (features, D), and their number."""
 
     at: NDArray[np.int32]
     rows: int
@@ -101,20 +78,8 @@ def perceptron_lists(
 ) -> NDArray[np.float64]:
     """Perceptron pass over lists: add the cheapest candidate and subtract the chosen one where these differ.
 
-    Parameters
-    ----------
-    lists : CandidateLists
-    order : ndarray of int
-        Lists in the order of the pass.
-    weights, summed : ndarray of shape (features,)
-        Weights, and the sum of their updates, each times the number of lists before it. Updated in place.
-    before : int
-        Number of lists seen earlier.
-
-    Returns
-    -------
-    ndarray of shape (3,)
-        Sums over lists of the cost of the choice, the loss and the number of updates.
+    ``weights`` and ``summed``, the updates times the number of lists before them, are updated in place. Returned are
+    sums over lists of the cost of the choice, the loss and the number of updates.
     """
     sums = np.zeros(3)
     rows = _order(lists, order)
@@ -139,8 +104,7 @@ def mira_lists(
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
 
     over the ``best`` candidates of highest score (plus cost if ``augmented``). :math:`\rho_j` is the cost of a
-    candidate above the cheapest one and :math:`\Delta_j` the features of the cheapest minus its own. Other parameters
-    and the result are those of :func:`perceptron_lists`.
+    candidate above the cheapest one and :math:`\Delta_j` the features of the cheapest minus its own.
     """
     sums = np.zeros(3)
     rows = _order(lists, order)
@@ -165,29 +129,10 @@ def tensor_mira_lists(
 ) -> NDArray[np.float64]:
     r"""Tensor MIRA pass over lists with weights :math:`\sum_h \prod_d w^d_h`, one vector :math:`w^d_h` at a time.
 
-    Parameters
-    ----------
-    lists, order
-        As in :func:`perceptron_lists`.
-    turns : ndarray of int of shape (len(order), H D) or (len(order), 0)
-        Order of the vectors for each list, ``h D + d`` for mode ``d`` of component ``h``. Without columns all vectors
-        are updated at once.
-    factors : ndarray of shape (rows, H)
-        Stacked factors of all modes. Updated in place.
-    cells : FeatureCells
-    norms : ndarray of shape (H, D)
-        Squared norms of the vectors. Updated in place.
-    C : float
-        Positive; may be infinite.
-    scaled : bool
-        Bound a step by C over the squared norms of the other vectors, as the problem has it, instead of C.
-    augmented : bool
-        Add costs to scores in the search for the best candidate.
-
-    Returns
-    -------
-    ndarray of shape (3,)
-        As :func:`perceptron_lists`.
+    ``turns``, shape (lists, H D), orders the vectors ``h D + d`` of each list; without columns all are updated at once.
+    The stacked ``factors``, shape (rows, H), and the squared ``norms`` of vectors, shape (H, D), are updated in place.
+    A step is at most C, or if ``scaled`` C over the squared norms of the other vectors. The result is as for
+    :func:`perceptron_lists`.
     """
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
@@ -251,10 +196,7 @@ def _list_scores(w, indptr, indices, values, first, last, s):
 
 @njit(cache=True, nogil=True)
 def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
-    """Score the candidates of a list by products of factor rows, one per mode.
-
-    Candidates share most features, so ``w`` caches the weights of features already ``weighed`` in this turn.
-    """
+    """Score the candidates of a list by products of factor rows; ``w`` caches weights ``weighed`` in this turn."""
     D, H = cells.shape[1], F.shape[1]
     for c in range(first, last):
         total = 0.0

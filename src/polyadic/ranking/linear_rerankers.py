@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
-from polyadic.core.model import Callback, Count, Positive, Seed
+from polyadic.core.model import Count, Positive
 from polyadic.ranking.passive_aggressive import Linear
 from polyadic.ranking.reranking import Reranker
 
@@ -24,17 +24,7 @@ class RankingPerceptron(Reranker):
 
     with the cheapest candidate :math:`y` of the list.
 
-    Parameters
-    ----------
-    averaged : bool
-        Use the mean of the weights over all lists instead of the last weights.
-    shuffle : bool
-        Visit the lists of a block in a new random order in each epoch.
-
-    Attributes
-    ----------
-    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.ranking.reranking.Reranker`.
+    Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------
@@ -49,13 +39,6 @@ class RankingPerceptron(Reranker):
     [1, 3]
     """
 
-    _: KW_ONLY
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
-
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
         return Linear(V, averaged=self.averaged)
@@ -67,7 +50,7 @@ class MIRA(Reranker):
     .. math:: w \leftarrow \arg\min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot (\phi_y - \phi_j))
 
     over the ``best`` candidates :math:`j` of highest score. :math:`\rho_j` is their cost above that of the cheapest
-    candidate :math:`y`.
+    candidate :math:`y`. Attributes are those of :class:`~polyadic.ranking.reranking.Reranker`.
 
     Parameters
     ----------
@@ -77,15 +60,6 @@ class MIRA(Reranker):
         Number of candidates with a margin constraint. One is solved in closed form, several by dual coordinate ascent.
     augmented : bool
         Add costs to scores in the search for the best candidates, which are then those of the largest loss.
-    averaged : bool
-        Use the mean of the weights over all lists instead of the last weights.
-    shuffle : bool
-        Visit the lists of a block in a new random order in each epoch.
-
-    Attributes
-    ----------
-    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
     ----------
@@ -104,11 +78,6 @@ class MIRA(Reranker):
     C: Positive = 0.1
     best: Count = 1
     augmented: bool = True
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng

@@ -9,6 +9,7 @@ are optional; ``score`` must be given for all candidates of a list or for none.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections import Counter
@@ -23,7 +24,7 @@ from polyadic.text.streams import name_of, open_bytes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,18 +35,7 @@ BLOCK = 1 << 22
 
 
 class NBest(NamedTuple):
-    """A list as it is written in the file.
-
-    Attributes
-    ----------
-    where : str
-        File and line.
-    id : object
-        Given id, or the index of the list.
-    texts : list of (str or None)
-    costs : list of float
-    features : list of dict of str to float
-    """
+    """A list as it is written in the file; ``where`` is its file and line."""
 
     where: str
     id: Any
@@ -180,15 +170,6 @@ def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[
         raise InputError(f"{path} has no candidate lists")
 
 
-def write_nbest(path: str | os.PathLike[str], lists: Iterable[dict[str, Any]]) -> None:
-    """Write lists (dicts as in :mod:`polyadic.ranking.nbest`) to a file atomically."""
-    from polyadic.core.files import whole_file
-
-    with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
-        for candidates in lists:
-            file.write(json.dumps(candidates, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     try:
         said = json.loads(written)
@@ -235,14 +216,10 @@ def _features(said: Any) -> dict[str, float]:
 def _number(what: str, value: Any) -> float:
     if value is None:
         raise ValueError(f"{what} is missing")
-    number = _float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    number = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # JSON integers are unbounded
+            number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{what} must be a finite number; got {value!r:.40}")
     return number
-
-
-def _float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # JSON integers are unbounded
-        return math.inf

@@ -75,21 +75,10 @@ class Learner(Protocol):
 def passive_aggressive(
     blocks: Iterable[QueryGroups], learner: Learner, *, rng: np.random.Generator | None = None
 ) -> Iterator[Sweep]:
-    """Learn from lists epoch by epoch until an epoch has no update.
+    """Learn from lists epoch by epoch until an epoch has no update; one block is held at a time.
 
-    Parameters
-    ----------
-    blocks : iterable of QueryGroups
-        Iterated once per epoch; only one block is held at a time. At least one list is required.
-    learner : Learner
-    rng : numpy.random.Generator, optional
-        Shuffles the lists of a block; without it they keep their order.
-
-    Yields
-    ------
-    Sweep
-        Weights and factors, and the mean cost of the choices made before each update. At the start, the mean cost of
-        the first block.
+    Yields weights and factors, and the mean cost of the choices made before each update; at the start, that of the
+    first block. ``rng`` shuffles the lists of a block.
     """
     first = next(block for block in blocks if len(block))
     reached = learner.reached()
@@ -132,24 +121,11 @@ class Linear:
 
 
 class Multilinear:
-    """Feature weights that are cells of a low-rank tensor.
+    """Feature weights that are cells of a low-rank tensor, of factors of shape (n_d, H).
 
-    Parameters
-    ----------
-    start : sequence of ndarray of shape (n_d, H)
-        Initial factors of the modes. Not changed.
-    place : ndarray of int of shape (V,)
-        Cell of each feature, first mode fastest.
-    C : float
-    updates : {"random", "rotated", "fixed", "joint"}
-        Order of the vectors in a step: random; by component and mode, starting at the next one for each list; always
-        the same; or all at once.
-    cap : {"scaled", "plain", "none"}
-        Bound of a step: C / B, C, or none.
-    augmented, averaged
-        As in :class:`Linear`.
-    rng : numpy.random.Generator
-        Generator of random orders.
+    ``place`` is the cell of each feature, first mode fastest. ``updates`` orders the vectors of a step: random; by
+    component and mode, starting at the next one for each list; always the same; or all at once. ``cap`` bounds a step:
+    by C / B, C, or not at all.
     """
 
     def __init__(
@@ -244,24 +220,12 @@ class Multilinear:
 
 
 def spacing(moment: int) -> int:
-    """Return the number of lists from one checkpoint to the next.
-
-    Examples
-    --------
-    >>> [spacing(moment) for moment in (0, 127, 128, 254, 256)]
-    [1, 1, 2, 2, 4]
-    """
+    """Return the number of lists from one checkpoint to the next."""
     return max(1, (1 << moment.bit_length()) // (2 * CHECKPOINTS_PER_DOUBLING))
 
 
 def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    r"""Return all cells of a tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, first mode fastest.
-
-    Examples
-    --------
-    >>> tensor_cells([np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])]).tolist()
-    [3.0, 6.0, 5.0, 10.0]
-    """
+    r"""Return all cells of a tensor, :math:`\sum_h \prod_d w^d_{h, i_d}`, first mode fastest."""
     half, H = len(factors) // 2, factors[0].shape[1]
     fast, slow = (
         reduce(lambda rows, w: (w[:, None] * rows).reshape(-1, H), modes, np.ones((1, H)))

@@ -6,6 +6,7 @@ Classification is treated as reranking: every row has one candidate per class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -35,14 +36,8 @@ BLOCK_SIZE = 1 << 23
 class ClassGroups:
     """Candidate lists of a classification problem, generated block by block.
 
-    Feature ``j`` of a row is feature ``c d + j`` of its candidate ``c``, so as a tensor of sizes (d, classes) in
-    sequential order the weights are a matrix with one column per class. A label below 0 gives all candidates cost 1.
-
-    Examples
-    --------
-    >>> (groups,) = ClassGroups(as_rows(np.array([[5.0]])), np.array([1]), 2)
-    >>> groups.features.toarray().tolist(), groups.costs.tolist()
-    ([[5.0, 1.0, 0.0, 0.0], [0.0, 0.0, 5.0, 1.0]], [1.0, 0.0])
+    Feature ``j`` of a row is feature ``c d + j`` of its candidate ``c``, so the weights are a matrix with one column
+    per class. A label below 0 gives all candidates cost 1.
     """
 
     def __init__(
@@ -90,6 +85,15 @@ Unknown = Literal["ignore", "error"]
 class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-learn has no types
     """Base class of models that choose the candidate with the highest score.
 
+    The objective is the mean cost of the choices, each made before the update for its list.
+
+    Parameters
+    ----------
+    averaged : bool
+        Use the mean of the weights over all lists instead of the last weights.
+    shuffle : bool
+        Visit the lists of a block in a new random order in each epoch.
+
     Attributes
     ----------
     weights_ : ndarray of shape (features,)
@@ -98,15 +102,14 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         Feature names, if the lists have them.
     classes_ : ndarray
         Classes, if fitted to rows and labels.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`. The objective is the mean cost of the choices, each made before the
-        update for its list.
     """
 
-    max_iter: Count
-    shuffle: bool
-    seed: Seed
-    callback: Callback
+    _: KW_ONLY
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    callback: Callback = None
 
     @abstractmethod
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Learner:
@@ -182,19 +185,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Return the index of the highest-scored candidate of each list; ties go to the first.
-
-        Parameters
-        ----------
-        groups : QueryGroups
-            Candidate lists.
-        unknown : {"ignore", "error"}
-            Treatment of features that were not seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of int of shape (lists,)
-        """
+        """Return the index of the highest-scored candidate of each list; parameters as of :meth:`decision_function`."""
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -293,24 +284,15 @@ def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 
 
-class Chosen(NamedTuple):
+class BestReranker(NamedTuple):
     """The fitted model of lowest validation cost, and the costs of all models in their best epochs."""
 
     best: Any
     costs: list[float]
 
 
-def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> Chosen:
-    """Fit clones of several models and return the one of lowest validation cost; ties go to the first.
-
-    Examples
-    --------
-    >>> from polyadic.core.query_groups import QueryGroups
-    >>> from polyadic.ranking.linear_rerankers import MIRA
-    >>> lists = QueryGroups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
-    >>> choose([MIRA(C=0.1), MIRA(C=1.0)], lists, validation=lists).costs
-    [0.0, 0.0]
-    """
+def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> BestReranker:
+    """Fit clones of several models and return the one of lowest validation cost; ties go to the first."""
     if not models:
         raise InputError("no model to choose from; pass at least one")
     fitted, costs = [], []
@@ -319,4 +301,4 @@ def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any
         if fitted[-1].interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
         costs.append(min(fitted[-1].result_.measured))
-    return Chosen(fitted[int(np.argmin(costs))], costs)
+    return BestReranker(fitted[int(np.argmin(costs))], costs)

@@ -18,12 +18,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.model import Callback, Count, Positive, Seed
+from polyadic.core.errors import InputError
+from polyadic.core.model import Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.ranking.reranking import Reranker
@@ -41,15 +41,7 @@ FeatureMapping = Literal["guided", "sequential", "random", "hashed"]
 
 
 def mode_sizes(V: int, D: int) -> tuple[int, ...]:
-    """Return the sizes of ``D`` modes with at least ``V`` cells and the smallest sum, each about :math:`V^{1/D}`.
-
-    Examples
-    --------
-    >>> [sum(mode_sizes(1_333_000, D)) for D in (2, 3, 4)]
-    [2310, 331, 136]
-    """
-    check_int("V", V, low=1)
-    check_int("D", D, low=1)
+    """Return the sizes of ``D`` modes with at least ``V`` cells and the smallest sum, each about :math:`V^{1/D}`."""
     low = round(V ** (1 / D))
     low -= low**D > V
     ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
@@ -57,14 +49,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` of one sign.
-
-    Examples
-    --------
-    >>> v = np.array([5.5, -5.5, 4.5, -4.5, 3.5, -3.5, 2.5, -2.5, 1.5, -1.5, 0.5, -0.5])
-    >>> v[guided_order(v, 4)].reshape(3, 4).tolist()
-    [[5.5, 4.5, 3.5, 2.5], [-5.5, -4.5, -3.5, -2.5], [1.5, 0.5, -1.5, -0.5]]
-    """
+    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` of one sign."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
     plus, minus = order[weights[order] >= 0], order[weights[order] < 0]
@@ -77,22 +62,8 @@ def places(
 ) -> NDArray[np.int64]:
     """Return the cell of each feature; cells without a feature are padding.
 
-    Parameters
-    ----------
-    mapping : {"guided", "sequential", "random", "hashed"}
-        By the weights ``v``; in the order of features; random; or by a hash of the feature index, with collisions.
-    V : int
-        Number of features.
-    sizes : sequence of int
-        Sizes of the modes.
-    v : array of shape (V,), optional
-        Weights of a linear model, for "guided".
-    seed : int, optional
-        For "random".
+    "guided" orders features by the weights ``v``; "hashed" takes a hash of their index, with collisions.
     """
-    check_choice("mapping", mapping, get_args(FeatureMapping))
-    for size in sizes:
-        check_int("sizes", size, low=1)
     room = math.prod(sizes)
     if mapping == "hashed":
         return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
@@ -119,17 +90,7 @@ def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[n
 
 
 def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Return the singular values of weights as a matrix with one column per slice of the last mode (figure 4).
-
-    Examples
-    --------
-    >>> v = 1 / np.arange(1.0, 401.0) * np.where(np.arange(400) % 3, 1, -1)
-    >>> for mapping in ("guided", "random"):
-    ...     s = mapped_spectrum(v, places(mapping, 400, (20, 20), v=v, seed=0), (20, 20))
-    ...     print(round(float(s[0] ** 2 / (s**2).sum()), 2))
-    0.95
-    0.68
-    """
+    """Return the singular values of weights as a matrix with one column per slice of the last mode (figure 4)."""
     from scipy.linalg import svdvals
 
     return np.asarray(svdvals(mapped(v, place, sizes).reshape((-1, sizes[-1]), order="F")))
@@ -153,10 +114,7 @@ def random_sign_factors(sizes: Sequence[int], H: int, rng: np.random.Generator) 
 
 
 def greedy_factors(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """Return a greedy low-rank approximation of ``T``, each component fitted to the residual of those before it.
-
-    For a matrix these are the singular vectors.
-    """
+    """Return a greedy low-rank approximation of ``T``; of a matrix, its singular vectors."""
     rest, components = T.copy(), []
     for _ in range(H):
         vectors = [_normed(rng.standard_normal(n)) for n in T.shape]
@@ -232,10 +190,6 @@ class TensorMIRA(Reranker):
         Bound of a step: C over the squared norms of the other vectors, which solves the problem above; C; or none.
     augmented : bool
         Add costs to scores in the search for the best candidate, which is then the one of the largest loss.
-    averaged : bool
-        Use the mean of the weight tensors over all lists instead of the last one.
-    shuffle : bool
-        Visit the lists of a block in a new random order in each epoch.
 
     Attributes
     ----------
@@ -243,7 +197,7 @@ class TensorMIRA(Reranker):
         Last vectors of the epoch that was kept; if averaged, ``weights_`` is a mean instead.
     place_ : ndarray of int of shape (features,)
         Cell of each feature, first mode fastest.
-    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+    weights_, names_, classes_
         See :class:`~polyadic.ranking.reranking.Reranker`.
 
     References
@@ -270,11 +224,6 @@ class TensorMIRA(Reranker):
     updates: Updates = "random"
     cap: Cap = "scaled"
     augmented: bool = True
-    max_iter: Count = 10
-    averaged: bool = True
-    shuffle: bool = True
-    seed: Seed = 0
-    callback: Callback = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or the number of sizes is not the order."""

@@ -19,13 +19,14 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Transformer, learned
+from polyadic.core.model import Count, Seed, Transformer, learned
 from polyadic.core.progress import tracked
 from polyadic.embedding import Embedding
 from polyadic.sentences.words import BLOCK, Words, blocks
@@ -49,29 +50,41 @@ class EmptySentencesWarning(UserWarning):
 class SentenceVectors(Transformer, ABC):
     """Base of estimators that decode signals of sentences into activations and pool these.
 
-    A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations
-    (S, K, L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
+    A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations (S, K,
+    L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
+
+    Parameters
+    ----------
+    pooling : {"mean", "moments", "largest", "extremes", "all"}
+        Pooling of each coordinate over the words; see :mod:`polyadic.sentences.base`.
+    pool : int
+        Number of largest values, for the poolings that keep them.
+    segments : int
+        Number of parts of a sentence that are pooled separately.
+    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
+        Word vectors, or the method that learns them from the sentences; see
+        :func:`~polyadic.sentences.words.vectors_of`.
+    rank : int
+        Dimension of word vectors learned from the sentences.
+    min_count : int
+        Minimum frequency of a word with a learned vector.
+    empty : {"zero", "error"}
+        Result for a sentence without a known word: a zero vector or an error.
     """
 
     embedding_: Embedding = learned()
+    _: KW_ONLY
     pooling: Pooling
-    pool: Count
-    segments: Count
-    empty: Empty
-    words: Words | Embedding
-    rank: Count
-    min_count: Count
+    pool: Count = 2
+    segments: Count = 1
+    words: Words | Embedding = "ppmi-svd"
+    rank: Count = 100
+    min_count: Count = 2
+    empty: Empty = "zero"
+    seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit to sentences and return their vectors; an iterator is first read into memory.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-        y : ignored
-            For compatibility with scikit-learn.
-        """
+        """Fit to sentences and return their vectors; an iterator is first read into memory."""
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
@@ -134,14 +147,9 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Return the activations of one sentence, shape (K, L, positions).
+        """Return the activations of one sentence, a text or its words, shape (K, L, positions).
 
         The positions are those of the known words, followed by those of filters that begin before the first word.
-
-        Parameters
-        ----------
-        sentence : str or list of str
-            Text, or its words.
         """
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))
@@ -202,33 +210,10 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool the signals of sentences of one length, in ``segments`` equal parts.
+    """Pool signals (S, K, L, N) of sentences of one length, in ``segments`` equal parts; see the module.
 
-    Parameters
-    ----------
-    w : ndarray of shape (S, K, L, N)
-        L signals of each of K coordinates.
-    words : int
-        Number of words of the sentences, at most N. Filters at the other positions begin before the first word: they
-        are in the sums of the first segment, but not among the largest.
-    pooling : str
-        See the module.
-    pool : int
-        k; missing values are filled with zeros.
-    segments : int
-        Number of parts of a sentence that are pooled separately.
-
-    Returns
-    -------
-    ndarray of shape (S, segments * K * L * width(pooling, pool)), without L for ``"all"``
-
-    Examples
-    --------
-    >>> w = np.array([[[[1.0, -3.0, 2.0, 4.0]]]])
-    >>> [pooled(w, 4, how, pool=2).round(3).tolist() for how in ("moments", "largest", "extremes")]
-    [[[1.0, 2.739]], [[4.0, 2.0]], [[4.0, 2.0, 1.0, -3.0]]]
-    >>> pooled(w, 4, "mean", segments=2).tolist()
-    [[-1.0, 3.0]]
+    Filters at positions beyond ``words`` begin before the first word: they are in the sums of the first segment, but
+    not among the largest. Missing values are 0.
     """
     places = np.array_split(np.arange(words), segments)
     parts = []

@@ -203,27 +203,18 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Return the probability of each class, shape (documents, classes); normalized one-vs-rest for more than two.
+        """Return the probability of each class of texts or lists of words, shape (documents, classes).
 
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
+        With more than two classes, the probabilities of each against the rest are normalized.
         """
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Return the most likely class of each document.
-
-        Parameters
-        ----------
-        documents : iterable of str
-            Texts, or documents as lists of words.
-        """
+        """Return the most likely class of each document, a text or a list of words."""
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:
-        """Attribute the decision value of a class to the words of a document.
+        """Attribute the decision value of a class to the words of a document, known or not.
 
         A bigram contributes half to each word, a character n-gram to the words that contain it. The base is the
         intercept. With two classes the value is the log-odds of the class; with more, the log-odds against the rest
@@ -235,11 +226,6 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             Text, or its words.
         label : optional
             Class to explain; by default the most likely.
-
-        Returns
-        -------
-        Explanation
-            With a part for each word, known or not.
 
         Raises
         ------
@@ -458,13 +444,7 @@ def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) ->
 
 
 def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np.bool_]:
-    """Return a mask of held-out documents: a share of each class, rounded down.
-
-    Examples
-    --------
-    >>> held_out(np.array(["a"] * 6 + ["b"] * 4 + ["c"]), 0.25, seed=0).sum()
-    np.int64(2)
-    """
+    """Return a mask of held-out documents: a share of each class, rounded down."""
     rng = np.random.default_rng(seed)
     out = np.zeros(len(labels), bool)
     for label in np.unique(labels):
@@ -476,13 +456,7 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
 
 
 def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
-    """Return the stratified fold of each document; -1 for the only document of a class.
-
-    Examples
-    --------
-    >>> folds(np.array(["a", "a", "b", "a"]), 3, seed=0)[2]
-    np.int64(-1)
-    """
+    """Return the stratified fold of each document; -1 for the only document of a class."""
     rng = np.random.default_rng(seed)
     fold = np.full(len(labels), -1)
     for label in np.unique(labels):

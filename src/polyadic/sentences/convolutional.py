@@ -24,15 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, InputWarning, check_int
-from polyadic.core.model import Amount, Count, Seed, Within
+from polyadic.core.model import Amount, Count, Within
 from polyadic.core.progress import tracked
 from polyadic.core.resources import cores
 from polyadic.embedding import Embedding
-from polyadic.sentences.base import Empty, Pooling, SentenceVectors
-from polyadic.sentences.circulant import deconvolve, gram
-from polyadic.sentences.filter_als import find_filters
-from polyadic.sentences.moments import Moments, patches
-from polyadic.sentences.words import BLOCK, Words, blocks, corpus_of, known_words, vectors_of, words_of
+from polyadic.sentences.base import Pooling, SentenceVectors
+from polyadic.sentences.filter_als import Moments, deconvolve, find_filters, gram, patches
+from polyadic.sentences.words import BLOCK, blocks, corpus_of, known_words, vectors_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,14 +63,10 @@ class ConvolutionalSentences(SentenceVectors):
         k smallest; the k largest of all filters of a coordinate, as printed. Moments are as good as the mean of words,
         and better than the largest activations. Only the last three, sparse codes and ``segments=2`` depend on word
         order.
-    pool : int
-        Number k of largest values, for the poolings that keep them.
-    segments : int
-        Number of parts of a sentence that are pooled separately.
     padded : bool
         Whether to pad patches with as many zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
-        Decoding in closed form (:func:`~polyadic.sentences.circulant.deconvolve`), or sparse
+        Decoding in closed form (:func:`~polyadic.sentences.filter_als.deconvolve`), or sparse
         (:func:`~polyadic.sentences.convolutional.sparse_codes`), which takes 60 times as long.
     ridge : float
         Ridge of decoding in closed form, added to the power spectrum.
@@ -81,14 +75,8 @@ class ConvolutionalSentences(SentenceVectors):
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding
         Word vectors, or the method that learns them from the sentences; see
         :func:`~polyadic.sentences.words.vectors_of`. The paper uses one-hot vectors.
-    rank : int
-        Dimension of word vectors learned from the sentences.
-    min_count : int
-        Minimum frequency of a word with a learned vector.
     starts : int
         Number of random starts of each decomposition, of which the best is kept.
-    empty : {"zero", "error"}
-        Result for a sentence without a known word: a zero vector or an error.
 
     Attributes
     ----------
@@ -120,28 +108,14 @@ class ConvolutionalSentences(SentenceVectors):
     _: KW_ONLY
     length: Annotated[int, Within(2)] = 6
     pooling: Pooling = "moments"
-    pool: Count = 2
-    segments: Count = 1
     padded: bool = True
     decoding: Literal["least-norm", "sparse"] = "least-norm"
     ridge: Amount = 1.0
     penalty: Amount = 0.5
-    words: Words | Embedding = "ppmi-svd"
-    rank: Count = 100
-    min_count: Count = 2
     starts: Count = 5
-    empty: Empty = "zero"
-    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Learn filters from sentences, which are read once in bounded memory.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences.
-        y : ignored
-            For compatibility with scikit-learn.
 
         Raises
         ------
@@ -170,10 +144,8 @@ class ConvolutionalSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment, and decoding in closed form.
+        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment, and decoding in
+        closed form.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
@@ -214,10 +186,7 @@ class ConvolutionalSentences(SentenceVectors):
 
 
 def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments, NDArray[np.float64]]:
-    """Return the moments of all patches of each coordinate, and its root mean square, shape (K,).
-
-    One pass over the sentences; memory depends neither on their number nor on their length.
-    """
+    """Return the moments of all patches of each coordinate, and its root mean square, shape (K,)."""
     moments, longest = Moments.empty(embedding.rank, length), 0
     squares, number = np.zeros(embedding.rank), 0
     total = -(-(len(corpus.sentences) - 1) // BLOCK)
@@ -237,23 +206,12 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
 
 
 class Occurrence(NamedTuple):
-    """A position with a large activation of a filter.
-
-    Attributes
-    ----------
-    activation : float
-    sentence : int
-        Index of the sentence.
-    place : int
-        Index of the known word where the filter begins.
-    words : tuple of str
-        The known words under the filter.
-    """
+    """A position with a large activation of a filter."""
 
     activation: float
     sentence: int
-    place: int
-    words: tuple[str, ...]
+    place: int  # index of the known word where the filter begins
+    words: tuple[str, ...]  # under the filter
 
 
 def strongest(
@@ -261,19 +219,7 @@ def strongest(
 ) -> list[list[list[Occurrence]]]:
     """Return the positions where each filter of each coordinate is most active, at most one per sentence.
 
-    Parameters
-    ----------
-    model : ConvolutionalSentences
-        Fitted model.
-    sentences : iterable of str or of lists of words
-        Sentences, read once; only the positions found are stored.
-    top : int
-        Number of positions per filter.
-
-    Returns
-    -------
-    list over coordinates of lists over filters of Occurrence
-        Sorted by decreasing magnitude, as the sign of a coordinate is arbitrary.
+    They are sorted by decreasing magnitude, as the sign of a coordinate is arbitrary.
     """
     check_is_fitted(model)
     check_int("top", top, low=1)
@@ -310,30 +256,9 @@ def describe(occurrences: list[list[list[Occurrence]]]) -> str:
 def sparse_codes(
     f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
-    r"""Return sparse activations of filters.
+    """Return sparse activations (..., L, n) of signals (..., n) in filters (..., L, m).
 
-    Parameters
-    ----------
-    f : ndarray of shape (..., L, m)
-        Filters, no longer than the signals, zero-padded to their length.
-    y : ndarray of shape (..., n)
-        Signals; leading axes broadcast against those of the filters.
-    penalty : float or ndarray
-        :math:`\lambda` of each signal: shape (...) of ``y``, or broadcastable to it.
-    sweeps : int
-        Maximum number of passes over the activations of a signal.
-    tol : float
-        A signal has converged when no activation changes by more than this share of the largest.
-
-    Returns
-    -------
-    ndarray of shape (..., L, n)
-
-    Examples
-    --------
-    >>> f = np.array([[1.0, 0.5]])
-    >>> sparse_codes(f, np.array([0.0, 1.0, 0.5, 0.0]), 0.125, tol=1e-9).round(3).tolist()
-    [[0.0, 0.9, 0.0, 0.0]]
+    A signal has converged when no activation changes by more than ``tol`` times the largest.
     """
     if f.shape[-1] > y.shape[-1]:
         raise InputError(f"filters of {f.shape[-1]} values are longer than signals of {y.shape[-1]}")

@@ -1,5 +1,13 @@
 r"""CP decomposition with circulant factors: the filters of a convolutional model from its third cumulant.
 
+A sentence is a signal for each coordinate of its word vectors; a patch is ``n`` adjacent values. The third cumulant of
+patches,
+
+.. math:: C_3 = E[x \otimes x \otimes x] - 3\, \mathrm{sym}(E[x] \otimes E[x \otimes x]) + 2\, E[x]^{\otimes 3},
+
+is the mean of the third powers of centred patches. Sums of powers are collected, so parts of a text can be processed
+separately and added, and memory does not grow with the text.
+
 Signals are sums of filters convolved with independent activations, :math:`x = \sum_l f_l * w_l`, so their cumulant is
 
 .. math:: C_{abc} = \sum_{l p} \lambda_{lp}\, (S^p f_l)_a (S^p f_l)_b (S^p f_l)_c
@@ -17,32 +25,46 @@ Filters are identifiable up to a circular shift and their order. For activations
 tensor has about ``n^2 / 6`` independent values, so that some ``n / 6`` filters are identifiable; more if filters and
 activations are short and zero-padded. Symmetric activations have zero third cumulants, so nothing can be estimated.
 
+:math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
+are circular convolutions, computed as products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1),
+\dots, \mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` parameters. Gram matrices of such matrices have
+circulant blocks, and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are
+solved at once.
+
+Leading axes of all arrays are batch axes; spectra are real transforms with :math:`n / 2 + 1` frequencies.
+
 References
 ----------
 Huang, Anandkumar (2015), Convolutional dictionary learning through tensor factorization, algorithms 3 and 4; with their
-eq. (18) corrected (:mod:`polyadic.sentences.circulant`). arXiv:1506.03509
+eq. (18) corrected (:func:`khatri_rao_gram`). arXiv:1506.03509. Huang, Anandkumar (2016), Unsupervised
+learning of word-sequence representations from scratch via convolutional tensor decomposition, eq. (6). arXiv:1606.03153
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.kernels.common import in_threads
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sentences.circulant import khatri_rao_gram, shifts, solve, unshifted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Batch = NDArray[np.float64]
 
+RCOND = 1e-10
+"""Eigenvalues below this share of the largest count as zero."""
+PATCH_VALUES = 1 << 22
+"""Maximum size of a temporary array of patches."""
 WORTH = 1 << 16
 """Minimum size of a batch per thread: a sweep over it takes some milliseconds, starting a thread about one."""
 
@@ -51,54 +73,121 @@ NEARLY = 0.99
 """Share of the squared norm of a filter that its support must contain; the rest is noise."""
 
 
-class Filters(NamedTuple):
-    r"""Filters of each tensor of a batch, and their error.
+def shifts(f: NDArray[Any]) -> NDArray[Any]:
+    """Return all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is shifted by p places."""
+    n = f.shape[-1]
+    at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
+    return f[..., at]
 
-    Attributes
-    ----------
-    filters : ndarray of shape (K, L, n)
-        Unit vectors, shifted to begin at the first position: see :func:`aligned`.
-    weights : ndarray of shape (K, L, n)
-        :math:`\lambda` of each shift, with a positive sum for each filter.
-    error : ndarray of shape (K,)
-        Share of the squared tensor that is not explained.
+
+def unshifted(m: NDArray[Any]) -> NDArray[Any]:
+    """Shift row p back by p places, shape (..., n, n): the inverse of :func:`shifts` for each row."""
+    n = m.shape[-1]
+    at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
+    return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
+
+
+def gram(f: NDArray[Any]) -> NDArray[Any]:
+    r"""Return the first columns of the blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n)."""
+    spectrum = np.fft.rfft(f)
+    return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
+
+
+def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
+    r"""Return first columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
+
+    The elementwise product of two circulants is the circulant of the elementwise product of their first columns (Huang
+    and Anandkumar print the product of the spectra, which belongs to the matrix product).
     """
+    return np.asarray(np.prod([gram(f) for f in factors], axis=0))
 
-    filters: Batch
-    weights: Batch
-    error: Batch
+
+def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """Multiply rows (..., m, L, n) by the pseudo-inverse of circulant blocks with first columns (..., L, L, n)."""
+    psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
+    inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
+    rows = np.moveaxis(np.fft.rfft(right), -1, -3)  # (..., frequencies, m, L)
+    # a row x times a block with first column b is the correlation of x with b: conj(b^) x^
+    return np.fft.irfft(np.moveaxis(rows @ inverse.conj(), -3, -1), n=right.shape[-1])
+
+
+def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
+    r"""Return the minimum-norm activations (..., L, n) of signals (..., n) in filters (..., L, m).
+
+    .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
+
+    at every frequency, with the ridge :math:`\rho`, or zero where the denominator is zero.
+    """
+    n = y.shape[-1]
+    spectrum = np.fft.rfft(f, n=n)
+    power = (np.abs(spectrum) ** 2).sum(axis=-2) + ridge
+    small = power <= RCOND * power.max(axis=-1, keepdims=True)
+    scaled = np.fft.rfft(y) / np.where(small, 1, power) * ~small
+    return np.fft.irfft(spectrum.conj() * scaled[..., None, :], n=n)
+
+
+def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
+    """Return all runs of ``n`` adjacent values of signals (T, K) within ``edges``, shape (K, patches, n)."""
+    values = np.asarray(signal)
+    if len(values) < n:
+        return np.zeros((values.shape[1], 0, n), values.dtype)
+    runs = np.swapaxes(sliding_window_view(values, n, axis=0), 0, 1)
+    if edges is None:
+        return runs
+    ends = np.asarray(edges)[1:]
+    last = np.repeat(ends, np.diff(np.asarray(edges)))[: runs.shape[1]]
+    return runs[:, np.arange(runs.shape[1]) + n <= last]
+
+
+@dataclass
+class Moments:
+    """Number of patches of each of K coordinates, and the sums of their first three powers, (K, n), (K, n, n), ..."""
+
+    number: int
+    sums: list[NDArray[np.float64]]
+
+    @classmethod
+    def empty(cls, coordinates: int, n: int) -> Self:
+        """Return the moments of no patches."""
+        return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in (1, 2, 3)])
+
+    def add(self, x: NDArray[Any]) -> None:
+        """Add patches of shape (K, N, n)."""
+        K, N, n = x.shape
+        if (K, n) != self.sums[0].shape:
+            raise InputError(f"patches must have shape {self.sums[0].shape}, N between them; got {x.shape}")
+        step = max(1, PATCH_VALUES // (K * n * n))
+        for start in range(0, N, step):
+            some = np.ascontiguousarray(x[:, start : start + step], np.float64)
+            squares = (some[..., None] * some[..., None, :]).reshape(K, -1, n * n)
+            self.sums[0] += some.sum(axis=1)
+            for k, powers in enumerate((some, squares), 1):
+                self.sums[k] += (np.swapaxes(powers, 1, 2) @ some).reshape(self.sums[k].shape)
+        self.number += N
+
+    def cumulant(self) -> NDArray[np.float64]:
+        """Return the third cumulants, shape (K, n, n, n)."""
+        if not self.number:
+            raise InputError("there are no patches: every sentence is shorter than a patch")
+        m1, m2, m3 = (total / self.number for total in self.sums)
+        sides = sum(np.einsum(f"k{one},k{two}->kabc", m1, m2) for one, two in (("a", "bc"), ("b", "ac"), ("c", "ab")))
+        return np.asarray(m3 - sides + 2 * np.einsum("ka,kb,kc->kabc", m1, m1, m1))
+
+
+class Filters(NamedTuple):
+    """Filters of each tensor of a batch, and their error."""
+
+    filters: Batch  # unit vectors, shifted to begin at the first position, shape (K, L, n)
+    weights: Batch  # lambda of each shift, with a positive sum for each filter, shape (K, L, n)
+    error: Batch  # share of the squared tensor that is not explained, shape (K,)
 
 
 def convolutional_als(
-    C: Batch,
-    number: int,
-    *,
-    support: int,
-    projection: Projection = "svd",
-    rng: np.random.Generator,
-    threads: int = 1,
+    C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator, threads: int = 1
 ) -> Iterator[Sweep]:
-    """Alternate least squares over the three modes, for a batch of tensors at once.
+    """Alternate least squares over the three modes, for symmetric tensors (K, n, n, n) at once.
 
-    Parameters
-    ----------
-    C : ndarray of shape (K, n, n, n)
-        Symmetric tensors.
-    number : int
-        Number of filters L of each tensor.
-    support : int
-        Number of positions of activations, from the first; n for all.
-    projection : {"svd", "average"}
-        How a filter is estimated from its shifted estimates.
-    rng : Generator
-        Random generator of the start.
-    threads : int
-        Number of threads; the result does not depend on it.
-
-    Yields
-    ------
-    Sweep
-        Factors F, G, H and weights, of shape (K, L, n) each; the sum of the shares not explained.
+    ``support`` is the number of positions of activations. Yields factors F, G, H and weights, of shape (K, number, n).
     """
     K, n = C.shape[:2]
     factors = [_unit(rng.standard_normal((K, number, n))) for _ in range(3)]
@@ -127,13 +216,7 @@ def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch
 
 
 def max_filters(n: int, support: int) -> int:
-    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding.
-
-    Examples
-    --------
-    >>> max_filters(12, 12), max_filters(12, 6)
-    (2, 3)
-    """
+    """Return the approximate number of identifiable filters: a sixth of the size, a quarter if half is padding."""
     return max(n // 6 if support > n // 2 else n // 4, 1)
 
 
@@ -149,32 +232,10 @@ def find_filters(
     seed: int | None = None,
     threads: int | None = None,
 ) -> Filters:
-    """Estimate the filters of each tensor of a batch, by the best of several random starts.
+    """Estimate the filters of symmetric tensors (K, n, n, n), by the best of several random starts.
 
-    Parameters
-    ----------
-    C : ndarray of shape (K, n, n, n)
-        Symmetric tensors, such as third cumulants.
-    number : int
-        Number of filters of each tensor, at most n - 1.
-    support : int, optional
-        Number of positions of activations, from the first, for zero-padded signals; by default all.
-    starts, sweeps : int
-        Number of random starts, and of sweeps of each.
-    joint : bool
-        Whether to fit all filters together, or one after another to the residual of the others (as the authors' program
-        does, which is worse).
-    projection : {"svd", "average"}
-        How a filter is estimated from its shifted estimates.
-    seed : int, optional
-        Seed of the starts.
-    threads : int, optional
-        Number of threads; all cores by default.
-
-    Warns
-    -----
-    UserWarning
-        If there are more filters than are identifiable: see :func:`max_filters`.
+    ``support`` is the number of positions of activations, n by default. Without ``joint``, filters are fitted one after
+    another to the residual of the others, as in the authors' program, which is worse.
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -209,14 +270,8 @@ def find_filters(
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
     """Shift filters such that the shortest support begins at the first position, and shift weights oppositely.
 
-    A shift of a filter and the opposite shift of its activations cancel. In a longer signal, where filters are
-    zero-padded, they must begin at the first position.
-
-    Examples
-    --------
-    >>> f, weights = aligned(np.array([[[0.6, 0.0, 0.0, 0.8]]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]))
-    >>> f.tolist(), weights.tolist()
-    ([[[0.8, 0.6, 0.0, 0.0]]], [[[1.0, 0.0, 0.0, 0.0]]])
+    A shift of a filter and the opposite shift of its activations cancel, but in a longer, zero-padded signal they do
+    not.
     """
     n = f.shape[-1]
     held = np.cumsum(shifts(f) ** 2, axis=-1)

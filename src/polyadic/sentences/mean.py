@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Count, Natural, Positive, Seed
+from polyadic.core.model import Natural, Positive
 from polyadic.embedding import Embedding
-from polyadic.sentences.base import Empty, Pooling, SentenceVectors, width
-from polyadic.sentences.words import Words, blocks, corpus_of, vectors_of
+from polyadic.sentences.base import Pooling, SentenceVectors, width
+from polyadic.sentences.words import blocks, corpus_of, vectors_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,25 +30,10 @@ class MeanSentences(SentenceVectors):
 
     Parameters
     ----------
-    pooling : {"mean", "moments", "largest", "extremes", "all"}
-        Pooling of each coordinate over the words; see :mod:`polyadic.sentences.base`.
-    pool : int
-        Number of largest values, for the poolings that keep them.
-    segments : int
-        Number of parts of a sentence that are pooled separately.
     a : float, optional
         Constant of the SIF weights, 0.001 in the paper (default: equal weights).
     removed : int
         Number of common components to remove, 1 in the paper.
-    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        Word vectors, or the method that learns them from the sentences; see
-        :func:`~polyadic.sentences.words.vectors_of`.
-    rank : int
-        Dimension of word vectors learned from the sentences.
-    min_count : int
-        Minimum frequency of a word with a learned vector.
-    empty : {"zero", "error"}
-        Result for a sentence without a known word: a zero vector or an error.
 
     Attributes
     ----------
@@ -73,25 +58,11 @@ class MeanSentences(SentenceVectors):
 
     _: KW_ONLY
     pooling: Pooling = "mean"
-    pool: Count = 2
-    segments: Count = 1
     a: Positive | None = None
     removed: Natural = 0
-    words: Words | Embedding = "ppmi-svd"
-    rank: Count = 100
-    min_count: Count = 2
-    empty: Empty = "zero"
-    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn word vectors, word frequencies and common components.
-
-        Parameters
-        ----------
-        sentences : iterable of str or of lists of words, or Corpus
-            Training sentences, read once.
-        y : ignored
-            For compatibility with scikit-learn.
+        """Learn word vectors, word frequencies and common components from sentences, read once.
 
         Raises
         ------
@@ -122,10 +93,7 @@ class MeanSentences(SentenceVectors):
     def static(self) -> Embedding:
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
-        Raises
-        ------
-        InputError
-            If sentence vectors are not means: pooling must be "mean" with one segment.
+        Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):

@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 
 
 def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
-    r"""Return the symmetric features :math:`[u \odot v, |u - v|]` of pairs of sentence vectors.
+    r"""Return the symmetric features :math:`[u \odot v, |u - v|]` of sentence vectors (Tai et al., 2015, section 4.2).
 
-    References
-    ----------
-    Tai, Socher, Manning (2015), Improved semantic representations from tree-structured LSTM networks, section 4.2.
-
-    Examples
-    --------
     >>> pair_features([[1.0, 2.0]], [[3.0, -1.0]]).tolist()
     [[3.0, -2.0, 2.0, 3.0]]
     """

@@ -36,13 +36,7 @@ BLOCK = 2048
 
 
 def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-    """Tokenize sentences in lower case; lists of words are unchanged.
-
-    Examples
-    --------
-    >>> list(words_of(["A good film.", ["a", "Bad", "one"]]))
-    [['a', 'good', 'film'], ['a', 'Bad', 'one']]
-    """
+    """Tokenize sentences in lower case; lists of words are unchanged."""
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
         raise InputError(f"sentences must be a list of sentences, not {given:.60}", "sentences")
@@ -71,18 +65,8 @@ def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
 def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
     """Return word vectors learned from the sentences alone, unless vectors are given.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The sentences.
-    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
-        ``"ca"``: correspondence analysis of square roots of neighbour counts. ``"ppmi-svd"``: eigenvectors of the PPMI
-        matrix. ``"one-hot"``: principal components of one-hot vectors, which are the one-hot vectors of the ``rank``
-        most frequent words; all other words are zero.
-    rank : int
-        Dimension of the learned vectors.
-    seed : int, optional
-        Seed of the decomposition.
+    ``"ca"`` is correspondence analysis of square roots of neighbour counts, ``"ppmi-svd"`` eigenvectors of the PPMI
+    matrix, and ``"one-hot"`` the one-hot vectors of the ``rank`` most frequent words, their principal components.
     """
     if isinstance(words, Embedding):
         return words
@@ -108,15 +92,7 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
 
 
 class Rows(NamedTuple):
-    """Vector indices of the known words of sentences.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (T,)
-        Index of the vector of each word.
-    edges : ndarray of shape (S + 1,)
-        Sentence ``s`` is ``rows[edges[s]:edges[s + 1]]``.
-    """
+    """Vector indices of the known words of sentences; those of sentence ``s`` are ``rows[edges[s]:edges[s + 1]]``."""
 
     rows: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -138,15 +114,7 @@ class Rows(NamedTuple):
 
 
 def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> Iterator[Rows]:
-    """Yield blocks of sentences as vector indices, without unknown words.
-
-    Examples
-    --------
-    >>> from polyadic import Embedding
-    >>> block = next(blocks(["a bad film", ""], Embedding(["film", "bad"], [[1.0], [2.0]])))
-    >>> block.rows.tolist(), block.edges.tolist()
-    ([1, 0], [0, 2, 2])
-    """
+    """Yield blocks of sentences as vector indices, without unknown words."""
     if isinstance(sentences, Corpus):
         yield from _of_corpus(sentences, embedding, size)
         return

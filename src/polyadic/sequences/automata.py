@@ -91,24 +91,13 @@ class WeightedAutomaton:
     def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return the weights of strings as ``values * exp(logs)``, which do not underflow for long strings.
 
-        Parameters
-        ----------
-        symbols : ndarray of int64 of shape (N,)
-            Concatenated strings.
-        edges : ndarray of int64 of shape (strings + 1,)
-            Start and end of each string.
+        The symbols of all strings are concatenated; ``edges`` are the start and end of each, of shape (strings + 1,).
         """
         self._check(symbols)
         return automaton_values(symbols, edges, start=self.alpha0, stop=self.alpha_inf, A=self.A)
 
     def logs(self, data: Coded) -> Array:
-        """Return the logarithms of the weights of strings; minus infinity for weights that are not positive.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded strings.
-        """
+        """Return the logarithms of the weights of encoded strings; minus infinity for weights that are not positive."""
         values, logs = self.scaled(*data)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(values, 0)) + logs
@@ -122,13 +111,7 @@ class WeightedAutomaton:
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
-        """Check that the sum of the weights of all strings converges.
-
-        Raises
-        ------
-        InputError
-            If the largest eigenvalue is not below 1.
-        """
+        """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1."""
         if (radius := self.radius) >= 1:
             raise InputError(f"the sum of the weights of all strings diverges: the largest eigenvalue is {radius:.6g}")
 
@@ -141,13 +124,8 @@ class WeightedAutomaton:
     def total(self) -> Array:
         r"""Vector :math:`\beta`: the sum of the weights of all strings, from each state.
 
-        If the sum diverges, as may happen for spectral estimates, it is the solution of
-        :math:`\beta = \sum_a A_a \beta + \alpha_\infty`.
-
-        Raises
-        ------
-        InputError
-            If there is no solution.
+        If the sum diverges, as may happen for spectral estimates, it is the solution of :math:`\beta = \sum_a A_a \beta
+        + \alpha_\infty`; raise InputError if there is none.
         """
         return np.asarray(self._inverse @ self.alpha_inf)
 
@@ -163,29 +141,16 @@ class WeightedAutomaton:
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized states before each symbol and before the end of each string; shape (N + strings, r).
+        """Return the normalized states before each symbol and the end of encoded strings; shape (N + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded strings.
         """
         self._check(data.symbols)
         start, again = self._starts
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
     def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
-        """Return the normalized states after one more symbol each.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
-        symbols : ndarray of int64 of shape (n,)
-            The next symbol of each.
-        """
+        """Return the normalized states, of shape (n, r), after one more symbol each."""
         reached = np.einsum("nr,nrt->nt", states, self.A[symbols])
         mass = (reached @ self.total)[:, None]
         return np.where(mass > FLOOR, reached / np.where(mass > FLOOR, mass, 1), self._starts[1][symbols])
@@ -205,37 +170,20 @@ class WeightedAutomaton:
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weights of the next symbol and, last, of the end, which may be negative.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
-        """
+        """Return the weights of the next symbol and, last, of the end from states (n, r); they may be negative."""
         return np.asarray(states @ self._onward)
 
     def next_probabilities(self, states: Array) -> Array:
-        """Return the probabilities of the next symbol and, last, of the end.
+        """Return the probabilities of the next symbol and, last, of the end from states (n, r).
 
         Negative weights are set to 0 and the rest is normalized; if all are 0, the result is uniform.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n, r)
-            Current states.
         """
         weights = np.maximum(self.next_weights(states), 0)
         sums = weights.sum(axis=1, keepdims=True)
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank.
-
-        Parameters
-        ----------
-        rank : int
-            Number of states.
-        """
+        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank."""
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
     def _check(self, symbols: NDArray[np.int64]) -> None:
@@ -246,14 +194,7 @@ class WeightedAutomaton:
 
 
 def to_text(automaton: WeightedAutomaton) -> str:
-    """Format an automaton as lines: ``states symbols``, ``start i w``, ``stop i w`` and ``i a j w``, without zeros.
-
-    Examples
-    --------
-    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.25]]]), np.array([0.75]))
-    >>> to_text(half).splitlines()
-    ['1 1', 'start 0 1.0', 'stop 0 0.75', '0 0 0 0.25']
-    """
+    """Format an automaton as lines: ``states symbols``, ``start i w``, ``stop i w`` and ``i a j w``, without zeros."""
     lines = [f"{automaton.rank} {automaton.size}"]
     for name, weights in (("start", automaton.alpha0), ("stop", automaton.alpha_inf)):
         lines += [f"{name} {i} {float(weights[i])!r}" for i in np.flatnonzero(weights).tolist()]
@@ -262,13 +203,7 @@ def to_text(automaton: WeightedAutomaton) -> str:
 
 
 def from_text(text: str) -> WeightedAutomaton:
-    r"""Parse the format of :func:`to_text`.
-
-    Examples
-    --------
-    >>> from_text("1 1\nstart 0 1.0\nstop 0 0.75\n0 0 0 0.25\n").total.tolist()
-    [1.0]
-    """
+    """Parse the format of :func:`to_text`."""
     first, *lines = text.splitlines() or [""]
     sizes = first.split()
     if len(sizes) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in sizes):
@@ -298,14 +233,7 @@ def _below(text: str, size: int) -> int:
 
 
 def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *, min_weight: float = 0.01) -> str:
-    """Return an automaton as a Graphviz graph without weights below ``min_weight`` in magnitude.
-
-    Examples
-    --------
-    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.25]]]), np.array([0.75]))
-    >>> "0 -> 0" in to_dot(half, ["a"])
-    True
-    """
+    """Return an automaton as a Graphviz graph without weights below ``min_weight`` in magnitude."""
     names = [str(symbol) for symbol in (range(automaton.size) if symbols is None else symbols)]
     if len(names) != automaton.size:
         raise InputError(f"each of {automaton.size} symbols needs a name; got {len(names)}")

@@ -37,26 +37,7 @@ TOL = 1e-8
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
-    """Return the automaton of another statistic of the same strings.
-
-    Parameters
-    ----------
-    automaton : WeightedAutomaton
-    before, after : {"string", "prefix", "factor"}
-        Statistic of the given and of the returned automaton.
-
-    Raises
-    ------
-    InputError
-        If sums over all strings are needed and diverge.
-
-    Examples
-    --------
-    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-    >>> factor = converted(half, before="string", after="factor")
-    >>> factor([0]), converted(factor, before="factor", after="string")([0])
-    (1.0, 0.25)
-    """
+    """Return the automaton of another statistic of the same strings; sums over all strings must converge if needed."""
     kinds = get_args(Statistic)  # each sums over more strings than the previous one
     check_choice("before", before, kinds)
     check_choice("after", after, kinds)
@@ -78,21 +59,8 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
 def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
     """Return the automaton of the same function with the fewest states.
 
-    Parameters
-    ----------
-    automaton : WeightedAutomaton
-    tol : float
-        Lengths below this share of the largest are treated as zero.
-
-    References
-    ----------
-    Schuetzenberger (1961), On the definition of a family of automata.
-
-    Examples
-    --------
-    >>> twice = WeightedAutomaton(np.array([0.5, 0.5]), np.array([np.eye(2) / 2]), np.array([0.5, 0.5]))
-    >>> minimised(twice).rank
-    1
+    Schuetzenberger (1961), On the definition of a family of automata. Lengths below ``tol`` times the largest count as
+    zero.
     """
     even = _balanced(automaton)
     reached = _restricted(even, _span(even.alpha0, even.A, tol))
@@ -106,7 +74,7 @@ def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
 
 
 def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
-    """Rescale each state such that incoming and outgoing weights are equal, so that thresholds do not depend on units.
+    """Rescale states to equal incoming and outgoing weights, so that thresholds do not depend on units.
 
     Sums are of magnitudes, over strings whose weights at least halve with each symbol.
     """
@@ -153,21 +121,7 @@ def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedA
 
 
 def equivalent(first: WeightedAutomaton, second: WeightedAutomaton, *, tol: float = 1e-7) -> bool:
-    """Return whether two automata define the same function of strings.
-
-    Parameters
-    ----------
-    first, second : WeightedAutomaton
-    tol : float
-        Lengths below this share of the largest are treated as zero.
-
-    Examples
-    --------
-    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-    >>> twice = WeightedAutomaton(np.array([0.5, 0.5]), np.array([np.eye(2) / 2]), np.array([0.5, 0.5]))
-    >>> equivalent(half, twice)
-    True
-    """
+    """Return whether two automata define the same function of strings."""
     if first.size != second.size:
         return False
     both = _balanced(difference(first, second))

@@ -73,13 +73,8 @@ class RankWarning(UserWarning):
 def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[Array, Array, Array]:
     """Return singular values and vectors of the scaled matrix: ``s``, and ``U`` and ``V`` multiplied by the scales.
 
-    Parameters
-    ----------
-    table : Hankel
-    rank : int
-        Number of singular values. If the matrix has a smaller rank, that is used, with a warning.
-    scaling : float
-        Rows and columns are divided by their sums to this power: 0.5 gives independent cells equal noise, 0 no scaling.
+    Rows and columns are divided by their sums to the power ``scaling``: 0.5 gives independent cells equal noise. A rank
+    above that of the matrix is lowered, with a warning.
     """
     check_int("rank", rank, low=1)
     check_number("scaling", scaling)
@@ -132,10 +127,7 @@ def hull_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> Weighte
 
 
 def _extremes(points: Array, rank: int) -> NDArray[np.int64]:
-    """Return the indices of points chosen by successive projection, each the farthest from the span of earlier ones.
-
-    A constant coordinate is added, so that spans are affine.
-    """
+    """Return the indices of points found by successive projection, each farthest from the affine span of the others."""
     left = np.column_stack([points, np.full(len(points), np.abs(points).max())])
     chosen: list[int] = []
     for _ in range(rank):
@@ -166,20 +158,10 @@ class _Mixtures:
 
 
 def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Sweep]:
-    """Run EM on a probabilistic automaton; one sweep is one pass over the strings.
+    """Run EM on a probabilistic automaton and all prefixes of the strings; one sweep is one pass over the strings.
 
-    Parameters
-    ----------
-    automaton : WeightedAutomaton
-        Start, with non-negative weights.
-    prefixes : Substrings
-        All prefixes of the strings, counted with ``anywhere=False``.
-
-    Yields
-    ------
-    Sweep
-        Factors are ``alpha0``, ``A`` and ``alpha_inf``; the objective is the mean negative log-likelihood of a string
-        before the pass. It decreases, except for the removal of rare transitions.
+    The objective is the mean negative log-likelihood of a string before the pass. It decreases, except for the removal
+    of rare transitions.
     """
     if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
         raise InputError("EM needs an automaton without negative weights; use method='hull'", "method")
@@ -232,15 +214,7 @@ def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
 
 
 def blurred(automaton: WeightedAutomaton, share: float, *, seed: int | None = 0) -> WeightedAutomaton:
-    """Mix a probabilistic automaton with random transitions, because EM cannot change zeros.
-
-    Parameters
-    ----------
-    automaton : WeightedAutomaton
-    share : float
-        Share of the weight of each state that is distributed at random over all transitions.
-    seed : int, optional
-    """
+    """Mix a probabilistic automaton with random transitions of weight ``share``, because EM cannot change zeros."""
     if check_number("share", share) > 1:
         raise InputError(f"share must be at most 1; got {share}", "share")
     r, k = automaton.rank, automaton.size

@@ -8,9 +8,22 @@ string, the probability of strings with this prefix, or the expected number of o
 probabilities are estimated from the probability that a string begins with each suffix (equals it, for the first
 function), and the expected number that end with each prefix (equal it, for the first two).
 
+A matrix can be completed with small trace norm,
+
+.. math:: \min_f \tfrac12 \sum_{uv\ \mathrm{known}} (\hat f(uv) - f(uv))^2 + \lambda \|H_f\|_*
+
+over functions f of strings: cells of equal strings, such as (a, ba) and (ab, a), are one variable. The solver is ADMM:
+a copy :math:`Z = H_f` is shrunk separately, and each f(x) is the mean of the data and of the cells of Z. The matrix
+contains all prefixes with and without a further symbol, so that all blocks are completed together. Without the
+constraint cells are completed independently, and those of equal strings averaged afterwards.
+
 References
 ----------
 Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata, section 4.
+Bailly, Carreras, Luque, Quattoni (2013), Unsupervised spectral learning of WCFG as low-rank matrix completion,
+section 4.
+Boyd, Parikh, Chu, Peleato, Eckstein (2011), Distributed optimization and statistical learning via the alternating
+direction method of multipliers, section 3.
 """
 
 from __future__ import annotations
@@ -18,13 +31,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core import resources
-from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int, check_number
+from polyadic.core.linalg.spectral import soft_threshold, zero
+from polyadic.core.losses import Squared
+from polyadic.core.solvers.proximal import proximal_gradient
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.smooth import CellLosses
+from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
 from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +53,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Statistic = Literal["string", "prefix", "factor"]
+Structure = Literal["constrained", "averaged"]
+EXACT, GAP = 1e-8, 1e-4
+"""Residual of singular vectors, and duality gap at which the solver stops."""
 
 
 class Columns(NamedTuple):
@@ -56,37 +79,21 @@ COUNTS: dict[str, Columns] = {
 class Hankel(NamedTuple):
     """Blocks of a Hankel matrix of P prefixes, S suffixes and k symbols; all values are means over strings.
 
-    Attributes
-    ----------
-    prefixes, suffixes : list of tuple of int
-    H : csr_array of shape (P, S)
-    shifted : csr_array of shape (k P, S)
-        The stacked blocks of all symbols.
-    begins, shifted_begins : ndarray of shape (S,) and (k, S)
-        Probability that a string begins with a suffix, and with a symbol and a suffix.
-    ends : ndarray of shape (P,)
-        Expected number of strings that end with a prefix.
-    rows, shifted_rows, columns : ndarray of shape (P,), (P, k) and (S,)
-        Frequencies of prefixes, of prefixes followed by a symbol, and of suffixes. For whole strings they are the sums
-        of rows and columns over all suffixes and prefixes, in the matrix or not.
-    first : ndarray of shape (k + 1,)
-        Probability that a string begins with each symbol, and last that it is empty.
-    statistic : str
-    strings : int
-        Number of strings.
+    ``rows``, ``shifted_rows`` and ``columns`` are frequencies of prefixes, of prefixes followed by a symbol, and of
+    suffixes: for whole strings, sums over all suffixes and prefixes, in the matrix or not.
     """
 
     prefixes: list[tuple[int, ...]]
     suffixes: list[tuple[int, ...]]
-    H: Any
-    shifted: Any
-    begins: Array
-    shifted_begins: Array
-    ends: Array
+    H: Any  # csr_array of shape (P, S)
+    shifted: Any  # the stacked blocks of all symbols, csr_array of shape (k P, S)
+    begins: Array  # probability that a string begins with a suffix
+    shifted_begins: Array  # probability that it begins with a symbol and a suffix, shape (k, S)
+    ends: Array  # expected number of strings that end with a prefix
     rows: Array
-    shifted_rows: Array
+    shifted_rows: Array  # shape (P, k)
     columns: Array
-    first: Array
+    first: Array  # probability that a string begins with each symbol, and last that it is empty
     statistic: str
     strings: int
 
@@ -105,31 +112,10 @@ def hankel(
     prefixes: Sequence[Sequence[int]] | None = None,
     suffixes: Sequence[Sequence[int]] | None = None,
 ) -> Hankel:
-    """Estimate a Hankel matrix from strings.
+    """Estimate a Hankel matrix from strings of symbols below ``size``, or their substrings.
 
-    Parameters
-    ----------
-    data : Coded or Substrings
-        Strings of symbols below ``size``; or their substrings, up to twice the basis length plus one.
-    size : int
-        Size of the alphabet.
-    statistic : {"string", "prefix", "factor"}
-        Function of strings.
-    basis : int, optional
-        Maximum number of prefixes and of suffixes, the most frequent; by default all that occur.
-    max_length : int
-        Maximum length of a prefix and of a suffix.
-    prefixes, suffixes : sequence of sequences of int, optional
-        A given basis, instead of the most frequent.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import coded
-    >>> table = hankel(coded(["ab", "b", "ab", "a"], {"a": 0, "b": 1}), 2, statistic="string")
-    >>> table.prefixes, table.suffixes
-    ([(), (0,), (1,), (0, 1)], [(), (0,), (1,), (0, 1)])
-    >>> table.H.toarray().tolist()[:2]
-    [[0.0, 0.25, 0.25, 0.5], [0.25, 0.0, 0.5, 0.0]]
+    By default the ``basis`` most frequent prefixes and suffixes of at most ``max_length`` symbols are its rows and
+    columns.
     """
     check_choice("statistic", statistic, get_args(Statistic))
     check_int("max_length", max_length, low=0)
@@ -193,3 +179,68 @@ def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statist
         statistic,
         n,
     )
+
+
+def shared_cells(table: Hankel) -> NDArray[np.int64]:
+    """Return the id of the string in each cell of the matrix and of all its blocks; shape ((k + 1) P, S)."""
+    k = len(table.shifted_begins)
+    rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
+    number: dict[tuple[int, ...], int] = {}
+    return np.array([[number.setdefault((*u, *v), len(number)) for v in table.suffixes] for u in rows])
+
+
+def completed_hankel(
+    table: Hankel, penalty: float, *, min_count: int = 0, structure: Structure = "constrained", max_iter: int = 500
+) -> Hankel:
+    """Complete the cells of strings seen fewer than ``min_count`` times, and shrink all cells.
+
+    With ``min_count=0`` unseen strings count as rare, with 1 as unknown, which helped less with strings from planted
+    automata. Cells of equal strings are one variable ("constrained"), or are averaged afterwards. For whole strings,
+    beginnings and ends come from the blocks if the empty string is in the basis; otherwise they are unchanged.
+    """
+    check_number("penalty", penalty, above=True)
+    check_int("min_count", min_count, low=0)
+    check_choice("structure", structure, get_args(Structure))
+    cells = shared_cells(table)
+    dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
+    known = np.round(dense * table.strings) >= min_count
+    if not known.any():
+        raise InputError(f"no string of the basis occurs {min_count} times; lower min_count", "min_count")
+    if structure == "constrained":
+        f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
+    else:
+        rows, columns = np.nonzero(known)
+        problem = Problem(Pattern(rows, columns, dense.shape), CellLosses(dense[known], Squared()), penalty)
+        M = solve(problem, proximal_gradient(problem), max_iter=max_iter, tol=GAP).M.toarray()
+        f = np.bincount(cells.ravel(), M.ravel()) / np.bincount(cells.ravel())
+    return _filled(table, f[cells])
+
+
+def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
+    """ADMM iterations over the values of strings and a shrunk copy of their matrix."""
+    flat, where = cells.ravel(), known.ravel()
+    times = np.bincount(flat)
+    seen = np.bincount(flat, where)
+    data = np.bincount(flat, np.where(where, dense.ravel(), 0.0))
+    f = np.where(seen > 0, data / np.maximum(seen, 1), 0.0)
+    U, near = np.zeros_like(dense), zero(*dense.shape)
+    while True:
+        H = f[cells]
+        norm = float(np.linalg.svd(H, compute_uv=False).sum())
+        yield Sweep([f], 0.5 * float(((dense - H)[known] ** 2).sum()) + penalty * norm)
+        near = soft_threshold(H + U, penalty, near=near, tol=EXACT)
+        Z = near.toarray()
+        U = U + H - Z
+        f = (data + np.bincount(flat, (Z - U).ravel())) / (seen + times)
+
+
+def _filled(table: Hankel, dense: Array) -> Hankel:
+    P = len(table.prefixes)
+    begins, shifted_begins, ends = table.begins, table.shifted_begins, table.ends
+    if table.statistic == "string" and () in table.prefixes:
+        at = table.prefixes.index(())
+        begins, shifted_begins = dense[at], dense[P + at :: P]
+    if table.statistic == "string" and () in table.suffixes:
+        ends = dense[:P, table.suffixes.index(())]
+    blocks = {"H": csr_array(dense[:P]), "shifted": csr_array(dense[P:])}
+    return table._replace(**blocks, begins=begins, shifted_begins=shifted_begins, ends=ends)

@@ -14,8 +14,14 @@ from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.sequences.hidden_spectral import FewMomentsWarning, anchor_chain, cluster_chain, spectral_chain
-from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states, viterbi_states
+from polyadic.sequences.hidden_spectral import (
+    FewMomentsWarning,
+    anchor_chain,
+    cluster_chain,
+    distributions,
+    spectral_chain,
+)
+from polyadic.sequences.kernels.hidden import HiddenChain, expected_counts, hidden_states, viterbi_states
 from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
 
 if TYPE_CHECKING:
@@ -78,8 +84,6 @@ class HiddenMarkov(Model):
         Emission probabilities O.
     symbols_ : list
         The symbols, in the order of the columns of ``emissions_``.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -172,76 +176,41 @@ class HiddenMarkov(Model):
     def score(self, sequences: Sequences) -> float:
         """Return the log-probability of all sequences together; minus infinity if one is impossible.
 
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to score.
-
-        Raises
-        ------
-        InputError
-            If a symbol was not seen in training, unless ``unknown="missing"``.
+        Raise InputError if a symbol was not seen in training, unless ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences)))
 
     def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Return the log-probability of each sequence; 0 for an empty one.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to score.
-        """
+        """Return the log-probability of each sequence; 0 for an empty one."""
         data = self._coded(sequences)
         logs = self.log_probabilities(data)
         return np.array([part.sum() for part in data.split(logs)])
 
     def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
-        """Return the log-probability of each token given its predecessors.
-
-        Parameters
-        ----------
-        data : Coded
-            Encoded sequences.
-        """
+        """Return the log-probability of each token of encoded sequences given its predecessors."""
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
     def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
-        """Return the most likely path of states of each sequence (Viterbi), computed in single precision.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to decode.
-        """
+        """Return the most likely path of states of each sequence of symbols (Viterbi), computed in single precision."""
         data = self._coded(sequences)
         with np.errstate(divide="ignore"):
-            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
-        return data.split(viterbi_states(*data, scores=emit, start=start, move=moves))
+            scores = HiddenChain(*(np.maximum(np.log(part), NEVER) for part in self._chain()))
+        return data.split(viterbi_states(*data, scores))
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
-        """Return the posterior distribution of the state at each position, as arrays of shape (length, states).
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences to decode.
-        """
+        """Return the posterior distribution of the state at each position, as arrays of shape (length, states)."""
         data = self._coded(sequences)
         return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
 
     def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
         """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
 
+        The shape is (length + 1, symbols); rows are NaN after an impossible symbol.
+
         Parameters
         ----------
         sequence : sequence of symbols
             Observed symbols.
-
-        Returns
-        -------
-        ndarray of shape (length + 1, symbols)
-            NaN after an impossible symbol.
         """
         data = self._coded([sequence])
         states, _ = hidden_states(*data, self._chain(), smoothed=False)
@@ -271,7 +240,7 @@ class HiddenMarkov(Model):
         self._check_fitted()
         check_int("n", n, low=1)
         check_int("length", length, low=1)
-        chain = Chain(self.start_, self.moves_, self.emissions_.T)
+        chain = HiddenChain(self.start_, self.moves_, self.emissions_.T)
         drawn = draw_symbols(chain, n, length, rng=np.random.default_rng(seed))
         sequences = [[self.symbols_[x] for x in row] for row in drawn.tolist()]
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
@@ -284,26 +253,27 @@ class HiddenMarkov(Model):
             yield Sweep([*chain], objective)
             chain = following
 
-    def _step(self, data: Coded, chain: Chain) -> tuple[float, Chain]:
+    def _step(self, data: Coded, chain: HiddenChain) -> tuple[float, HiddenChain]:
         """Return the objective of a chain, and its update by Baum-Welch."""
         expected = expected_counts(*data, chain, threads=self._threads)
         objective = -expected.log_probability
         if self.smoothing:
             objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
         starts, moves, emits = (part + self.smoothing for part in expected[:3])
-        following = Chain(_shares(starts), _shares(moves), np.ascontiguousarray(_shares(emits.T).T))
+        emit = np.ascontiguousarray(distributions(emits.T).T)
+        following = HiddenChain(distributions(starts), distributions(moves), emit)
         return objective / len(data.symbols), following
 
-    def _first(self, data: Coded, symbols: int) -> Chain:
+    def _first(self, data: Coded, symbols: int) -> HiddenChain:
         """Return the initial chain."""
         k = self.states
         if self.init == "random":
             rng = np.random.default_rng(self.seed)
             start, moves, emit = (rng.dirichlet(np.ones(n), size=m) for n, m in ((k, 1), (k, k), (symbols, k)))
-            return Chain(start[0], moves, np.ascontiguousarray(emit.T))
+            return HiddenChain(start[0], moves, np.ascontiguousarray(emit.T))
         if self.init != "best":
             return self._estimated(data, symbols, self.init)
-        reached: list[tuple[float, int, Chain]] = []
+        reached: list[tuple[float, int, HiddenChain]] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewMomentsWarning)  # another start may be selected
             for init in ESTIMATED:
@@ -319,7 +289,7 @@ class HiddenMarkov(Model):
             raise refused
         return min(reached)[2]
 
-    def _estimated(self, data: Coded, symbols: int, init: str) -> Chain:
+    def _estimated(self, data: Coded, symbols: int, init: str) -> HiddenChain:
         """Estimate a chain and mix it with uniform distributions, because EM cannot change zeros."""
         k, seed = self.states, 0 if self.seed is None else self.seed
         if k > symbols:
@@ -336,7 +306,7 @@ class HiddenMarkov(Model):
             chain = cluster_chain(data, k, symbols=symbols, seed=seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
-        return Chain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))
+        return HiddenChain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "symbols_"):
@@ -347,12 +317,12 @@ class HiddenMarkov(Model):
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}
         return coded(sequences, number, unknown=self.unknown == "missing")
 
-    def _chain(self) -> Chain:
+    def _chain(self) -> HiddenChain:
         """Return the chain with an additional symbol for unknown ones, of probability 1 in every state."""
-        return Chain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
+        return HiddenChain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
 
 
-def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw sequences of one length from a chain, shape (n, length)."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)
@@ -362,9 +332,3 @@ def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator)
         drawn[:, place] = (rng.random(n)[:, None] >= emit[states]).sum(axis=1)
         row = moves[states]
     return drawn
-
-
-def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normalize rows; rows of zeros become uniform."""
-    sums = counts.sum(axis=-1, keepdims=True)
-    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1), 1 / counts.shape[-1])

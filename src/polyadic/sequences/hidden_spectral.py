@@ -45,7 +45,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.linalg.truncated import truncated_svd
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.core.solvers.tensor_power import tensor_power
-from polyadic.sequences.kernels.hidden import Chain
+from polyadic.sequences.kernels.hidden import HiddenChain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,38 +72,11 @@ class FewMomentsWarning(UserWarning):
     """Some states are estimated from noise: there are too few sequences, or too many states."""
 
 
-def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> Chain:
+def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
     """Estimate a hidden Markov chain by the tensor power method.
 
-    Parameters
-    ----------
-    data : Coded
-        Sequences; those of fewer than three symbols only contribute to initial probabilities.
-    states : int
-        Number of states, at most the number of symbols.
-    symbols : int
-        Number of symbols.
-    seed : int
-        Seed of the starts of the power method.
-
-    Warns
-    -----
-    FewMomentsWarning
-        If second moments have negative eigenvalues, whose magnitudes are then used.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import coded
-    >>> chain = spectral_chain(coded(["abababab", "cdcd"] * 9, {s: at for at, s in enumerate("abcd")}), 4, symbols=4)
-    >>> sorted(chain.emit.round(6).T.tolist())
-    [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    With a warning, magnitudes of negative eigenvalues of the second moments are used.
     """
-    if states > symbols:
-        raise InputError(
-            f"a spectral start allows at most as many states as symbols, {symbols}; got {states}: use fewer states,"
-            " or init='random'",
-            "init",
-        )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
     D = scales(share)
@@ -129,22 +102,15 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
     return with_emissions(data, emit, P23, D)
 
 
-def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> Chain:
+def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> HiddenChain:
     """Return the chain with given emissions: transitions and initial probabilities by least squares.
 
-    Parameters
-    ----------
-    data : Coded
-    emit : ndarray of shape (symbols, states)
-    P : sparse matrix of shape (symbols, symbols)
-        Relative frequencies of adjacent pairs, multiplied by the scales of both symbols.
-    D : ndarray of shape (symbols, 1)
-        Scales of symbols.
+    ``P`` has the relative frequencies of adjacent pairs, multiplied by the scales ``D`` of both symbols.
     """
     inverse = np.linalg.pinv(D * emit)
     begins = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=len(emit))
     start, joint = inverse @ (D[:, 0] * begins), inverse @ (P @ inverse.T)
-    return Chain(distributions(start), distributions(joint), np.ascontiguousarray(emit))
+    return HiddenChain(distributions(start), distributions(joint), np.ascontiguousarray(emit))
 
 
 def scales(share: Array) -> Array:
@@ -156,7 +122,7 @@ def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     """Return the distinct triples of adjacent symbols, and the relative frequency of each.
 
     If all sequences end with a symbol that occurs nowhere else, they are concatenated: the end state is followed by
-    initial states. Otherwise triples are within sequences.
+    initial states.
     """
     last = data.symbols[data.edges[1:] - 1]
     ended = (np.diff(data.edges) > 0).all() and (last == last[0]).all() and (data.symbols == last[0]).sum() == len(last)
@@ -189,16 +155,8 @@ def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
     return U, s, V
 
 
-def anchor_chain(data: Coded, states: int, *, symbols: int) -> Chain:
-    """Estimate a hidden Markov chain with symbols as mixtures of anchors.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import coded
-    >>> chain = anchor_chain(coded(["abababab", "cdcd"] * 9, {s: at for at, s in enumerate("abcd")}), 4, symbols=4)
-    >>> sorted(chain.emit.round(2).T.tolist())
-    [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
-    """
+def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
+    """Estimate a hidden Markov chain with symbols as mixtures of anchors."""
     profile, share = profiles(data, states, symbols=symbols)
     rest = np.where(share[:, None] >= FREQUENT, profile, 0.0)
     anchors: list[int] = []
@@ -217,16 +175,8 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> Chain:
     return laid(data, distributions(mixtures), symbols=symbols)
 
 
-def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> Chain:
-    """Estimate a hidden Markov chain with symbols clustered by k-means.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import coded
-    >>> chain = cluster_chain(coded(["abababab", "cbcb"] * 9, {s: at for at, s in enumerate("abc")}), 2, symbols=3)
-    >>> sorted(chain.emit.round(2).T.tolist())
-    [[0.17, 0.75, 0.08], [0.5, 0.25, 0.25]]
-    """
+def cluster_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> HiddenChain:
+    """Estimate a hidden Markov chain with symbols clustered by k-means."""
     from sklearn.cluster import KMeans
 
     profile, share = profiles(data, states, symbols=symbols, roots=True)
@@ -260,7 +210,7 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 
-def laid(data: Coded, post: Array, *, symbols: int) -> Chain:
+def laid(data: Coded, post: Array, *, symbols: int) -> HiddenChain:
     """Return the chain for given state probabilities of each symbol, shape (symbols, states)."""
     share = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
     D, J = scales(share), pairs(data, symbols)

@@ -35,14 +35,7 @@ CELLS = 1 << 22
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the symbol at each position (``size`` at the end of a string), and its string; N + strings of each.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import Coded
-    >>> [part.tolist() for part in next_symbols(Coded(np.array([1, 0]), np.array([0, 2, 2])), 2)]
-    [[1, 0, 2, 2], [0, 0, 0, 1]]
-    """
+    """Return the symbol at each position (``size`` at the end of a string), and its string; N + strings of each."""
     lengths = np.diff(data.edges)
     string = np.repeat(np.arange(len(lengths)), lengths + 1)
     symbols = np.full(len(string), size)
@@ -53,9 +46,6 @@ def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.
 def contexts(data: Coded, width: int) -> NDArray[np.int64]:
     """Return the last symbols before each position, -1 before the start; shape (N + strings, width).
 
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import Coded
     >>> contexts(Coded(np.array([1, 0]), np.array([0, 2])), 2).tolist()
     [[-1, -1], [-1, 1], [1, 0]]
     """
@@ -125,20 +115,7 @@ class NGrams(Model):
     discount: Share = 0.7
 
     def fit(self, data: Coded, size: int) -> Self:
-        """Count the n-grams of strings.
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols below ``size``.
-        size : int
-            Size of the alphabet.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range.
-        """
+        """Count the n-grams of encoded strings of symbols below ``size``."""
         self.check()
         self.tree_ = count_substrings(data, size, max_length=self.order)
         return self
@@ -146,10 +123,7 @@ class NGrams(Model):
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
         """Return the probabilities of each symbol and, last, of the end; rows sum to 1.
 
-        Parameters
-        ----------
-        before : ndarray of int of shape (n, at least order - 1)
-            The last symbols, -1 before the start: see :func:`contexts`.
+        ``before`` are the last symbols, at least ``order - 1``, and -1 before the start: see :func:`contexts`.
         """
         tree = self.tree_
         p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))
@@ -180,23 +154,11 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities before each symbol and before the end; shape (N + strings, k + 1).
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols.
-        """
+        """Return the next-symbol probabilities at each position of encoded strings; shape (N + strings, k + 1)."""
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each string; minus infinity if its probability is 0.
-
-        Parameters
-        ----------
-        data : Coded
-            Strings of symbols.
-        """
+        """Return the log-likelihood of each encoded string; minus infinity if its probability is 0."""
         return string_logs(data, self.tree_.size, self.along)
 
 

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Count, Model, Share
 from polyadic.core.solvers.conditional_gradient import onto_simplex
-from polyadic.sequences.hidden_spectral import leading, triples
+from polyadic.sequences.hidden_spectral import leading, scales, triples
 from polyadic.sequences.symbols import coded, known_symbols, listed
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class ObservableOperators(Model):
         check_int("rank", self.rank, low=1, high=V)
         x, weights = triples(data, V)
         share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=V) / 3
-        D = np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)
+        D = scales(share)[:, 0]
         P21 = csr_array((weights * D[x[:, 1]] * D[x[:, 0]], (x[:, 1], x[:, 0])), shape=(V, V))
         U, s, right = leading(P21, self.rank)
         U, inverse = D[:, None] * U, D[:, None] * right / s
@@ -122,14 +122,12 @@ class ObservableOperators(Model):
     def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
         """Return the distribution of each symbol of a sequence given its predecessors, and of the next symbol.
 
+        The shape is (length + 1, symbols).
+
         Parameters
         ----------
         sequence : sequence of symbols
             Known symbols.
-
-        Returns
-        -------
-        ndarray of shape (length + 1, symbols)
 
         Raises
         ------
@@ -150,13 +148,7 @@ class ObservableOperators(Model):
         return np.array(rows)
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
-        """Return the uncorrected estimate of the probability of a sequence, which may be negative.
-
-        Parameters
-        ----------
-        sequence : sequence of symbols
-            Known symbols.
-        """
+        """Return the uncorrected estimate of the probability of a sequence of known symbols, which may be negative."""
         x = coded([sequence], self._number).symbols
         b = self.first_
         for symbol in x:
@@ -164,13 +156,7 @@ class ObservableOperators(Model):
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Return the log-probability of all sequences, by the distributions of :meth:`next_symbols`.
-
-        Parameters
-        ----------
-        sequences : iterable of sequences of symbols
-            Sequences of known symbols.
-        """
+        """Return the log-probability of all sequences together, by the distributions of :meth:`next_symbols`."""
         number, total = self._number, 0.0
         for sequence in listed(sequences):
             rows = self.next_symbols(sequence)

@@ -94,8 +94,6 @@ class SequenceTagger(Model):
         Row of U of each feature.
     parts_ : TagParts
         U, V and T; V is empty without a rank.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     Examples
     --------
@@ -141,17 +139,7 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Train on sentences encoded as ids of features, otherwise as :meth:`fit`; ``features_`` is not set.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token.
-        size : int
-            Number of features.
-        y : iterable of sequences of str
-            The tags of each sentence.
-        """
+        """Train on sentences encoded as ids of ``size`` features, as :meth:`fit` does, but without ``features_``."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
@@ -161,38 +149,18 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Return the best tags of each sentence.
-
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-        """
+        """Return the best tags of each sentence, given the features of its tokens."""
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Return the best tags of sentences encoded as ids of features.
-
-        Parameters
-        ----------
-        sentences : CodedSentences
-            Ids of the features of each token, as in training.
-        """
+        """Return the best tags of sentences encoded as ids of features."""
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
         """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
 
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-
-        Raises
-        ------
-        InputError
-            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
+        Raise InputError if the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
             raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
@@ -201,20 +169,7 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy; NaN without tokens.
-
-        Parameters
-        ----------
-        X : iterable of sequences of collections of str
-            The features of each token of each sentence.
-        y : iterable of sequences of str
-            The correct tags of each sentence.
-
-        Raises
-        ------
-        InputError
-            If tokens and tags do not align.
-        """
+        """Return the token accuracy, given the features and correct tags of tokens; NaN without tokens."""
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
         right = [
@@ -229,14 +184,7 @@ class SequenceTagger(Model):
 
 
 def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences, dict[str, int]]:
-    """Encode sentences by the features that occur at least ``min_count`` times, numbered by first appearance.
-
-    Examples
-    --------
-    >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], min_count=2)
-    >>> known, sentences.columns.tolist(), sentences.starts.tolist(), sentences.edges.tolist()
-    ({'a': 0}, [0, 0, 0], [0, 1, 2, 3], [0, 2, 2, 3])
-    """
+    """Encode sentences by the features that occur at least ``min_count`` times, numbered by first appearance."""
     number: dict[str, int] = {}
     sizes, lengths = [], []
 
@@ -260,13 +208,7 @@ def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences
 
 
 def coded(X: Features, known: dict[str, int]) -> CodedSentences:
-    """Encode sentences as ids of features; unknown features are ignored.
-
-    Examples
-    --------
-    >>> coded([[["b", "a"], ["c"]]], {"a": 0}).starts.tolist()
-    [0, 1, 1]
-    """
+    """Encode sentences as ids of features; unknown features are ignored."""
     sentences = list(X)
     tokens = [list(token) for sentence in sentences for token in sentence if check_token(token)]
     columns = np.fromiter(map(known.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
@@ -326,11 +268,6 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
     """Return transition scores of BIO tags: minus infinity where ``I-X`` does not follow ``B-X`` or ``I-X``, else 0.
 
     Shape (Y + 1, Y + 1); the last row is the start, the last column the end. Raise InputError if no tag may come first.
-
-    Examples
-    --------
-    >>> spans_only(["B-NP", "I-NP", "O"]).tolist()[2:]
-    [[0.0, -inf, 0.0, 0.0], [0.0, -inf, 0.0, 0.0]]
     """
     if all(tag.startswith("I-") for tag in tags):
         raise InputError(f"with bio some tag must be able to come first, such as B-X or O; got only {', '.join(tags)}")
@@ -349,20 +286,11 @@ BLOCK = 500
 
 
 class TagSteps(NamedTuple):
-    r"""Settings of the updates.
-
-    Attributes
-    ----------
-    loss : {"perceptron", "hinge", "likelihood"}
-    learning_rate : float
-        Initial learning rate.
-    l2 : float
-        :math:`\lambda`.
-    """
+    """Settings of the updates."""
 
     loss: TagLoss
     learning_rate: float
-    l2: float
+    l2: float  # lambda
 
 
 class TagLearner:
@@ -414,20 +342,7 @@ def tag_sweeps(
 ) -> Iterator[Sweep]:
     """Yield the start with the loss of zero weights, then the weights and the mean sentence loss after each pass.
 
-    Parameters
-    ----------
-    sentences : CodedSentences
-    gold : ndarray of int32 of shape (tokens,)
-    how : TagSteps
-    sizes : (int, int)
-        Numbers of features and of tags.
-    rank : int or None
-        Number of columns of U and V, at most the number of tags; None for one unconstrained matrix.
-    init : {"svd", "random"}
-        Whether U V' starts as the best approximation of the weights after one unconstrained pass.
-    averaged : bool
-        Whether to return the means of the weights.
-    seed : int or None
+    ``rank`` is the number of columns of U and V, None for one unconstrained matrix.
     """
     rng = np.random.default_rng(seed)
     F, Y = sizes
@@ -457,15 +372,7 @@ RANDOM_SCALE = 0.1
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:
-    r"""Return the best rank-``rank`` approximation :math:`U V^\top \approx W`, with columns of U and V of equal length.
-
-    Examples
-    --------
-    >>> W = np.outer([3.0, 0.0, 4.0], [1.0, 0.0]).astype(np.float32)
-    >>> U, V, _ = of_rank(TagParts(W, np.zeros((0, 2), np.float32), np.zeros((3, 3), np.float32)), 1)
-    >>> bool(abs(U @ V.T - W).max() < 1e-6), bool(abs(np.linalg.norm(U) - np.linalg.norm(V)) < 1e-6)
-    (True, True)
-    """
+    r"""Return the best approximation :math:`U V^\top \approx W` of a rank, with columns of U and V of equal length."""
     W = parts.U.astype(np.float64)
     Q = np.linalg.eigh(W.T @ W)[1][:, : -rank - 1 : -1]
     U = W @ Q

@@ -1,4 +1,10 @@
-"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix."""
+r"""Probabilities of sequences by a weighted automaton learned from a Hankel matrix, whose estimates may be negative.
+
+The end of the string is one of the symbols. Negative values are set to 0, the rest is normalized and mixed with n-gram
+probabilities q, which are uniform for order 0. The weight :math:`\lambda` maximizes the likelihood of held-out strings.
+The probability of a string is the product over its symbols and its end, so the probabilities of all strings sum to at
+most 1.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.core import resources
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_int
 from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Share
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.run import Result, run
 from polyadic.sequences.automata import WeightedAutomaton
 from polyadic.sequences.automaton_learning import RankWarning, blurred, hull_automaton, likelier, svd_automaton
-from polyadic.sequences.automaton_smoothing import SmoothedAutomaton
 from polyadic.sequences.hankel import Hankel, Statistic, hankel
-from polyadic.sequences.ngrams import NGrams, tuned_ngrams
+from polyadic.sequences.ngrams import NGrams, blocks, next_symbols, string_logs, tuned_ngrams
 from polyadic.sequences.substrings import Substrings, count_substrings
 from polyadic.sequences.symbols import Coded, coded, known_symbols, listed, split
 
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
     from polyadic.core.solvers.run import Sweep
 
+    Array = NDArray[np.float64]
     Strings = Iterable[Sequence[Hashable]]
 
 MIN_GAIN = 1e-4
@@ -44,6 +50,8 @@ AFTERWARDS = 10
 """Maximum number of EM passes over all strings after training on a part."""
 NAMES = 3
 """Memory of the name of a symbol, in units of ten numbers."""
+HALVINGS = 50
+"""Number of bisections for the weight of the automaton."""
 
 
 class SpectralAutomaton(Model):
@@ -58,7 +66,7 @@ class SpectralAutomaton(Model):
 
     Substrings are counted (:mod:`~polyadic.sequences.hankel`), an automaton is learned from the counts and improved by
     EM (:mod:`~polyadic.sequences.automaton_learning`), and its probabilities are smoothed
-    (:mod:`~polyadic.sequences.automaton_smoothing`).
+    (:mod:`~polyadic.sequences.spectral_automaton`).
 
     Parameters
     ----------
@@ -162,12 +170,12 @@ class SpectralAutomaton(Model):
             raise InputError(f"unknown must be one of the training symbols; got {self.unknown!r}", "unknown")
         data = coded(strings, number)
         part, held_out = split(data, self.held_out, self.seed) if self.held_out else (data, None)
-        tried, interrupted = Learner(part, len(symbols), self).tried(self._ranks, held_out)
+        tried, interrupted = AutomatonLearner(part, len(symbols), self).tried(self._ranks, held_out)
         best = max(tried, key=lambda t: t.held_out) if self.held_out else tried[0]
         model, result = best.model, best.result
         if self.held_out and not interrupted:
             try:
-                model, result = Learner(data, len(symbols), self).again(best)
+                model, result = AutomatonLearner(data, len(symbols), self).again(best)
             except KeyboardInterrupt:
                 interrupted = True
         self.model_, self.automaton_, self.rank_ = model, model.automaton, model.automaton.rank
@@ -178,13 +186,7 @@ class SpectralAutomaton(Model):
         return self
 
     def check(self) -> None:
-        """Check the settings.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range, model selection has no held-out strings, or the alphabet repeats a symbol.
-        """
+        """Raise InputError if a setting is out of range or repeats a symbol, or selection has no held-out strings."""
         super().check()
         if self.held_out == 1:
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
@@ -201,33 +203,18 @@ class SpectralAutomaton(Model):
                 raise InputError("alphabet must consist of one or more different symbols", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
-        """Return the natural logarithm of the probability of each sequence.
+        """Return the natural logarithm of the probability of each sequence of symbols.
 
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences; unknown symbols raise an error, or are read as ``unknown``.
+        Unknown symbols raise an error, or are read as ``unknown``.
         """
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
-        """Return the mean log-likelihood of a sequence.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences to score.
-        """
+        """Return the mean log-likelihood of a sequence of symbols."""
         return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
-        """Return the perplexity per symbol, where the end of a sequence counts as a symbol.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Sequences to score.
-        """
+        """Return the perplexity per symbol of sequences, whose ends count as symbols."""
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
@@ -238,13 +225,7 @@ class SpectralAutomaton(Model):
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Return the probabilities of the next symbol after each sequence, as in ``symbols_``, and last of the end.
-
-        Parameters
-        ----------
-        X : iterable of sequences of symbols
-            Prefixes of sequences.
-        """
+        """Return the probabilities of the next symbol after each prefix, as in ``symbols_``, and last of the end."""
         return self._model.after(self._coded(X))
 
     def sample(
@@ -283,20 +264,86 @@ class SpectralAutomaton(Model):
         return data._replace(symbols=np.where(data.symbols == len(number), number[self.unknown], data.symbols))
 
 
+@dataclass(frozen=True, eq=False)
+class SmoothedAutomaton:
+    """A mixture of an automaton, with weight ``share``, and n-grams of the same symbols."""
+
+    automaton: WeightedAutomaton
+    ngrams: NGrams
+    share: float
+
+    def next_probabilities(self, data: Coded) -> Array:
+        """Return the probabilities of each symbol and, last, of the end; shape (N + strings, k + 1)."""
+        p, q = self.parts(data)
+        return self.share * p + (1 - self.share) * q
+
+    def parts(self, data: Coded) -> tuple[Array, Array]:
+        """Return the corrected probabilities of the automaton, and those of the n-grams."""
+        p = self.automaton.next_probabilities(self.automaton.states(data))
+        return p, self.ngrams.along(data)
+
+    def after(self, data: Coded) -> Array:
+        """Return the probabilities of the next symbol and, last, of the end; shape (strings, k + 1)."""
+        p = np.empty((len(data.edges) - 1, self.automaton.size + 1))
+        for first, block in blocks(data, self.automaton.size):
+            ends = block.edges[1:] + np.arange(len(block.edges) - 1)
+            p[first : first + len(ends)] = self.next_probabilities(block)[ends]
+        return p
+
+    def logs(self, data: Coded) -> Array:
+        """Return the log-likelihood of each string; minus infinity if its probability is 0."""
+        return string_logs(data, self.automaton.size, self.next_probabilities)
+
+    def tuned(self, held_out: Coded) -> tuple[SmoothedAutomaton, float]:
+        """Return a copy with the weight of the highest likelihood, and the mean log-likelihood of a string."""
+        said = []
+        for _, block in blocks(held_out, self.automaton.size):
+            symbols, _ = next_symbols(block, self.automaton.size)
+            said.append(np.stack([part[np.arange(len(symbols)), symbols] for part in self.parts(block)]))
+        p, q = np.concatenate(said, axis=1)
+        share = best_share(p, q)
+        with np.errstate(divide="ignore"):
+            mean = float(np.log(share * p + (1 - share) * q).sum() / (len(held_out.edges) - 1))
+        return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
+
+    def sample(self, many: int, rng: np.random.Generator, *, max_length: int = 1000) -> list[list[int]]:
+        """Draw strings of at most ``max_length`` symbols."""
+        check_int("n", many, low=0)
+        check_int("max_length", max_length, low=0)
+        strings: list[list[int]] = [[] for _ in range(many)]
+        alive, width = np.arange(many), max(self.ngrams.order - 1, 1)
+        empty = Coded(np.zeros(0, np.int64), np.zeros(2, np.int64))
+        states = np.repeat(self.automaton.states(empty), many, axis=0)
+        before = np.full((many, width), -1)
+        for _ in range(max_length):
+            if not len(alive):
+                break
+            p = self.share * self.automaton.next_probabilities(states)
+            p += (1 - self.share) * self.ngrams.next_probabilities(before)
+            drawn = (np.cumsum(p, axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(max=p.shape[1] - 1)
+            on = drawn < self.automaton.size
+            alive, drawn = alive[on], drawn[on]
+            for at, symbol in zip(alive.tolist(), drawn.tolist(), strict=True):
+                strings[at].append(symbol)
+            before = np.column_stack([before[on][:, 1:], drawn])
+            states = self.automaton.moved(states[on], drawn)
+        return strings
+
+
+def best_share(p: Array, q: Array) -> float:
+    """Return the weight of the first of two models that maximizes the likelihood, found by bisection on its slope."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        share = (low + high) / 2
+        mixed = share * p + (1 - share) * q
+        slope = np.divide(p - q, mixed, out=np.zeros_like(mixed), where=mixed > 0).sum()
+        low, high = (share, high) if slope > 0 else (low, share)
+    return (low + high) / 2
+
+
 @dataclass
 class Tried:
-    """A learned model of one rank, with its likelihood on held-out strings.
-
-    Attributes
-    ----------
-    rank : int
-        Rank of the automaton, which may be below the requested one.
-    model : SmoothedAutomaton
-    held_out : float
-        Mean log-likelihood of held-out strings; NaN if there are none.
-    result : Result, optional
-        Result of EM.
-    """
+    """A learned model of one rank, which may be below the requested one, with its mean held-out log-likelihood."""
 
     rank: int
     model: SmoothedAutomaton
@@ -305,26 +352,17 @@ class Tried:
 
 
 @dataclass
-class Learner:
-    """Learning of automata from strings, with cached counts.
-
-    Attributes
-    ----------
-    data : Coded
-    size : int
-        Size of the alphabet.
-    settings : SpectralAutomaton
-    """
+class AutomatonLearner:
+    """Learning of automata from strings, with cached counts."""
 
     data: Coded
     size: int
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until held-out strings get no likelier, or Ctrl-C is pressed.
+        """Learn automata of increasing rank until held-out strings get no likelier or Ctrl-C is pressed (returned too).
 
-        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried. Returns the
-        models and whether learning was interrupted.
+        Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """
         s, tried = self.settings, list[Tried]()
         if held_out is None:

@@ -31,22 +31,10 @@ class Substrings:
 
     Node 0 is the empty string. Other nodes are identified by their key, the parent node (without the last symbol) times
     ``size`` plus the last symbol; keys increase, so that a child is found by bisection.
-
-    Attributes
-    ----------
-    keys : ndarray of int64 of shape (n,)
-        -1 for the empty string.
-    counts : ndarray of int64 of shape (n, 4)
-        See :data:`ANYWHERE`.
-    lengths : ndarray of int64 of shape (n,)
-    size : int
-        Size of the alphabet.
-    strings : int
-        Number of strings that were counted.
     """
 
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    keys: NDArray[np.int64]  # -1 for the empty string
+    counts: NDArray[np.int64]  # shape (n, 4), see ANYWHERE
     lengths: NDArray[np.int64]
     size: int
     strings: int
@@ -95,17 +83,7 @@ class Substrings:
         return tuple(symbols[::-1])
 
     def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
-        """Return the mean counts per string of nodes followed by suffixes, as a sparse array.
-
-        Parameters
-        ----------
-        rows : ndarray of int of shape (n,)
-            Nodes; -1 is a row of zeros.
-        suffixes : list of tuple of int
-            Suffixes, one per column.
-        column : int
-            Kind of count; see :data:`ANYWHERE`.
-        """
+        """Return the mean counts per string of nodes (-1: none) followed by suffixes, as a sparse array."""
         path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
         before: tuple[int, ...] = ()
         where, which, values = [], [], []
@@ -129,26 +107,7 @@ class Substrings:
 
 
 def count_substrings(data: Coded, size: int, *, max_length: int | None = None, anywhere: bool = True) -> Substrings:
-    """Count substrings by increasing length; those of one length are runs of sorted keys.
-
-    Parameters
-    ----------
-    data : Coded
-        Strings of symbols below ``size``.
-    size : int
-        Size of the alphabet.
-    max_length : int, optional
-        Maximum length of a substring.
-    anywhere : bool
-        Whether to count all substrings; otherwise only prefixes.
-
-    Examples
-    --------
-    >>> from polyadic.sequences.symbols import Coded
-    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, max_length=2)
-    >>> [(tree.spell(n), tree.counts[n].tolist()) for n in range(4)]
-    [((), [4, 1, 1, 0]), ((0,), [2, 1, 0, 0]), ((1,), [1, 0, 1, 0]), ((0, 0), [1, 1, 0, 0])]
-    """
+    """Count substrings, or only prefixes, by increasing length; those of one length are runs of sorted keys."""
     check_int("size", size, low=1)
     symbols, edges = data
     lengths = np.diff(edges)

@@ -1,33 +1,33 @@
-"""Sequences of symbols as concatenated numbers."""
+"""Sequences of symbols as concatenated numbers, and files of them.
+
+A file has one string per line with spaces between symbols, or the format of the PAutomaC competition.
+"""
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError
+from polyadic.text.streams import blocks as text_blocks
+from polyadic.text.streams import lines, name_of, open_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    Path = str | os.PathLike[str]
+
 
 class Coded(NamedTuple):
-    """Concatenated sequences.
+    """Concatenated sequences."""
 
-    Attributes
-    ----------
-    symbols : ndarray of int64 of shape (N,)
-        Ids of symbols; the number of known symbols stands for unknown ones.
-    edges : ndarray of int64 of shape (sequences + 1,)
-        Start and end of each sequence.
-    """
-
-    symbols: NDArray[np.int64]
-    edges: NDArray[np.int64]
+    symbols: NDArray[np.int64]  # ids; the number of known symbols stands for unknown ones
+    edges: NDArray[np.int64]  # start and end of each sequence, shape (sequences + 1,)
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Split an array with a row per position into one array per sequence."""
@@ -36,8 +36,6 @@ class Coded(NamedTuple):
     def taken(self, which: NDArray[np.bool_]) -> Coded:
         """Return the sequences for which ``which`` is true.
 
-        Examples
-        --------
         >>> Coded(np.array([4, 5, 6, 7]), np.array([0, 1, 4])).taken(np.array([False, True])).symbols.tolist()
         [5, 6, 7]
         """
@@ -45,13 +43,7 @@ class Coded(NamedTuple):
         return Coded(self.symbols[np.repeat(which, lengths)], np.concatenate([[0], np.cumsum(lengths[which])]))
 
     def runs(self, length: int) -> NDArray[np.int64]:
-        """Return all n-grams of ``length`` symbols within a sequence, shape (n-grams, length).
-
-        Examples
-        --------
-        >>> Coded(np.array([4, 5, 6, 7]), np.array([0, 1, 4])).runs(2).tolist()
-        [[5, 6], [6, 7]]
-        """
+        """Return all n-grams of ``length`` symbols within a sequence, shape (n-grams, length)."""
         first = np.arange(max(len(self.symbols) - length + 1, 0))
         ends = np.repeat(self.edges[1:], np.diff(self.edges))[: len(first)]
         first = first[first + length <= ends]
@@ -81,13 +73,7 @@ def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
 
 
 def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
-    """Return the distinct symbols, sorted if they are of one type; numpy scalars become Python ones.
-
-    Examples
-    --------
-    >>> known_symbols(["ba", "c"])
-    ['a', 'b', 'c']
-    """
+    """Return the distinct symbols, sorted if they are of one type; numpy scalars become Python ones."""
     different = dict.fromkeys(chain.from_iterable(listed(sequences)))
     if not different:
         raise InputError("there are no symbols to learn from")
@@ -96,17 +82,7 @@ def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
 
 
 def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, unknown: bool = False) -> Coded:
-    """Encode sequences as ids of symbols.
-
-    Parameters
-    ----------
-    sequences : iterable of sequences
-        Sequences of symbols.
-    number : dict
-        Id of each known symbol, from 0 on.
-    unknown : bool
-        Whether to accept unknown symbols; otherwise they raise InputError.
-    """
+    """Encode sequences as ids of symbols; unless ``unknown``, unknown symbols raise InputError."""
     strings = listed(sequences)
     numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]
     data = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, strings)], dtype=np.int64))
@@ -116,3 +92,83 @@ def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, un
         symbol = strings[k][at - int(data.edges[k])]
         raise InputError(f"sequence {k + 1} has the symbol {symbol!r}, which was not seen in training")
     return data
+
+
+class NumberStrings(NamedTuple):
+    """Strings of symbols below ``size``, the size of the alphabet."""
+
+    strings: list[tuple[int, ...]]
+    size: int
+
+
+def read_strings(path: Path) -> list[tuple[str, ...]]:
+    """Read one string per line with spaces between its symbols; an empty line is the empty string."""
+    strings = [tuple(line.split()) for line in _lines(os.fspath(path))]
+    if not strings:
+        raise InputError(f"{name_of(os.fspath(path))} has no strings; expected one per line")
+    return strings
+
+
+def read_pautomac(path: Path) -> NumberStrings:
+    """Read strings of PAutomaC: ``number size`` in the first line, then ``length symbol symbol ...`` for each string.
+
+    See Verwer, Eyraud, de la Higuera (2014), PAutomaC: a probabilistic automata and hidden Markov models learning
+    competition.
+    """
+    name = name_of(os.fspath(path))
+    rows = ((f"{name}, line {number}", line) for number, line in enumerate(_lines(os.fspath(path)), 1))
+    where, line = next(rows, (f"{name}, line 1", ""))
+    header = _numbers(where, line)
+    if len(header) != 2 or header[0] < 1 or header[1] < 1:
+        raise InputError(f"{where}: expected the number of strings and the size of the alphabet; got {line[:80]!r}")
+    many, size = header
+    strings: list[tuple[int, ...]] = []
+    for where, line in rows:
+        if len(strings) == many:
+            if line.strip():
+                raise InputError(f"{where}: the first line declares {many:,} strings, but there are more")
+            continue
+        length, *string = _numbers(where, line) or [-1]
+        if length != len(string):
+            claim = f"length {length}" if length >= 0 else "no length"
+            raise InputError(f"{where}: the line declares {claim} but has {len(string)} symbols")
+        if string and max(string) >= size:
+            raise InputError(f"{where}: the first line declares symbols below {size}; got {max(string)}")
+        strings.append(tuple(string))
+    if len(strings) < many:
+        raise InputError(f"{name}: the first line declares {many:,} strings, but there are {len(strings):,}")
+    return NumberStrings(strings, size)
+
+
+def read_probabilities(path: Path) -> list[float]:
+    """Read a solution of PAutomaC: the number of probabilities, then one per line."""
+    name = name_of(os.fspath(path))
+    rows = ((f"{name}, line {number}", line.strip()) for number, line in enumerate(_lines(os.fspath(path)), 1))
+    where, line = next(rows, (f"{name}, line 1", ""))
+    many = _numbers(where, line)
+    if len(many) != 1:
+        raise InputError(f"{where}: expected the number of probabilities; got {line[:80]!r}")
+    values = []
+    for where, line in rows:
+        try:
+            value = float(line)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
+            raise InputError(f"{where}: expected a probability; got {line[:80]!r}")
+        values.append(value)
+    if len(values) != many[0]:
+        raise InputError(f"{name}: the first line declares {many[0]:,} probabilities, but there are {len(values):,}")
+    return values
+
+
+def _numbers(where: str, line: str) -> list[int]:
+    parts = line.split()
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise InputError(f"{where}: expected whole numbers separated by spaces; got {line[:80]!r}")
+    return list(map(int, parts))
+
+
+def _lines(path: str) -> Iterator[str]:
+    with open_bytes(path) as stream:
+        yield from lines(text_blocks(stream, path))

@@ -76,7 +76,7 @@ def train(
     """
     from polyadic.core.selection import select
     from polyadic.sequences.hidden_markov import HiddenMarkov
-    from polyadic.sequences.strings import read_strings
+    from polyadic.sequences.symbols import read_strings
 
     found: dict[str, Any] = {}
 
@@ -222,7 +222,7 @@ def _with_unknown(model: HiddenMarkov, *, missing: bool) -> HiddenMarkov:
 
 def _with_ends(sequences: Path, model: HiddenMarkov) -> list[tuple[tuple[str, ...], int]]:
     """Read sequences and their lengths; append the end symbol, beyond the length, if the model has one."""
-    from polyadic.sequences.strings import read_strings
+    from polyadic.sequences.symbols import read_strings
 
     ends = END in model.symbols_
     return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in read_strings(sequences)]
@@ -299,7 +299,7 @@ def score_strings(
         Return the log-likelihood of each string.
     """
     from polyadic.metrics.strings import string_perplexity
-    from polyadic.sequences.strings import read_probabilities
+    from polyadic.sequences.symbols import read_probabilities
 
     data, _ = _read(strings, format)
     symbols = {str(symbol): symbol for symbol in model.symbols_}  # words and numbers look alike in a file
@@ -333,7 +333,7 @@ def sample_strings(
 
 def _read(strings: Path, form: str) -> tuple[Any, Any]:
     """Read strings, and their alphabet if the file declares it."""
-    from polyadic.sequences.strings import read_pautomac, read_strings
+    from polyadic.sequences.symbols import read_pautomac, read_strings
 
     if form == "pautomac":
         problem = read_pautomac(strings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.core.errors import InputError
 from polyadic.core.explanation import Explanation, parts_of_products
-from polyadic.core.model import Amount, Count, Model, Natural
-from polyadic.supervised.fm_coordinate_descent import Ridge, orders_of, started
+from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Threads
+from polyadic.supervised.fm_solvers import Ridge, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, anova_scores
 
 if TYPE_CHECKING:
@@ -25,11 +26,24 @@ Rank = Natural | tuple[Natural, ...]
 
 
 class FactorizationMachineBase(Model):
-    """Base class of models with linear weights and with factors for each order from 2 on."""
+    """Base class of models with linear weights and with factors for each order from 2 on.
 
-    rank: Rank
-    order: Count
-    scale: Amount
+    Parameters
+    ----------
+    rank : int or tuple of int
+        Length of the factors of a feature. A tuple has one length for each order from 2 on.
+    order : int
+        Maximum number of features in a product. 1 gives a linear model.
+    scale : float
+        Standard deviation of the initial factors.
+    """
+
+    rank: Rank = 8
+    _: KW_ONLY
+    order: Count = 2
+    scale: Amount = 0.1
+    seed: Seed = None
+    threads: Threads = None
 
     def check(self) -> None:
         """Raise InputError if a setting is out of range or ``rank`` is not one number or one per order."""
@@ -65,11 +79,6 @@ class FactorizationMachineBase(Model):
         names : sequence of shape (features,), optional
             Feature names, such as ``names_`` of a :class:`~polyadic.supervised.fields.FieldEncoder`. By default the
             column names of the fitted data frame, or indices.
-
-        Returns
-        -------
-        Explanation
-            Parts are named by tuples of features.
 
         Raises
         ------
@@ -134,17 +143,27 @@ class FactorizationMachineBase(Model):
 
 
 class PointMachine(FactorizationMachineBase):
-    """Base class of machines with point estimates.
+    r"""Base class of machines with point estimates ``V_``, of shape (features, columns), linear weights first.
 
-    Attributes
+    Parameters
     ----------
-    V_ : ndarray of shape (features, columns)
-        All parameters of the features, linear weights first.
+    ridge : float
+        Penalty :math:`\lambda` on the factors.
+    linear_ridge : float
+        Penalty :math:`\lambda_w` on the linear weights.
+    count_power : float
+        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
+        proportion to their rows.
+    decay : float
+        Decay :math:`d` of the learning rate.
     """
 
+    _: KW_ONLY
     ridge: Amount
     linear_ridge: Amount
-    count_power: Amount
+    count_power: Amount = 0.5
+    decay: Amount = 0.0
+    callback: Callback = None
     bias_ = 0.0
     """0 unless it is fitted."""
 

@@ -12,12 +12,11 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.base import BinaryClassifier, PointMachine, Rank
-from polyadic.supervised.fm_coordinate_descent import Machine, Observed, descend_features
-from polyadic.supervised.fm_sgd import Stepper, descend_rows
+from polyadic.supervised.base import BinaryClassifier, PointMachine
+from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_rows
 from polyadic.supervised.kernels import anova_scores
 
 if TYPE_CHECKING:
@@ -34,19 +33,7 @@ BATCH, STEPS = 256, 64
 
 
 class Progress(NamedTuple):
-    """State from which ``partial_fit`` continues, besides the parameters.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (features,)
-        Weighted number of rows of each feature so far.
-    rows : ndarray of int of shape (features,)
-        Number of rows of each feature so far.
-    epochs : int
-        Number of passes.
-    squares : (float, ndarray) or None
-        Adagrad's sums of squared gradients.
-    """
+    """State from which ``partial_fit`` continues: weighted and plain numbers of rows of features, passes, squares."""
 
     counts: NDArray[np.float64]
     rows: NDArray[np.int64]
@@ -55,24 +42,28 @@ class Progress(NamedTuple):
 
 
 class PenalizedMachine(PointMachine, ABC):
-    """Base class of machines that minimise a penalized sum of losses."""
+    r"""Base class of machines that minimise a penalized sum of losses.
 
-    rank: Rank = 8
+    Parameters
+    ----------
+    solver : {"als", "adagrad", "sgd"}
+        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
+        Adagrad. Only the stochastic solvers support ``partial_fit``.
+    learning_rate : float, optional
+        Initial learning rate :math:`\eta` of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD. Epoch
+        :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
+    batch : int, optional
+        Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
+    """
+
     _: KW_ONLY
-    order: Count = 2
     solver: Solver = "als"
     ridge: Amount = 1.2
     linear_ridge: Amount = 1.0
-    count_power: Amount = 0.5
-    scale: Amount = 0.1
     learning_rate: Positive | None = None
-    decay: Amount = 0.0
     batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 1e-4
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     @property
     @abstractmethod
@@ -167,32 +158,9 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
 
     Parameters
     ----------
-    rank : int or tuple of int
-        Length of the factors :math:`v_j` of a feature. A tuple has one length for each order from 2 on.
-    order : int
-        Maximum number of features in a product. 1 gives a linear model.
     loss : {"squared", "huber", "poisson"}
         Loss of a target: half the squared error; Huber loss, linear beyond an error of 1; or Poisson loss for counts.
         The mean of a count is :math:`e^m`.
-    solver : {"als", "adagrad", "sgd"}
-        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
-        Adagrad. Only the stochastic solvers support ``partial_fit``.
-    ridge : float
-        Penalty :math:`\lambda` on the factors.
-    linear_ridge : float
-        Penalty :math:`\lambda_w` on the linear weights.
-    count_power : float
-        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
-        proportion to their rows.
-    scale : float
-        Standard deviation of the initial factors.
-    learning_rate : float, optional
-        Initial learning rate :math:`\eta` of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD. Epoch
-        :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
-    decay : float
-        Decay :math:`d` of the learning rate.
-    batch : int, optional
-        Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
 
     Attributes
     ----------
@@ -204,8 +172,6 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         Factors of order 2, of order 3, ...
     V_ : ndarray of shape (features, columns)
         Linear weights and factors side by side.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -229,7 +195,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver == "als" and self.loss == "poisson":
             raise InputError(
-                "solver='als' needs bounded curvature, which loss='poisson' has not; use 'adagrad' or 'sgd'",
+                "loss='poisson' has no bounded curvature, which solver='als' needs; use 'adagrad' or 'sgd'",
                 "loss",
                 "solver",
             )
@@ -302,36 +268,11 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
 
     For more classes use ``sklearn.multiclass.OneVsRestClassifier``.
 
-    Parameters
-    ----------
-    rank : int or tuple of int
-        Length of the factors of a feature. A tuple has one length for each order from 2 on.
-    order : int
-        Maximum number of features in a product. 1 gives a linear model.
-    solver : {"als", "adagrad", "sgd"}
-        Solver: coordinate descent, which never increases the objective, or stochastic gradient descent with or without
-        Adagrad. Only the stochastic solvers support ``partial_fit``.
-    ridge : float
-        Penalty :math:`\lambda` on the factors.
-    linear_ridge : float
-        Penalty :math:`\lambda_w` on the linear weights.
-    count_power : float
-        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
-        proportion to their rows.
-    scale : float
-        Standard deviation of the initial factors.
-    learning_rate : float, optional
-        Initial learning rate of the stochastic solvers. By default 0.3 for Adagrad and 0.02 for SGD.
-    decay : float
-        Decay :math:`d` of the learning rate, :math:`\eta / (1 + d t)` in epoch :math:`t`.
-    batch : int, optional
-        Number of rows in a mini-batch. By default 256, or fewer so that an epoch has at least 64 mini-batches.
-
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         Classes. Scores are for the second.
-    bias_, weights_, factors_, V_, result_, history_, n_iter_, converged_, interrupted_
+    bias_, weights_, factors_, V_
         As for :class:`FactorizationMachine`.
 
     References
@@ -350,24 +291,9 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to feature vectors and classes.
+        """Fit to feature vectors and two classes.
 
-        Parameters
-        ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Classes, exactly two.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows.
-        validation : (X, y), optional
-            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
-            without improvement.
-
-        Raises
-        ------
-        InputError, ValueError
-            If values are not finite, there are not exactly two classes, or a parameter is out of range.
+        Parameters and errors are those of :meth:`FactorizationMachine.fit`.
         """
         self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
@@ -380,30 +306,16 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
         """Run one epoch over further rows, in their order, with a stochastic solver.
 
+        Parameters and errors are those of :meth:`FactorizationMachine.partial_fit`, with classes as targets.
+
         Parameters
         ----------
-        X : csr or array of shape (rows, features)
-            Feature vectors.
-        y : array of shape (rows,)
-            Classes.
-        sample_weight : array of shape (rows,), optional
-            Weights of the rows.
         classes : array of shape (2,), optional
             The two classes. Required in the first call if ``y`` does not have both.
-
-        Raises
-        ------
-        InputError, ValueError
-            As for :meth:`fit`, if a row has another class, or if the parameters diverge.
         """
         self.check()
         first = not hasattr(self, "V_")

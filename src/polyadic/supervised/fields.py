@@ -69,8 +69,6 @@ class FieldEncoder(Model):
         ----------
         columns : mapping of str to sequence
             Fields, all of the same length.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -90,16 +88,12 @@ class FieldEncoder(Model):
         return self
 
     def transform(self, columns: Columns) -> csr_array:
-        """Return the feature vectors of rows.
+        """Return the feature vectors of rows, shape (rows, features).
 
         Parameters
         ----------
         columns : mapping of str to sequence
             The fields of the fit, all of the same length.
-
-        Returns
-        -------
-        csr_array of shape (rows, features)
 
         Raises
         ------

@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.completion.coupled.gibbs import Average, Draw, MarkovChain, Priors
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Count, Natural, Seed, Threads
-from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase, Rank
-from polyadic.supervised.fm_coordinate_descent import Observed, started
+from polyadic.core.model import Count, Natural
+from polyadic.supervised.base import BinaryClassifier, FactorizationMachineBase
+from polyadic.supervised.fm_solvers import Observed, started
 from polyadic.supervised.kernels import anova_scores, anova_sweep
 
 if TYPE_CHECKING:
@@ -39,17 +39,22 @@ if TYPE_CHECKING:
 
 
 class GibbsMachine(FactorizationMachineBase):
-    """Base class of factorization machines fitted by Gibbs sampling; predictions are means over ``draws_``."""
+    """Base class of factorization machines fitted by Gibbs sampling; predictions are means over ``draws_``.
 
-    rank: Rank = 8
+    Parameters
+    ----------
+    burn_in : int
+        Number of initial sweeps that are discarded.
+    draws : int
+        Number of posterior samples drawn after burn-in.
+    n_samples : int
+        Maximum number of posterior samples stored for predictions, evenly spaced.
+    """
+
     _: KW_ONLY
-    order: Count = 2
     burn_in: Natural = 20
     draws: Count = 200
     n_samples: Count = 100
-    scale: Amount = 0.1
-    seed: Seed = None
-    threads: Threads = None
 
     def _draw(self, data: Observed, groups: ArrayLike | None, *, probit: bool) -> float:
         """Sample machines and return the posterior mean of the noise standard deviation."""
@@ -88,18 +93,6 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
 
     Parameters
     ----------
-    rank : int or tuple of int
-        Length of the factors of a feature. A tuple has one length for each order from 2 on.
-    order : int
-        Maximum number of features in a product. 1 gives a linear model.
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
-    scale : float
-        Standard deviation of the initial factors.
     clip : bool
         Clip the predictions of each sample to the range of the training targets, as suits ratings.
 
@@ -165,7 +158,7 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the target of each row.
+        """Return the posterior mean of the target of each row, shape (rows,), and with ``return_std`` a pair.
 
         Parameters
         ----------
@@ -173,10 +166,6 @@ class BayesianFactorizationMachine(RegressorMixin, GibbsMachine):  # type: ignor
             Feature vectors.
         return_std : bool
             Also return the predictive standard deviation, including the noise.
-
-        Returns
-        -------
-        ndarray of shape (rows,), or a pair of them
         """
         average = self._average(X, self._number)
         if not return_std:
@@ -197,21 +186,6 @@ class BayesianFactorizationMachineClassifier(BinaryClassifier, GibbsMachine):
     r"""Bayesian factorization machine for two classes, :math:`P(y = 1) = \Phi(m(x))`.
 
     Probabilities are means over posterior samples. For more classes use ``sklearn.multiclass.OneVsRestClassifier``.
-
-    Parameters
-    ----------
-    rank : int or tuple of int
-        Length of the factors of a feature. A tuple has one length for each order from 2 on.
-    order : int
-        Maximum number of features in a product. 1 gives a linear model.
-    burn_in : int
-        Number of initial sweeps that are discarded.
-    draws : int
-        Number of posterior samples drawn after burn-in.
-    n_samples : int
-        Maximum number of posterior samples stored for predictions, evenly spaced.
-    scale : float
-        Standard deviation of the initial factors.
 
     Attributes
     ----------
@@ -296,23 +270,9 @@ def draw_machines(
     rng: np.random.Generator,
     threads: int = 1,
 ) -> Iterator[Draw]:
-    r"""Yield states of the Gibbs sampler.
+    r"""Yield states ``[bias, V, means, precisions]`` and :math:`\alpha` of the Gibbs sampler; weights are ignored.
 
-    Parameters
-    ----------
-    data : Observed
-        With ``probit``, y is 0 or 1. Weights are ignored.
-    start : Draw
-        State ``[bias, V, means, precisions]``, the latter two of shape (groups, K), and :math:`\alpha`.
-    orders : ndarray of shape (K,)
-        Order of each column, non-decreasing.
-    groups : ndarray of int of shape (features,)
-    priors : Priors
-    probit : bool
-        Binary targets; :math:`\alpha` is then 1.
-    rng : Generator
-    threads : int
-        The result does not depend on it.
+    ``orders``, of shape (K,), must not decrease. With ``probit``, y is 0 or 1, and :math:`\alpha` is 1.
     """
     table, y, _ = data
     bias, V = float(start.state[0][0]), start.state[1]

@@ -10,12 +10,11 @@ from scipy.sparse import block_diag, hstack, vstack
 
 from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.sgd import Steps
-from polyadic.supervised.base import PointMachine, Rank, canonical
-from polyadic.supervised.fm_coordinate_descent import Machine
-from polyadic.supervised.fm_sgd import Pairs, Stepper, descend_row_pairs
+from polyadic.supervised.base import PointMachine, canonical
+from polyadic.supervised.fm_solvers import Machine, Pairs, Stepper, descend_row_pairs
 from polyadic.supervised.kernels import FeatureTable
 
 if TYPE_CHECKING:
@@ -35,25 +34,10 @@ class FactorizationMachineRanker(PointMachine):
 
     Parameters
     ----------
-    rank : int or tuple of int
-        Length of the factors of a feature. A tuple has one length for each order from 2 on.
-    order : int
-        Maximum number of features in a product. 1 gives a linear model.
-    ridge : float
-        Penalty :math:`\lambda` on the factors.
-    linear_ridge : float
-        Penalty :math:`\lambda_w` on the linear weights.
-    count_power : float
-        Exponent :math:`\gamma` of the number of rows of a feature in its penalty. 0 penalises all features alike, 1 in
-        proportion to their rows.
     n_negatives : int
         Number of lower-graded rows sampled per row and epoch.
-    scale : float
-        Standard deviation of the initial factors.
     learning_rate : float
         Initial Adagrad learning rate :math:`\eta`. Epoch :math:`t`, from 0, uses :math:`\eta / (1 + d t)`.
-    decay : float
-        Decay :math:`d` of the learning rate.
     batch : int
         Number of pairs in a mini-batch.
 
@@ -80,22 +64,14 @@ class FactorizationMachineRanker(PointMachine):
     2
     """
 
-    rank: Rank = 8
     _: KW_ONLY
-    order: Count = 2
     ridge: Amount = 0.1
     linear_ridge: Amount = 0.1
-    count_power: Amount = 0.5
     n_negatives: Count = 1
-    scale: Amount = 0.1
     learning_rate: Positive = 0.1
-    decay: Amount = 0.0
     batch: Count = 256
     max_iter: Count = 50
     tol: Amount = 0.0
-    seed: Seed = None
-    threads: Threads = None
-    callback: Callback = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit to graded feature vectors in groups.

@@ -10,7 +10,7 @@ without feature j,
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from numba import njit
 from polyadic.core.kernels.common import frozen, in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -31,10 +29,7 @@ MIN_PARALLEL_SIZE = 1 << 18
 
 
 class FeatureTable:
-    """Feature vectors by row and by feature, validated once for the kernels.
-
-    ``X`` must be a CSR array in canonical format with at most 2^31 - 1 rows and features.
-    """
+    """Feature vectors by row and by feature, validated once for the kernels."""
 
     def __init__(self, X: Any) -> None:
         if X.format != "csr" or not X.has_canonical_format:
@@ -111,16 +106,7 @@ def anova_scores(
 ) -> Array:
     r"""Return :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` of rows, with elementary symmetric polynomials.
 
-    Parameters
-    ----------
-    table : FeatureTable
-    V : ndarray of shape (features, K)
-    orders : ndarray of shape (K,)
-        :math:`d_f`, at least 1 and non-decreasing.
-    rows : ndarray of int, optional
-        Rows to score; all by default.
-    threads : int
-        The result does not depend on it.
+    V has shape (features, K); ``orders``, :math:`d_f` of shape (K,), must not decrease.
     """
     first = _checked(table, V, orders)
     wanted = np.arange(table.shape[0]) if rows is None else _inside(rows, table.shape[0])
@@ -140,14 +126,7 @@ def anova_scores(
 
 
 class GradientBuffer:
-    """Gradients of mini-batches and the Adagrad state.
-
-    Parameters
-    ----------
-    shape : (features, K)
-    squares : ndarray of that shape, optional
-        Sums of squared gradients to continue from.
-    """
+    """Gradients of mini-batches and the Adagrad state, sums of squared gradients of shape (features, K)."""
 
     def __init__(self, shape: tuple[int, ...], *, squares: Array | None = None) -> None:
         self.squares = np.zeros(shape) if squares is None else np.array(squares, float)
@@ -166,38 +145,21 @@ class GradientBuffer:
         self._found = _anova_pull(*work)
 
     def sgd(self, V: Array, *, shares: Array, ridges: Array, step: float) -> None:
-        r"""Take the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`.
+        r"""Take the SGD step :math:`(v_{jf} - \eta g_{jf} / n_j) / (1 + \eta s_j \lambda_f)`, in place.
 
         Only features in :math:`n_j > 0` rows of the batch move. The penalty is evaluated at the end of the step, so
-        that no strength of it reverses a sign.
-
-        Parameters
-        ----------
-        V : float64 ndarray of shape (features, K)
-            Updated in place.
-        shares : ndarray of shape (features,)
-            :math:`s_j`.
-        ridges : ndarray of shape (K,)
-            :math:`\lambda_f`.
-        step : float
-            :math:`\eta`.
+        that no strength of it reverses a sign. ``shares`` are :math:`s_j`, ``ridges`` :math:`\lambda_f` and ``step``
+        :math:`\eta`.
         """
         _sgd_features(*self._work(V, shares, ridges), float(step), V, self._G)
 
     def adagrad(self, V: Array, *, shares: Array, ridges: Array, step: float, eps: float) -> None:
         r"""Take the Adagrad step :math:`-\eta g / (\epsilon + \sqrt h)`, :math:`g = g_{jf} + n_j s_j \lambda_f v_{jf}`.
 
-        Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first. Parameters are
-        those of :meth:`sgd`.
+        Only features in :math:`n_j > 0` rows of the batch move. :math:`g^2` is added to :math:`h` first.
         """
         work = self._work(V, shares, ridges)
         _adagrad_features(*work, float(step), float(eps), V, self._G, self.squares)
-
-    def gradient(self) -> Array:
-        """Return the accumulated gradient and reset it."""
-        G = self._G.copy()
-        self._G[:], self._seen[:] = 0, 0
-        return G
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
@@ -228,31 +190,10 @@ def anova_sweep(
     .. math:: v_j \leftarrow \frac{\alpha \sum_i w_i h_{ij} (e_i + h_{ij} v_j) + p_j}{\alpha \sum_i w_i h_{ij}^2 +
               \lambda_j} + \frac{z_j}{\sqrt{\alpha \sum_i w_i h_{ij}^2 + \lambda_j}}
 
-    where :math:`h_{ij}` is the derivative of the score of row i.
-
-    Parameters
-    ----------
-    table : FeatureTable
-    v : float64 ndarray of shape (features,)
-        Updated in place.
-    C : float32 or float64 ndarray of shape (rows, order of the column)
-        ``C[:, 0]`` holds the residuals :math:`e` and is updated. The other columns, polynomials of the column, are
-        computed first unless ``reuse_terms``, and updated. Values per row have the precision of C, sums over rows
-        double precision.
-    ridge, pull, noise : ndarray of shape (features,)
-        :math:`\lambda`, :math:`p` and :math:`z`; the latter two are 0 by default.
-    precision : float
-        :math:`\alpha`.
-    weights : ndarray of shape (rows,), optional
-        :math:`w`.
-    reuse_terms : bool
-        C holds the polynomials left by the last call for this column.
-    threads : int
-        The result does not depend on it. Helps where many features never share a row, such as one-hot features.
-
-    References
-    ----------
-    Rendle (2012), Factorization machines with libFM, eq. 13 and 31.
+    with the derivative :math:`h_{ij}` of the score of row i; see Rendle (2012), eq. 13 and 31. ``ridge``, ``pull`` and
+    ``noise`` are :math:`\lambda`, :math:`p` and :math:`z`, ``precision`` :math:`\alpha`. C has shape (rows, order of
+    the column), float32 or float64: ``C[:, 0]`` are the residuals :math:`e`; the others are polynomials of the column,
+    computed first unless ``reuse_terms``. v, float64, and C are updated.
     """
     rows, size = table.shape
     single = C.dtype == np.float32
@@ -267,23 +208,13 @@ def anova_sweep(
         raise ValueError(f"expected one number for each of {size} features and each of {rows} rows")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
+    features = *table.features[:2], by_feature
     for parts in table.parts(threads):
-        work: Callable[[NDArray[np.int64]], None] = partial(
-            _sweep_part, (*table.features[:2], by_feature), v, C, own, float(precision), w
-        )
-        in_threads(lambda k, work=work, parts=parts: work(parts[k]), len(parts), threads)  # type: ignore[misc]
 
+        def work(k: int, parts: list[NDArray[np.int64]] = parts) -> None:
+            _anova_sweep(*features, frozen(parts[k]), float(precision), w, *own, v, C)
 
-def _sweep_part(
-    features: tuple[NDArray[Any], ...],
-    v: Array,
-    C: NDArray[Any],
-    own: list[Array],
-    precision: float,
-    w: Array,
-    part: NDArray[np.int64],
-) -> None:
-    _anova_sweep(*features, frozen(part), precision, w, *own, v, C)
+        in_threads(work, len(parts), threads)
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
@@ -343,8 +274,7 @@ def _anova_scores(starts, columns, values, rows, first, V, out):
 def _anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched):
     """Add the gradient of ``sum slopes[k] score(rows[k])`` to ``G``; return the number of rows of ``V`` touched.
 
-    ``touched`` lists these rows, and ``seen`` counts the batch rows of each feature; it must be zero at the start of a
-    batch.
+    ``touched`` lists them; ``seen`` counts the batch rows of each feature, from zero at the start of a batch.
     """
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
@@ -418,8 +348,8 @@ def _anova_terms(starts, columns, values, v, C):
 def _anova_sweep(starts, rows, values, features, precision, weights, ridge, pull, noise, v, C):
     """Minimise over, or draw, each of ``v[features]`` given all others; ``C[i, 0]`` is the residual of row i.
 
-    ``starts``, ``rows`` and ``values`` list the rows of each feature. The score of a row is linear in ``v_j``, with
-    slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for ones.
+    The score of a row is linear in ``v_j``, with slope ``h = x_j e_{d-1}(without j)``. Empty ``weights`` stand for
+    ones.
     """
     d = C.shape[1]
     h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)

@@ -74,12 +74,6 @@ class LowRankTasks(Model):
         Embeddings of the tasks.
     intercept_ : ndarray of shape (tasks,)
         Intercepts :math:`b`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
-
-    References
-    ----------
-    See :mod:`polyadic.supervised.multitask`.
 
     Examples
     --------
@@ -134,10 +128,6 @@ class LowRankTasks(Model):
             Targets, NaN where unknown.
         seed : int, optional
             Seed of the held-out rows.
-
-        Returns
-        -------
-        SearchSpace
         """
         X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
         Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # validates the input
@@ -175,13 +165,7 @@ class LowRankTasks(Model):
         return m > 0 if self.loss == "logistic" else m
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, shape (n, labels).
-
-        Raises
-        ------
-        InputError
-            If the loss is not logistic.
-        """
+        """Return the probability of each label, shape (n, labels); raise InputError if the loss is not logistic."""
         from scipy.special import expit
 
         if self.loss != "logistic":
@@ -189,7 +173,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Return one prediction per row, for the given task of the row.
+        """Return one prediction per row, for the given task of the row; shape (n,).
 
         Parameters
         ----------
@@ -197,10 +181,6 @@ class LowRankTasks(Model):
             Feature vectors.
         tasks : array of int of shape (n,)
             Index of the task of each row.
-
-        Returns
-        -------
-        ndarray of shape (n,)
 
         Raises
         ------
@@ -243,24 +223,9 @@ SCALES = 2.0 ** np.arange(-20, 11)
 
 
 class Tasks:
-    r"""Objective of known targets and its gradient.
+    """Objective of the known targets and its gradient; ``centre`` is subtracted from all targets.
 
-    Parameters
-    ----------
-    X : csr_array or ndarray of shape (n, d)
-    rows, columns : ndarray of int of shape (m,), or None
-        Known cells; None for both if all are known.
-    y : ndarray of shape (m,), or (n, K) if all are known
-    tasks : int
-        K.
-    loss : Convex
-    ridge : float
-        :math:`\lambda`.
-
-    Attributes
-    ----------
-    centre : float
-        Mean subtracted from all targets; 0 for the logistic loss.
+    ``rows`` and ``columns`` are the cells of y, shape (m,), or None if all are known, with y of shape (n, K).
     """
 
     def __init__(
@@ -316,10 +281,7 @@ class Tasks:
         return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
 
     def start(self, rank: int) -> Factors:
-        """Return the best offsets, and U and V along the directions of steepest descent.
-
-        Zero is a saddle point that descent does not leave. The scale is the best of ``SCALES``.
-        """
+        """Return the best offsets, and U and V along the directions of steepest descent, at the best of ``SCALES``."""
         n, K = self.shape
         columns = np.tile(np.arange(K), n) if self.columns is None else self.columns
         flat = WithOffsets(self.y.ravel(), columns, self.loss, 1.0, RIDGE, K)

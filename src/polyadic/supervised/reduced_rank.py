@@ -38,23 +38,13 @@ if TYPE_CHECKING:
 
 
 class Spectrum(NamedTuple):
-    r"""Decomposition from which the solutions of all ranks and ridges follow.
+    """Decomposition from which the solutions of all ranks and ridges follow."""
 
-    Attributes
-    ----------
-    x, y : ndarray of shape (d,) and (K,)
-        Means of features and targets.
-    Q, w : ndarray of shape (d, m) and (m,)
-        Eigenvectors and non-zero eigenvalues of the Gram matrix of the centred features.
-    C : ndarray of shape (m, K)
-        :math:`Q^\top X^\top Y`.
-    """
-
-    x: Array
-    y: Array
-    Q: Array
-    w: Array
-    C: Array
+    x: Array  # means of the features
+    y: Array  # means of the targets
+    Q: Array  # eigenvectors of the Gram matrix of the centred features, shape (d, m)
+    w: Array  # its non-zero eigenvalues
+    C: Array  # Q' X' Y
 
     def directions(self, ridge: float) -> tuple[Array, Array]:
         """Return U and V of the largest rank, strongest first; the largest element of a column of V is positive."""
@@ -65,15 +55,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum_of(X: Any, Y: Array) -> Spectrum:
-    """Decompose features of shape (n, d), sparse or dense, and targets of shape (n, K).
-
-    Examples
-    --------
-    >>> spectrum = spectrum_of(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[1.0], [5.0]]))
-    >>> U, V = spectrum.directions(0.0)
-    >>> (U @ V.T).tolist(), spectrum.w.tolist()
-    ([[2.0], [0.0]], [2.0])
-    """
+    """Decompose features of shape (n, d), sparse or dense, and targets of shape (n, K)."""
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
     check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer targets")
@@ -226,20 +208,7 @@ class ReducedRankRegressionCV(LowRankMap):
             raise InputError("ranks and ridges must not be empty")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select rank and ridge, then fit to all rows.
-
-        Parameters
-        ----------
-        X : sparse or dense array of shape (n, features)
-            Feature vectors.
-        y : array of shape (n,) or (n, targets)
-            Targets.
-
-        Raises
-        ------
-        InputError
-            If a rank, a ridge or the number of folds is out of range.
-        """
+        """Select rank and ridge, then fit to all rows; parameters are those of :meth:`ReducedRankRegression.fit`."""
         self.check()
         kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
         X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)

@@ -211,10 +211,7 @@ def _print_predictions(result: dict[str, Any]) -> None:
         say(f"skipped {result['skipped']:,} values of features that were not trained", "note")
 
 
-@TASK.verb(
-    example="polyadic machine predict machine valid.libfm --out predictions.txt",
-    show=_print_predictions,
-)
+@TASK.verb(example="polyadic machine predict machine valid.libfm --out predictions.txt", show=_print_predictions)
 def predict(
     model: FactorizationMachineBase,
     file: Lines,

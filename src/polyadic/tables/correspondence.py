@@ -6,7 +6,7 @@ Sparse tables are never made dense. The base classes read tables and return coor
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,15 @@ from polyadic.core.explanation import Explanation
 from polyadic.core.linalg import Method, symmetric_matrix
 from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
 from polyadic.embedding import Embedding
-from polyadic.tables.residuals import linear, with_values
-from polyadic.tables.similarities import decompose, inverse
+from polyadic.tables.residuals import decompose, inverse, linear, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.tables.residuals import Residual
-    from polyadic.tables.similarities import Decomposition, Kernel
+    from polyadic.tables.residuals import Decomposition, Kernel, Residual
 
 
 Side = Literal["rows", "columns"]
-SIDES = ("rows", "columns")
 
 
 class TableTransformer(Transformer):
@@ -39,17 +36,7 @@ class TableTransformer(Transformer):
     row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the model and return the coordinates of the rows.
-
-        Parameters
-        ----------
-        X, y
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-        """
+        """Fit the model and return the coordinates of the rows, shape (m, n_components)."""
         return self.fit(X, y).row_coordinates_.copy()
 
     @property
@@ -58,49 +45,46 @@ class TableTransformer(Transformer):
 
 
 class TableAnalysis(TableTransformer):
-    """Base class of analyses that place the rows and columns of a table of counts."""
+    """Base class of analyses that place the rows and columns of a table of counts.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of principal axes. At most one less than the smaller side of the table.
+    power : float
+        Exponent :math:`p` of the singular values in the coordinates, :math:`S^p`. 1 gives principal and 0 standard
+        coordinates; values below 1 give better word vectors.
+    count_exponent : float
+        Power to which counts are raised before the analysis. 1/2 (square roots) keeps rare events from dominating.
+    method : {"lanczos", "randomized"}
+        Algorithm of the truncated singular value decomposition (:func:`~polyadic.core.linalg.truncated_svd`). Small
+        tables are decomposed exactly.
+    tol : float
+        Convergence tolerance of the Lanczos method.
+    """
 
     column_coordinates_: NDArray[Any] = learned()
     row_labels_: tuple[str, ...] | None = learned()
     column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
-    n_components: Count
-    power: Amount
-    count_exponent: Positive
-    method: Method
-    tol: Positive
-    seed: Seed
+    n_components: Count = 2
+    _: KW_ONLY
+    power: Amount = 1.0
+    count_exponent: Positive = 1.0
+    method: Method = "lanczos"
+    tol: Positive = 1e-2
+    seed: Seed = None
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the coordinates of the rows or the columns.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components) or (n, n_components)
-        """
+        """Return the coordinates of the rows or the columns, shape (points, n_components)."""
         check_is_fitted(self)
-        check_choice("side", side, SIDES)
+        check_choice("side", side, get_args(Side))
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
 
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates as an :class:`~polyadic.embedding.Embedding`.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Label of each row or column.
-        side : {"rows", "columns"}
-            Side of the table.
-        counts : array of int, optional
-            Frequency of each word.
-        """
+        """Return the coordinates of the labelled rows or columns as an :class:`~polyadic.embedding.Embedding`."""
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
@@ -173,10 +157,7 @@ def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
 
 
 def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
-
-    Computed as :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
-    """
+    r"""Return squared chi-square distances to the mean profile: :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1` for rows."""
     rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
     squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
     return (
@@ -196,21 +177,6 @@ class CorrespondenceAnalysis(TableAnalysis):
     Distances between points approximate chi-square distances between profiles. The squared singular values are the
     **principal inertias**; they sum to :math:`\chi^2 / n`. Rows and columns without observations are placed at the
     origin and do not influence the result.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of principal axes. At most one less than the smaller side of the table.
-    power : float
-        Exponent :math:`p` of the singular values in the coordinates :math:`D_r^{-1/2} U S^p`. 1 gives principal and 0
-        standard coordinates; values below 1 give better word vectors.
-    count_exponent : float
-        Power to which counts are raised before the analysis. 1/2 (square roots) keeps rare events from dominating.
-    method : {"lanczos", "randomized"}
-        Algorithm of the truncated singular value decomposition (:func:`~polyadic.core.linalg.truncated_svd`). Small
-        tables are decomposed exactly.
-    tol : float
-        Convergence tolerance of the Lanczos method.
 
     Attributes
     ----------
@@ -247,14 +213,6 @@ class CorrespondenceAnalysis(TableAnalysis):
     [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
     """
 
-    n_components: Count = 2
-    _: KW_ONLY
-    power: Amount = 1.0
-    count_exponent: Positive = 1.0
-    method: Method = "lanczos"
-    tol: Positive = 1e-2
-    seed: Seed = None
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of counts.
 
@@ -262,8 +220,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
             Non-negative counts.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -289,7 +245,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project supplementary rows onto the fitted axes.
+        """Project supplementary rows onto the fitted axes; shape (m, n_components).
 
         A row is placed at the mean of the columns' standard coordinates, weighted by its profile. Rows of the fitted
         table get their own coordinates; a row without observations is placed at the origin.
@@ -298,25 +254,17 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         X : array, DataFrame or sparse matrix of shape (m, n)
             Counts of the same columns.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
         """
         check_is_fitted(self)
         return self._place(self._read_more(X), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
-        """Project supplementary columns onto the fitted axes.
+        """Project supplementary columns onto the fitted axes; shape (columns, n_components).
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (rows of the table, number of supplementary columns)
             Counts of the same rows.
-
-        Returns
-        -------
-        ndarray of shape (number of supplementary columns, n_components)
 
         Raises
         ------
@@ -333,49 +281,20 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each axis's inertia contributed by each row or column.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Columns sum to 1.
-        """
+        """Return the shares of each axis's inertia by point, of shape (points, n_components); columns sum to 1."""
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by each axis.
+        """Return the share of each row's or column's inertia explained by each axis, shape (points, n_components).
 
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points, n_components)
-            Rows sum to the quality of the point.
+        Rows sum to the quality of the point.
         """
         standard, _, distances = self._points(side)
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by the computed axes together.
-
-        Parameters
-        ----------
-        side : {"rows", "columns"}
-            Side of the table.
-
-        Returns
-        -------
-        ndarray of shape (points,)
-        """
+        """Return the share of the inertia of each row or column explained by all computed axes, shape (points,)."""
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:
@@ -390,11 +309,6 @@ class CorrespondenceAnalysis(TableAnalysis):
         ----------
         row, column : str or int
             Label of the row and of the column, or their indices if the table has no labels.
-
-        Returns
-        -------
-        Explanation
-            Ratio of observed to expected frequency and the part of each axis, numbered from 1.
 
         Raises
         ------
@@ -465,7 +379,7 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         check_is_fitted(self)
-        check_choice("side", side, SIDES)
+        check_choice("side", side, get_args(Side))
         if side == "rows":
             return self.row_standard_coordinates_, self.row_masses_, self.row_distances_
         return self.column_standard_coordinates_, self.column_masses_, self.column_distances_

@@ -31,56 +31,24 @@ BLOCK = 1 << 22
 
 
 class CrossTable(NamedTuple):
-    """A contingency table with labels.
-
-    Attributes
-    ----------
-    counts : csr_array of shape (rows, columns)
-        Counts.
-    rows, columns : tuple of str
-        Labels, in order of first occurrence.
-    """
+    """A contingency table of shape (rows, columns) with labels, in order of first occurrence."""
 
     counts: csr_array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
     def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
-        """Return the correspondence analysis of the table, with its labels.
-
-        Parameters
-        ----------
-        n_components : int, optional
-            Number of principal axes. By default 5, or all axes if the table has fewer.
-
-        Raises
-        ------
-        InputError
-            If the table has fewer than two rows or columns, or ``n_components`` is too large.
-        """
+        """Return the labelled correspondence analysis of the table; by default of 5 axes, or all if there are fewer."""
         m, n = self.counts.shape
         if min(m, n) < 2:
             raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
-        model = CorrespondenceAnalysis(min(AXES, m - 1, n - 1) if n_components is None else n_components, seed=0).fit(
-            self.counts
-        )
+        axes = min(AXES, m - 1, n - 1) if n_components is None else n_components
+        model = CorrespondenceAnalysis(axes, seed=0).fit(self.counts)
         model.row_labels_, model.column_labels_ = self.rows, self.columns
         return model
 
     def association(self) -> dict[str, Any]:
-        """Test the independence of rows and columns by Pearson's chi-square test.
-
-        Returns
-        -------
-        dict
-            ``observations``, ``chi2``, ``degrees`` of freedom and the p-value ``p``.
-
-        Examples
-        --------
-        >>> eyes = CrossTable(csr_array([[30.0, 10.0], [10.0, 30.0]]), ("blue", "dark"), ("fair", "black"))
-        >>> eyes.association()
-        {'observations': 80.0, 'chi2': 20.0, 'degrees': 1, 'p': 7.7...e-06}
-        """
+        """Test the independence of rows and columns by Pearson's chi-square test."""
         from scipy.stats import chi2
 
         n, r, c = float(self.counts.sum()), self.counts.sum(axis=1), self.counts.sum(axis=0)
@@ -88,9 +56,7 @@ class CrossTable(NamedTuple):
         expected = r[cells.coords[0]] * c[cells.coords[1]]
         statistic = n * max(float(np.sum(cells.data[expected > 0] ** 2 / expected[expected > 0]) - 1), 0.0)
         degrees = max((int(np.count_nonzero(r)) - 1) * (int(np.count_nonzero(c)) - 1), 0)
-        chance = (
-            float(chi2.sf(statistic, degrees)) if degrees else 1.0
-        )  # a single row or column is independent of the other
+        chance = float(chi2.sf(statistic, degrees)) if degrees else 1.0  # a single row is independent of the columns
         return {"observations": n, "chi2": statistic, "degrees": degrees, "p": chance}
 
 
@@ -121,10 +87,6 @@ def cross_table(
         Number of most frequent words of the corpus used as columns. 500 by default.
     format, encoding, errors : str, optional
         How to read the file; see :class:`~polyadic.text.pieces.Reading`.
-
-    Returns
-    -------
-    CrossTable
 
     Raises
     ------

@@ -28,8 +28,7 @@ from scipy.sparse import csr_array, issparse
 
 from polyadic.core.errors import InputError, check_choice
 from polyadic.tables.correspondence import check_counts
-from polyadic.tables.residuals import linear
-from polyadic.tables.similarities import root
+from polyadic.tables.residuals import linear, root
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -46,13 +45,7 @@ class Covariance(NamedTuple):
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Return half the share of unequal pairs of observations, pairs of an observation with itself included.
-
-    Examples
-    --------
-    >>> gini_index(["blue", "blue", "dark", "light"])
-    0.3125
-    """
+    """Return half the share of unequal pairs of observations, pairs of an observation with itself included."""
     counts = np.unique(np.asarray(categories), return_counts=True)[1]
     if not len(counts):
         raise InputError("the Gini index needs at least one observation")
@@ -60,13 +53,7 @@ def gini_index(categories: ArrayLike) -> float:
 
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the contingency table of two variables, categories in sorted order.
-
-    Examples
-    --------
-    >>> contingency_table(["a", "a", "b"], ["u", "v", "v"]).tolist()
-    [[1, 1], [0, 1]]
-    """
+    """Return the contingency table of two variables, categories in sorted order."""
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
@@ -82,12 +69,6 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
 
     With ``scaled="margins"`` one-hot vectors are scaled by the margins, as in correspondence analysis, and the rotation
     is :math:`\check R = D_r^{1/2} U V^\top D_c^{1/2}`.
-
-    Examples
-    --------
-    >>> fisher = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
-    >>> round(categorical_covariance(fisher).value, 5), round(categorical_covariance(fisher, scaled="margins").value, 5)
-    (0.08125, 0.32457)
     """
     check_choice("scaled", scaled, ("identity", "margins"))
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)

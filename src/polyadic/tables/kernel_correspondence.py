@@ -6,11 +6,9 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg import Method
-from polyadic.core.model import Amount, Count, Positive, Seed, Within
+from polyadic.core.model import Positive, Within
 from polyadic.tables.correspondence import TableAnalysis
-from polyadic.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
-from polyadic.tables.similarities import Kernel, categorical_kernel
+from polyadic.tables.residuals import Kernel, categorical_kernel, g_test, linear, log_counts, shifted_pmi, similarity
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -44,12 +42,10 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
 
     Parameters
     ----------
-    n_components : int
-        Number of coordinates of each row and column. At most one less than the smaller side of the table.
     difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
         Residual :math:`\ominus` of the table against independence.
     row_kernel, column_kernel : "margins", "identity", array or callable
-        Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.similarities`.
+        Kernels :math:`K_r` and :math:`K_c` of rows and columns; see :mod:`polyadic.tables.residuals`.
     shift : float
         Number of negative samples :math:`k` of the residual ``"shifted-pmi"``; see
         :func:`~polyadic.tables.residuals.shifted_pmi`.
@@ -60,14 +56,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         :func:`~polyadic.tables.residuals.similarity`.
     beta : float
         Weight of pairs of words without a score in the residual ``"similarity"``.
-    power : float
-        Exponent of the singular values in the coordinates. 1 gives principal and 0 standard coordinates.
-    count_exponent : float
-        Power to which counts are raised before the analysis.
-    method : {"lanczos", "randomized"}
-        Algorithm of the truncated singular value decomposition.
-    tol : float
-        Convergence tolerance of the Lanczos method.
 
     Attributes
     ----------
@@ -92,7 +80,6 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
     """
 
-    n_components: Count = 2
     _: KW_ONLY
     difference: Difference = "linear"
     row_kernel: Kernel = "margins"
@@ -102,26 +89,12 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     row_scores: Any = None
     column_scores: Any = None
     beta: Positive = 1.0
-    power: Amount = 1.0
-    count_exponent: Positive = 1.0
-    method: Method = "lanczos"
-    tol: Positive = 1e-2
-    seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts.
-
-        Parameters
-        ----------
-        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
-            Non-negative counts.
-        y : None
-            Ignored.
+        """Analyse a table as :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit` reads it.
 
         Raises
         ------
-        ValueError
-            If the table is empty or has negative, infinite or missing values.
         InputError
             If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
         """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -84,8 +83,6 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         ----------
         X : array or DataFrame of shape (n, Q)
             One variable per column, with sortable values and none missing.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -126,16 +123,14 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Project further observations onto the fitted axes; categories not seen in ``fit`` are ignored.
+        """Project further observations onto the fitted axes; shape (n, n_components).
+
+        Categories not seen in ``fit`` are ignored.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n, Q)
             The same variables.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
         """
         check_is_fitted(self)
         values = validate_data(self, X, dtype=None, reset=False)
@@ -143,18 +138,9 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
 
     def _indicator(self, values: NDArray[Any]) -> csr_array:
         """Return the indicator matrix; unknown categories have no column."""
-        starts = np.cumsum([0, *map(len, self.levels_)])
-        places = [
-            {level: place for place, level in enumerate(levels.tolist(), start)}
-            for start, levels in zip(starts[:-1].tolist(), self.levels_, strict=True)
-        ]
-        rows = [
-            [place[value] for place, value in zip(places, row, strict=True) if value in place]
-            for row in values.tolist()
-        ]
-        edges = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter(chain.from_iterable(rows), np.int64, edges[-1])
-        return csr_array((np.ones(len(columns)), columns, edges), shape=(len(rows), starts[-1]))
+        levels = [some.astype(object) for some in self.levels_]  # categories of another type are unknown, too
+        encoder = OneHotEncoder(categories=levels, handle_unknown="ignore")
+        return csr_array(encoder.fit_transform(values.astype(object)))
 
     def __sklearn_tags__(self) -> Any:
         """Declare that input is categorical and may be text."""

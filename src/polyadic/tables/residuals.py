@@ -1,70 +1,60 @@
-r"""Residuals of a table against independence: the operator :math:`\ominus` of kernel correspondence analysis.
+r"""Residuals of a table against independence, kernels of its rows and columns, and the decomposition of both.
 
 With :math:`X = N / n` and :math:`Y = r c^\top`, each function returns :math:`X \ominus Y` as a sparse matrix plus a
 product of two thin ones, so that large tables are never made dense. ``linear`` is the residual of correspondence
 analysis.
 
+Kernel correspondence analysis, :math:`\max_R \mathrm{tr}(R^\top K_r A K_c)` subject to :math:`R^\top K_r R K_c = E`, is
+solved by the singular value decomposition of :math:`K_r^{1/2} A K_c^{1/2}`, so only the square root of a kernel is
+used. A kernel is ``"margins"`` (the inverse margins), ``"identity"``, a vector (its diagonal), a matrix, or a function
+of the margins that returns a vector or a matrix.
+
 References
 ----------
 Niitsuma, Lee (2018), Word2Vec is a special case of kernel correspondence analysis and kernels for natural language
-processing, Table 2; ``similarity`` is its eq. (49). arXiv:1605.05087
+processing, eq. (41) to (46) and Table 2; ``similarity`` is its eq. (49). arXiv:1605.05087
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import aslinearoperator
 
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_number
+from polyadic.core.linalg import SparsePlusLowRank, truncated_eigh, truncated_svd
+from polyadic.core.resources import check_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Collection
+
+    from polyadic.core.linalg import Method
 
 
 class Residual(NamedTuple):
-    r"""Residual of a table against its margins, :math:`S + L M^\top`.
+    r"""Residual of a table against its margins, :math:`S + L M^\top`."""
 
-    Attributes
-    ----------
-    S : csr_array of shape (m, n)
-        Sparse part.
-    L, M : ndarray of shape (m, k) and (n, k)
-        Low-rank part; k may be 0.
-    r, c : ndarray of shape (m,) and (n,)
-        Relative margins of rows and columns.
-    """
-
-    S: csr_array
-    L: NDArray[np.float64]
-    M: NDArray[np.float64]
-    r: NDArray[np.float64]
-    c: NDArray[np.float64]
+    S: csr_array  # shape (m, n)
+    L: NDArray[np.float64]  # shape (m, k); k may be 0
+    M: NDArray[np.float64]  # shape (n, k)
+    r: NDArray[np.float64]  # relative margins of rows
+    c: NDArray[np.float64]  # relative margins of columns
 
 
 def linear(N: csr_array) -> Residual:
-    """Return :math:`X - Y`, whose double centring is exact.
-
-    Examples
-    --------
-    >>> S, L, M, r, c = linear(csr_array([[1.0, 0.0], [1.0, 2.0]]))
-    >>> (S.toarray() + L @ M.T).tolist()
-    [[0.125, -0.125], [-0.125, 0.125]]
-    """
+    """Return :math:`X - Y`, whose double centring is exact."""
     r, c, n = margins(N)
     return Residual(with_values(N, N.data / N.dtype.type(n)), -r[:, None], c[:, None], r, c)
 
 
 def g_test(N: csr_array) -> Residual:
-    r"""Return :math:`X (\log X - \log Y)`, 0 in empty cells; :math:`2n` times its sum is the G statistic.
-
-    Examples
-    --------
-    >>> g_test(csr_array([[1.0, 0.0], [1.0, 2.0]])).S.toarray().round(3).tolist()
-    [[0.173, 0.0], [-0.101, 0.144]]
-    """
+    r"""Return :math:`X (\log X - \log Y)`, 0 in empty cells; :math:`2n` times its sum is the G statistic."""
     r, c, n = margins(N)
     return _sparse(N, N.data / n * _pmi(N, r, c, n), r, c)
 
@@ -72,8 +62,8 @@ def g_test(N: csr_array) -> Residual:
 def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> Residual:
     r"""Return :math:`\max(\log X - \log Y - \log k, 0)`, which skip-gram with :math:`k` negative samples factorizes.
 
-    Negative values, and the :math:`-\infty` of empty cells, are set to 0 (Levy and Goldberg, 2014). With ``smoothing``
-    :math:`\alpha` the margin of a column is :math:`c^\alpha / \sum c^\alpha`.
+    It is 0 in empty cells (Levy and Goldberg, 2014). With ``smoothing`` :math:`\alpha` the margin of a column is
+    :math:`c^\alpha / \sum c^\alpha`.
     """
     r, c, n = margins(N)
     powers = c ** check_number("smoothing", smoothing, above=True)
@@ -84,8 +74,7 @@ def shifted_pmi(N: csr_array, *, shift: float = 1.0, smoothing: float = 1.0) -> 
 def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
     r"""Return :math:`\log n_{ij} - b_i - b_j` in the non-empty cells, PMI with biases as in GloVe.
 
-    GloVe learns its biases with its vectors. Here they are the least-squares fit to the logarithms, by alternating
-    means.
+    GloVe learns its biases with its vectors; here alternating means fit them to the logarithms by least squares.
     """
     if not N.data.all():
         N = N.copy()
@@ -104,18 +93,10 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
     r"""Residual of the word-similarity kernel, which weights differences between words by their similarity.
 
-    With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T` holds the similarity scores of pairs of words, the
-    matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`. Both parts have the same margins,
-    so it is centred. :math:`\Gamma` is never formed: with few scores, everything except one product of margins is
-    sparse. The diagonal of :math:`\Gamma` is :math:`\beta`.
-
-    Parameters
-    ----------
-    N : csr_array of shape (m, n)
-    rows, columns : sparse array of shape (m, m) and (n, n), optional
-        Symmetric scores :math:`T`, such as :math:`\alpha` times similarities from 0 to 1; by default 0.
-    beta : float
-        Positive.
+    With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T`, ``rows`` and ``columns``, holds symmetric similarity
+    scores of pairs of words, the matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`.
+    Both parts have the same margins, so it is centred. :math:`\Gamma` is never formed: with few scores, everything
+    except one product of margins is sparse. The diagonal of :math:`\Gamma` is :math:`\beta`.
     """
     check_number("beta", beta, above=True)
     r, c, n = margins(N)
@@ -183,3 +164,108 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
     if T.diagonal().any():
         raise InputError(f"{side} scores must be zero on the diagonal, since a word is not compared with itself")
     return T
+
+
+Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
+"""``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function that maps the margins to one."""
+
+
+class Decomposition(NamedTuple):
+    """Singular vectors, singular values (0 for axes the table does not have), and square roots of the kernels."""
+
+    U: NDArray[Any]
+    s: NDArray[Any]
+    V: NDArray[Any]
+    row_root: NDArray[Any]
+    column_root: NDArray[Any]
+
+
+def decompose(
+    A: Residual,
+    rank: int,
+    *,
+    kernels: tuple[Kernel, Kernel],
+    symmetric: bool,
+    method: Method,
+    tol: float,
+    seed: int | None,
+) -> Decomposition:
+    """Decompose :math:`K_r^{1/2} A K_c^{1/2}`; options as in :func:`~polyadic.core.linalg.truncated_svd`."""
+    size = A.S.dtype.itemsize
+    basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
+    check_memory(
+        (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape),
+        f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}",
+        "lower the rank or the size of the table",
+    )
+    left, right = root(kernels[0], A.r, "row"), root(kernels[1], A.c, "column")
+    rows, columns = (x if x.ndim == 1 else np.ones(len(x)) for x in (left, right))
+    scale = np.repeat(rows.astype(A.S.dtype), np.diff(A.S.indptr)) * columns.astype(A.S.dtype)[A.S.indices]
+    scaled: Any = SparsePlusLowRank(with_values(A.S, A.S.data * scale), A.L * rows[:, None], A.M * columns[:, None])
+    if left.ndim == 2:
+        scaled = aslinearoperator(left) @ scaled
+    if right.ndim == 2:
+        scaled = scaled @ aslinearoperator(right)
+    alike = symmetric and left.ndim == right.ndim == 1 and np.allclose(left, right, rtol=1e-9, atol=0)
+    if alike and method == "lanczos":
+        w, U = truncated_eigh(scaled, rank, tol=tol, seed=seed)  # half the products
+        s, V = np.abs(w), U * np.where(w < 0, -1, 1)
+    else:
+        U, s, V = truncated_svd(scaled, rank, method=method, tol=tol, seed=seed)
+    null = np.finfo(A.S.dtype).eps * max(A.S.shape) * s[0]
+    return Decomposition(U, np.where(s > null, s, 0), V, left, right)
+
+
+def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+    """Return the square root of a kernel, as a vector if it is diagonal."""
+    if callable(kernel):
+        kernel = kernel(masses)
+    if isinstance(kernel, str):
+        if kernel not in ("margins", "identity"):
+            raise InputError(f"the {side} kernel must be 'margins', 'identity', an array or a function; got {kernel!r}")
+        kernel = inverse(masses) if kernel == "margins" else np.ones(len(masses))
+    K = np.asarray(kernel, float)
+    n = len(masses)
+    if K.shape not in ((n,), (n, n)):
+        raise InputError(f"the {side} kernel must have shape {(n,)} or {(n, n)}; got {K.shape}")
+    if not np.isfinite(K).all() or (K.ndim == 2 and not np.allclose(K, K.T)):
+        raise InputError(f"the {side} kernel must be finite and symmetric")
+    w, Q = (K, None) if K.ndim == 1 else np.linalg.eigh(K)
+    if w.min() < -1e-9 * max(np.abs(w).max(), 1e-300):
+        raise InputError(f"the {side} kernel must have no negative eigenvalue; the smallest is {w.min():.3g}")
+    half = np.sqrt(np.maximum(w, 0))
+    return half if Q is None else (Q * half) @ Q.T
+
+
+def inverse(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the elementwise inverse, with 0 for 0, so that empty rows and columns have no influence."""
+    return np.divide(1.0, masses, where=masses > 0, out=np.zeros(len(masses)))
+
+
+def categorical_kernel(alpha: float = 1.0) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    r"""Return the kernel of kernel PCA for categorical data, :math:`e^{-\alpha |e_i - e_j|^2}` (printed with a plus).
+
+    It is :math:`(1 - a) E + a\, 1 1^\top` with :math:`a = e^{-2 \alpha}`. Since the columns of :math:`X - Y` sum to
+    zero, its effect on them is a multiplication by :math:`1 - a`.
+    """
+    return partial(_categorical, np.exp(-2 * check_number("alpha", alpha, above=True)))
+
+
+def _categorical(a: float, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (1 - a) * np.eye(len(masses)) + a
+
+
+def stop_word_kernel(
+    words: Sequence[str], alpha: float, *, stop_words: Collection[str]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    r"""Return the stop-word kernel, :math:`D(1 + \alpha\, [i \in \text{stop words}])\, D(r)^{-1}`, eq. (45)."""
+    if check_number("alpha", alpha, low=-1e300) <= -1:
+        raise InputError(f"alpha must be above -1 (at -1 stop words have no weight); got {alpha:g}", "alpha")
+    weights = np.array([1 + alpha * (word in stop_words) for word in words])
+    return partial(_weighted, weights)
+
+
+def _weighted(weights: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    if len(weights) != len(masses):
+        raise InputError(f"the kernel has size {len(weights):,}, but the side of the table has size {len(masses):,}")
+    return weights * inverse(masses)

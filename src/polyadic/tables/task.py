@@ -116,14 +116,7 @@ def table(
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
     read = cross_table(
-        source,
-        rows=rows,
-        columns=columns,
-        counts=counts,
-        words=words,
-        format=format,
-        encoding=encoding,
-        errors=errors,
+        source, rows=rows, columns=columns, counts=counts, words=words, format=format, encoding=encoding, errors=errors
     )
     model = read.analyse(n_components=n_components)
     points = list(records(model))

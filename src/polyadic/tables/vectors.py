@@ -14,7 +14,7 @@ from polyadic.core.model import Amount, Count, Model, Positive, Seed, Within
 from polyadic.embedding import Embedding
 from polyadic.tables.correspondence import Side
 from polyadic.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis, ResidualName
-from polyadic.tables.similarities import stop_word_kernel
+from polyadic.tables.residuals import stop_word_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,14 +142,14 @@ class CorrespondenceVectors(Model):
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores", "score_weight")
         if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
-            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}", "residual")
+            names = "residual", "shift", "smoothing"
+            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}", *names)
         stopped = self.stop_weight != 0
         if (stopped or self.scores is not None) and self.residual != "ca":
-            raise InputError(
-                f"stop_weight and scores need residual='ca'; got residual={self.residual!r}", "residual", "stop_weight"
-            )
+            names = "residual", "scores", "stop_weight"
+            raise InputError(f"stop_weight and scores need residual='ca'; got residual={self.residual!r}", *names)
         if stopped and self.scores is not None:
-            raise InputError("stop_weight and scores are mutually exclusive; give one of them", "stop_weight")
+            raise InputError("stop_weight and scores are mutually exclusive; give one of them", "scores", "stop_weight")
 
     def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
         if not self.stop_weight and self.scores is None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
-from polyadic.core.model import Count, Threads
+from polyadic.core.model import Count
 from polyadic.topics.base import Topics
 from polyadic.topics.plsa import mixtures
 
@@ -36,8 +36,6 @@ class AnchorTopics(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     min_documents : int, optional
         Minimum number of documents in which an anchor occurs; by default a twentieth of all documents, and at least 3.
         Rare words are extreme by chance.
@@ -68,19 +66,11 @@ class AnchorTopics(Topics):
     [0, 3]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     min_documents: Count | None = None
-    max_iter: Count = 200
-    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
+        """Estimate topics from word counts, shape (documents, words).
 
         Raises
         ------
@@ -138,7 +128,7 @@ def find_anchors(
     """Return the rows that are vertices of the convex hull, and the products of all rows with them.
 
     Candidates are added greedily by distance from the span of the previous ones; then each is replaced by the candidate
-    farthest from the span of the others. Raise InputError if there are too few.
+    farthest from the span of the others.
     """
     squares = np.asarray((Q * Q).sum(axis=1))
     left, chosen = squares[candidates].copy(), []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,18 +12,39 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Transformer, learned
+from polyadic.core.model import Count, Threads, Transformer, learned
 
 
 class Topics(Transformer, ABC):
-    """Base class of models with one row of ``components_`` per topic and one row of ``row_factors_`` per document."""
+    """Base class of models with one row of ``components_`` per topic and one row of ``row_factors_`` per document.
 
+    Parameters
+    ----------
+    n_components : int
+        Number of topics.
+    """
+
+    n_components: Count = 10
+    _: KW_ONLY
+    max_iter: Count = 200
+    threads: Threads = None
     components_: NDArray[Any] = learned()
     row_factors_: NDArray[Any] = learned()
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to a table with one row per document."""
+        """Fit to a table.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+            Non-negative table with one row per document, usually of word counts.
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all values are zero, or a parameter is out of range.
+        """
 
     @abstractmethod
     def transform(self, X: Any) -> NDArray[Any]:

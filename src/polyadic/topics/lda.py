@@ -30,7 +30,7 @@ from scipy.special import gammaln, psi
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Positive, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MIN_MODEL, entries_of
@@ -59,16 +59,9 @@ class LDA(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     document_prior, word_prior : float, optional
         Dirichlet parameters :math:`\alpha` of the document mixtures and :math:`\eta` of the topics;
         ``1 / n_components`` by default.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
-    threads : int, optional
-        Number of threads; all cores by default. See :class:`~polyadic.core.model.Model`.
 
     Attributes
     ----------
@@ -92,29 +85,15 @@ class LDA(Topics):
     [[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     document_prior: Positive | None = None
     word_prior: Positive | None = None
-    max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit to word counts, shape (documents, words)."""
         del y
         self.check()
         counts = self._table(X, reset=True)
@@ -142,14 +121,7 @@ class LDA(Topics):
 
 
 class Dirichlets(NamedTuple):
-    """Variational Dirichlet distributions, one per row.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n, R)
-        Parameters: expected counts plus the prior.
-    prior : float
-    """
+    """Variational Dirichlet distributions, one per row: parameters (expected counts plus the prior), and the prior."""
 
     counts: Array
     prior: float

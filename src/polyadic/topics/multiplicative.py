@@ -12,7 +12,7 @@ Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,11 +26,14 @@ from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from numpy.typing import NDArray
 
+    from polyadic.topics.plsa import Mixture
+
     Array = NDArray[np.float32]
+    Half: TypeAlias = "Squares | Divergence | Mixture"
 
 MIN_MODEL = 1e-12
 """Smallest model value in a denominator."""
@@ -47,17 +50,7 @@ FIRST_STEP, STEP_SHRINK, STEP_GROWTH, LIMIT_GROWTH = 0.5, 1.5, 1.05, 1.01
 
 
 class WeightedCells(NamedTuple):
-    """A table whose cells have weights.
-
-    Attributes
-    ----------
-    table : csr_array of float32
-        Observed cells, each stored once; zeros may be among them.
-    weights : ndarray of shape (observed,), optional
-        Weights of observed cells; ones by default.
-    zero_weight : float
-        Weight of each unobserved cell, whose value is zero; 0 if unobserved cells are missing.
-    """
+    """Observed cells of a table, their weights (None for ones), and the weight of each unobserved cell, a zero."""
 
     table: csr_array
     weights: Array | None = None
@@ -90,11 +83,7 @@ class WeightedCells(NamedTuple):
 
 
 def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float) -> WeightedCells:
-    """Return weighted cells for a divergence; store all cells where the divergence requires it (beta not 1 or 2).
-
-    Raise InputError if weights do not match, values are too small or not positive where they must be, or memory is too
-    small.
-    """
+    """Return weighted cells for a divergence; all cells are stored if it requires them (beta not 1 or 2)."""
     largest = float(table.data.max(initial=0))
     if 0 < largest < (MIN_LARGEST_VALUE if beta == 2 else 100 * MIN_MODEL):
         raise InputError(f"the largest value, {largest:g}, is too small for single precision; rescale the table")
@@ -129,10 +118,7 @@ def entries_of(counts: csr_array) -> kernels.RowEntries:
 
 
 class Squares:
-    r"""Half-step of :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac{\mu}{2} \|U\|^2` by coordinate descent.
-
-    Rows of ``cells`` are those of the factor that is updated; ``l1`` and ``l2`` are :math:`\lambda` and :math:`\mu`.
-    """
+    r"""Coordinate descent of :math:`\tfrac12 \sum w (x - m)^2 + \lambda \sum U + \tfrac\mu2 \|U\|^2` over a factor."""
 
     def __init__(self, cells: WeightedCells, *, l1: float = 0.0, l2: float = 0.0, threads: int) -> None:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
@@ -194,9 +180,7 @@ class Divergence:
         how = {"base": base, "beta": self.beta, "floor": MIN_MODEL, "l1": self.l1, "threads": self.threads}
         return self.constant + kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, **how)
 
-    def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
-        """Update each row of ``U`` in place until convergence."""
-        return self.improve(U, V, passes=passes, tol=tol)
+    solve = improve
 
     def penalty(self, U: Array) -> float:
         """Return the L1 penalty."""
@@ -208,39 +192,12 @@ class Divergence:
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
 
 
-class Half(Protocol):
-    """A half-step: update one factor, the other fixed."""
-
-    def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
-        """Update ``U`` in place and return the objective of the ``U`` passed in, without penalties."""
-
-    def penalty(self, U: Array) -> float:
-        """Return the penalty that is added to the objective."""
-
-    def beyond(self, new: Array, old: Array, step: float) -> Array:
-        """Extrapolate from ``old`` through ``new`` by ``step``."""
-
-
 def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
-    """Update both factors in turn, with extrapolation; no sweep increases the objective.
+    """Update both factors in turn, with extrapolation; no sweep increases the objective. ``start`` is W and H.
 
     After each half-step the factor is extrapolated in the direction of its last change. If the objective is not lower
     than after the previous sweep, the half-steps are repeated without extrapolation, and later extrapolations are
     shorter. This takes a quarter to half as many sweeps as half-steps alone.
-
-    Parameters
-    ----------
-    rows, columns : Squares, Divergence or another half-step
-        Half-steps of the table and of its transpose.
-    start : list of ndarray
-        :math:`W` and :math:`H`, float32; not changed.
-    inner : int
-        Number of passes over one factor before the other is updated.
-
-    Yields
-    ------
-    Sweep
-        The start first.
     """
     (W, H), (W_last, H_last), (W_tried, H_tried) = start, start, start
     value, step, limit, reach = np.inf, FIRST_STEP, 1.0, 0.0
@@ -280,12 +237,8 @@ def uniform(cells: WeightedCells, n_components: int, *, rng: np.random.Generator
 def nndsvd(cells: WeightedCells, n_components: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
     """Initialize factors by NNDSVD: the larger of the positive and negative parts of each pair of singular vectors.
 
-    Unobserved cells are zeros. Components beyond the rank of the table are random. With ``fill``, zeros become a
-    hundredth of :func:`level`, so that multiplicative updates can change them.
-
-    References
-    ----------
-    Boutsidis, Gallopoulos (2008), SVD based initialization: a head start for nonnegative matrix factorization.
+    Components beyond the rank of the table are random. ``fill`` replaces zeros, so that multiplicative updates can
+    change them. Boutsidis, Gallopoulos (2008), SVD based initialization.
     """
     components = min(n_components, *(n - 1 for n in cells.table.shape))
     factors = uniform(cells, n_components, rng=rng)

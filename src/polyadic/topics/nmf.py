@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Callback, Count, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import Divergence, Squares, cells_of, descend, nndsvd, uniform
@@ -57,9 +57,6 @@ class NMF(Topics):
     init : {"random", "nndsvd"}
         Initialization. Starting from singular vectors (``"nndsvd"``) takes longer than it saves and does not reach a
         lower objective.
-    max_iter, tol
-        Maximum number of sweeps over both factors, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
     inner : int
         Number of passes over one factor before the other is updated.
     threads : int, optional
@@ -71,8 +68,6 @@ class NMF(Topics):
         Components :math:`H`.
     row_factors_ : float32 ndarray of shape (rows, n_components)
         Factors :math:`W` of the training rows.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -92,7 +87,6 @@ class NMF(Topics):
     np.float32(1.0)
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     loss: Literal["squared", "kl"] | Annotated[float, Within(0, 2)] = "squared"
     l1_W: Amount = 0.0
@@ -102,11 +96,9 @@ class NMF(Topics):
     unobserved: Literal["zero", "missing"] = "zero"
     zero_weight: Amount = 1.0
     init: Literal["random", "nndsvd"] = "random"
-    max_iter: Count = 200
     tol: Amount = 1e-5
     inner: Count = 1
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
@@ -128,13 +120,11 @@ class NMF(Topics):
         del y
         self.check()
         cells = self._cells(X, weights, reset=True)
-        rng, fill = np.random.default_rng(self.seed), self._beta() != 2
-        random = self.init == "random"
-        start = (
-            uniform(cells, self.n_components, rng=rng)
-            if random
-            else nndsvd(cells, self.n_components, rng=rng, fill=fill)
-        )
+        rng = np.random.default_rng(self.seed)
+        if self.init == "random":
+            start = uniform(cells, self.n_components, rng=rng)
+        else:
+            start = nndsvd(cells, self.n_components, rng=rng, fill=self._beta() != 2)
         sides = self._half(cells, "W"), self._half(cells.turned(), "H")
         sweeps = descend(*sides, start, inner=self.inner)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, callback=self.callback))

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
-from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
+from polyadic.core.model import Amount, Callback, Seed, Within
 from polyadic.core.solvers.run import run
 from polyadic.topics.base import Topics
 from polyadic.topics.multiplicative import MAX_RATIO, MIN_FACTOR, MIN_MODEL, descend, entries_of
@@ -43,14 +43,9 @@ class PLSA(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     temperature : float
         Tempering exponent :math:`\tau` of the topic posterior :math:`P(z|d) P(w|z)`; 1 is maximum likelihood, and
         smaller values reduce overfitting.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
     threads : int, optional
         Number of threads; all cores by default. Results differ between numbers of threads in the last digits only.
 
@@ -78,28 +73,14 @@ class PLSA(Topics):
     [[0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.75]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     temperature: Annotated[float, Within(0, 1, above=True)] = 1.0
-    max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit to word counts, shape (documents, words)."""
         del y
         self.check()
         counts = self._table(X, reset=True)
@@ -130,8 +111,7 @@ def mixtures(
 ) -> NDArray[np.float32]:
     """Return the maximum-likelihood topic mixture of each document; uniform for documents without known words.
 
-    EM stops for a document after ``max_iter`` iterations, or when no share changes by more than ``tol`` times the
-    largest.
+    A document has converged when no share changes by more than ``tol`` times the largest.
     """
     half = Mixture(counts, sums="rows", threads=threads)
     W = half.normalized(np.ones((counts.shape[0], len(components)), np.float32))
@@ -141,19 +121,9 @@ def mixtures(
 
 
 class Mixture:
-    r"""Half-step of EM: update one factor of PLSA with the other fixed.
+    r"""Half-step of EM: update one factor of PLSA, whose rows (documents) or columns (topics) sum to 1.
 
     It never increases :math:`-\tfrac1\tau \sum_{dw} n_{dw} \log \sum_z (P(z|d) P(w|z))^\tau`.
-
-    Parameters
-    ----------
-    counts : csr_array
-        Rows are those of the factor that is updated.
-    sums : {"rows", "columns"}
-        Which sums of the factor are 1: rows for documents, columns for topics.
-    temperature : float
-        :math:`\tau`.
-    threads : int
     """
 
     def __init__(
@@ -198,10 +168,6 @@ class Mixture:
         return value / float(t)
 
     def _multiply(self, U: Array, V: Array, *, passes: int, tol: float) -> float:
-        how: dict[str, Any] = {
-            "base": np.zeros(V.shape[1]),
-            "l1": 1.0,
-            "beta": 1.0,
-            "floor": MIN_MODEL,
-        }  # the denominator is 1
+        base = np.zeros(V.shape[1])  # with an L1 penalty of 1, the denominator is 1
+        how: dict[str, Any] = {"base": base, "l1": 1.0, "beta": 1.0, "floor": MIN_MODEL}
         return kernels.divergence_rows(self.entries, V, U, passes=passes, tol=tol, threads=self.threads, **how)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core import kernels
 from polyadic.core.linalg import truncated_svd
-from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.topics.base import Topics
 
@@ -41,15 +41,10 @@ class RLSI(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     l1, l2 : float
         Strength of the L1 penalty of topics, :math:`\lambda_1`, and of the L2 penalty of documents, :math:`\lambda_2`.
         Both must be positive, since a single penalty can be avoided by rescaling. The defaults suit rows of length 1,
         as in TF-IDF.
-    max_iter, tol
-        Maximum number of sweeps, and relative change of the objective at which the fit stops; see
-        :func:`~polyadic.core.solvers.run.run`.
     inner : int
         Number of coordinate descent passes over the topics per sweep.
     seed : int, optional
@@ -63,8 +58,6 @@ class RLSI(Topics):
         Topics :math:`H`, signed such that the weights of each topic have a non-negative sum.
     row_factors_ : float32 ndarray of shape (documents, n_components)
         Factors :math:`W` of the training documents.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -78,7 +71,6 @@ class RLSI(Topics):
     [2, 2]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     l1: Positive = 0.1
     l2: Positive = 0.1
@@ -86,22 +78,10 @@ class RLSI(Topics):
     tol: Amount = 1e-4
     inner: Count = 1
     seed: Seed = None
-    threads: Threads = None
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorize a table.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Non-negative weights of words in documents, such as TF-IDF.
-
-        Raises
-        ------
-        InputError
-            If a value is negative, all values are zero, or a parameter is out of range.
-        """
+        """Fit to non-negative weights of words in documents, such as TF-IDF, shape (documents, words)."""
         del y
         self.check()
         table = self._table(X, reset=True)
@@ -138,11 +118,9 @@ def singular_start(X: csr_array, n_components: int, *, seed: int | None) -> Arra
 def latent_indexing(
     X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
 ) -> Iterator[Sweep]:
-    """Yield sweeps that solve for documents and then update topics by coordinate descent; none increases the objective.
+    """Yield sweeps that solve for documents and update topics :math:`H`, (words, R); none increases the objective.
 
-    Beyond the paper, each topic and its documents are rescaled to minimize the penalties: the model stays the same, and
-    coordinate descent alone converges slowly in that direction. ``start`` is :math:`H`, of shape (words, R), and is not
-    changed.
+    Beyond the paper, topics are rescaled against their documents to minimize the penalties, where descent is slow.
     """
     turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
     H = start

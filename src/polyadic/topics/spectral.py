@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
-from polyadic.core.model import Count, Positive, Seed, Threads
+from polyadic.core.model import Positive, Seed
 from polyadic.core.solvers.tensor_power import tensor_power
 from polyadic.topics.base import Topics
 from polyadic.topics.plsa import mixtures
@@ -43,8 +43,6 @@ class SpectralLDA(Topics):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics.
     alpha0 : float
         Sum :math:`\alpha_0` of the Dirichlet parameters; as it approaches 0, each document has a single topic.
     max_iter : int
@@ -76,20 +74,12 @@ class SpectralLDA(Topics):
     [[0.0, 0.0, 0.3, 0.7], [0.7, 0.3, 0.0, 0.0]]
     """
 
-    n_components: Count = 10
     _: KW_ONLY
     alpha0: Positive = 1.0
-    max_iter: Count = 200
     seed: Seed = None
-    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (documents, words)
-            Word counts of each document.
+        """Estimate topics from word counts, shape (documents, words).
 
         Raises
         ------
@@ -132,18 +122,7 @@ class SpectralLDA(Topics):
 class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
     """Linear operator of the scaled second moments :math:`D M_2 D`, and whitened third moments.
 
-    :math:`D` is diagonal, the inverse square roots of word frequencies.
-
-    Parameters
-    ----------
-    counts : csr_array of float of shape (documents, words)
-        Documents with fewer than three words are ignored.
-    alpha0 : float
-
-    Attributes
-    ----------
-    roots : ndarray of shape (words,)
-        Square roots of word frequencies, :math:`D^{-1}`.
+    :math:`D` is diagonal, the inverse square roots of word frequencies; ``roots`` is :math:`D^{-1}`.
     """
 
     def __init__(self, counts: csr_array, alpha0: float) -> None:

@@ -197,18 +197,12 @@ def choose(
         Number of cross-validation folds.
     """
     from polyadic.text.documents import document_table
-    from polyadic.topics.cross_validation import Measure, best, cross_validate
+    from polyadic.topics.text_topics import Measure, best, cross_validate
 
     model.stop_words = stop_words
     corpus = _corpus(model, docs, reading)
-    scores = cross_validate(
-        model,
-        document_table(corpus),
-        corpus.vocabulary.words,
-        n_components=n_components,
-        folds=folds,
-        seed=model.seed or 0,
-    )
+    table, words = document_table(corpus), corpus.vocabulary.words
+    scores = cross_validate(model, table, words, n_components=n_components, folds=folds, seed=model.seed or 0)
     ranks = [{"rank": each.n_components} | dict(zip(each._fields[1:], each[1:], strict=True)) for each in scores]
     measures: tuple[Measure, ...] = ("perplexity", "coherence", "stability")
     return {"ranks": ranks} | {f"by_{measure}": best(scores, measure).n_components for measure in measures}

@@ -21,20 +21,7 @@ MIN_PROBABILITY = 1e-300
 def automaton_values(
     symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, stop: Array, A: Array
 ) -> tuple[Array, Array]:
-    r"""Return the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, as values and logarithms.
-
-    Parameters
-    ----------
-    symbols, edges : ndarray of int of shape (N,) and (strings + 1,)
-        Concatenated strings, and the start and end of each.
-    start, stop : ndarray of shape (r,)
-    A : ndarray of shape (k, r, r)
-
-    Returns
-    -------
-    values, logs : ndarray of shape (strings,)
-        The weight is ``values * exp(logs)``.
-    """
+    r"""Return the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, ``values * exp(logs)``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
     if stop.shape != start.shape:
         raise ValueError(f"start and stop must have equal lengths; got {len(start)} and {len(stop)}")
@@ -44,32 +31,12 @@ def automaton_values(
 
 
 def follow_automaton(
-    symbols: NDArray[Any],
-    edges: NDArray[Any],
-    *,
-    start: Array,
-    A: Array,
-    total: Array,
-    again: Array,
-    floor: float,
+    symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, A: Array, total: Array, again: Array, floor: float
 ) -> Array:
-    """Return the states of an automaton along strings, each normalized to mass 1.
+    """Return the states of an automaton along strings, each normalized to mass 1; shape (N + strings, r).
 
-    Parameters
-    ----------
-    symbols, edges, start, A
-        As of :func:`automaton_values`; the start has mass 1.
-    total : ndarray of shape (r,)
-        Total weight of all continuations of each state.
-    again : ndarray of shape (k, r)
-        State after a symbol without mass.
-    floor : float
-        Mass that counts as zero.
-
-    Returns
-    -------
-    ndarray of shape (N + strings, r)
-        States before each symbol, and before the end of each string.
+    ``total`` is the weight of all continuations of each state. After a symbol whose mass is at most ``floor``, the
+    state is ``again[symbol]``.
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
@@ -81,15 +48,7 @@ def follow_automaton(
 
 
 class Transitions(NamedTuple):
-    """Transitions sorted by symbol and state.
-
-    Attributes
-    ----------
-    bounds : ndarray of int64 of shape (k, r + 1)
-        Transitions of a symbol from a state are between two bounds.
-    to : ndarray of int64 of shape (n,)
-    weights : ndarray of shape (n,)
-    """
+    """Transitions sorted by symbol and state; those of a symbol from a state are between two bounds."""
 
     bounds: NDArray[np.int64]
     to: NDArray[np.int64]
@@ -117,21 +76,8 @@ def transition_counts(
 ) -> tuple[float, Array, Array, Array]:
     """Return the log-likelihood of strings, and the expected counts of transitions, ends and starts.
 
-    Parameters
-    ----------
-    parent, last : ndarray of int of shape (n,)
-        A tree of prefixes: the parent node, which comes earlier, and the last symbol. Node 0 is the root.
-    passing, ending : ndarray of shape (n,)
-        Number of strings that pass through each node, and that end there.
-    start, stop : ndarray of shape (r,)
-        Non-negative, as the transitions.
-    transitions : Transitions
-
-    Returns
-    -------
-    float
-    taken : ndarray of shape (transitions,)
-    stopped, began : ndarray of shape (r,)
+    Node 0 is the root of a tree of prefixes; ``passing`` and ``ending`` count the strings that pass through a node, and
+    end there.
     """
     k, r = len(transitions.bounds), len(start)
     if transitions.bounds.shape != (k, r + 1) or stop.shape != (r,):
@@ -196,11 +142,7 @@ def _automaton_values(symbols, edges, start, stop, A, values, logs):
 
 @njit(cache=True, nogil=True)
 def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
-    """Write the state before each symbol and before the end of each string, normalized to mass 1.
-
-    ``total`` is the total weight of all continuations of each state. After a symbol whose mass is at most ``floor``,
-    the state is ``again[symbol]``.
-    """
+    """Write the state before each symbol and before the end of each string, normalized to mass 1."""
     size = len(start)
     row = 0
     for s in range(len(edges) - 1):
@@ -231,9 +173,8 @@ def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
 def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, floor, taken, stopped, began):
     """Add the expected counts of transitions for the strings of a tree of prefixes; return their log-likelihood.
 
-    Transitions of symbol ``a`` from state ``i`` go to ``to`` with ``weights``, both from ``bounds[a, i]`` to
-    ``bounds[a, i + 1]``. ``passing`` and ``ending`` count the strings that pass through a node, and end there. A string
-    that is impossible has probability ``floor``, and uses no transition.
+    Transitions of symbol ``a`` from state ``i`` are between ``bounds[a, i]`` and ``bounds[a, i + 1]``. A string that is
+    impossible has probability ``floor``, and uses no transition.
     """
     nodes, size = len(parent), len(start)
     ahead = np.empty((nodes, size))

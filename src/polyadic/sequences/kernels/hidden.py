@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, frozen, in_spans, in_turns
+from polyadic.core.kernels.common import PARTS, frozen, in_turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,33 +19,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Chain(NamedTuple):
-    """The probabilities of a hidden Markov chain of S states and V symbols.
+class HiddenChain(NamedTuple):
+    """The probabilities of a hidden Markov chain of S states and V symbols."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (S,)
-        Initial distribution of states.
-    move : ndarray of shape (S, S)
-        Transition probabilities from the state of the row to that of the column.
-    emit : ndarray of shape (V, S)
-        Probability of each symbol (row) in each state (column).
-    """
-
-    start: Array
-    move: Array
-    emit: Array
+    start: Array  # initial distribution, shape (S,)
+    move: Array  # transition probabilities, from the state of the row to that of the column
+    emit: Array  # probability of each symbol (row) in each state (column)
 
 
 class Expected(NamedTuple):
-    """Expected counts given sequences: tables like those of a :class:`Chain`, not normalized.
-
-    Attributes
-    ----------
-    starts, moves, emits : ndarray
-    log_probability : float
-        Log-probability of all sequences; if it is minus infinity, the tables are meaningless.
-    """
+    """Expected counts given sequences: tables like those of a chain, not normalized, and the log-probability."""
 
     starts: Array
     moves: Array
@@ -53,23 +36,8 @@ class Expected(NamedTuple):
     log_probability: float
 
 
-def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *, threads: int = 1) -> Expected:
-    """Return the expected counts of initial states, transitions and emissions (E-step of Baum-Welch).
-
-    Parameters
-    ----------
-    symbols : ndarray of int of shape (N,)
-        Concatenated sequences, as rows of ``emit``.
-    edges : ndarray of int of shape (sequences + 1,)
-        Start and end of each sequence, which may be empty.
-    chain : Chain
-    threads : int
-        Number of threads.
-
-    References
-    ----------
-    Rabiner (1989), A tutorial on hidden Markov models, section V and equations 91 to 95
-    """
+def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, threads: int = 1) -> Expected:
+    """Return the expected counts of initial states, transitions and emissions (Rabiner 1989, equations 91 to 95)."""
     x, ends, tables = _checked(symbols, edges, chain)
     bounds = np.linspace(0, len(ends) - 1, PARTS + 1).astype(np.int64)
     sums, logs = [np.zeros(table.shape) for table in chain], 0.0
@@ -92,36 +60,21 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *,
 
 
 def hidden_states(
-    symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *, smoothed: bool, threads: int = 1
+    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain, *, smoothed: bool
 ) -> tuple[Array, Array]:
     """Return the distribution of the state of each token, and the log-probability of the token given its predecessors.
 
-    Parameters
-    ----------
-    symbols, edges, chain, threads
-        As for :func:`expected_counts`.
-    smoothed : bool
-        Whether states are conditioned on the whole sequence, or on the tokens up to each.
-
-    Returns
-    -------
-    states : ndarray of shape (N, S)
-        NaN in impossible sequences; without smoothing only from the first impossible token on.
-    logs : ndarray of shape (N,)
-        Minus infinity from the first impossible token on.
+    States are conditioned on the whole sequence if ``smoothed``, else on the tokens up to each. In impossible sequences
+    states are NaN, and logarithms minus infinity, from the first impossible token on; smoothed states everywhere.
     """
     x, ends, tables = _checked(symbols, edges, chain)
     states, logs = np.empty((len(x), len(chain.start))), np.empty(len(x))
-
-    def work(first: int, last: int) -> None:
-        _hidden_states(x, ends, *tables, first, last, smoothed, states, logs)
-
-    in_spans(work, len(ends) - 1, threads)
+    _hidden_states(x, ends, *tables, smoothed, states, logs)
     return states, logs
 
 
 def _checked(
-    symbols: NDArray[Any], edges: NDArray[Any], chain: Chain
+    symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenChain
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Array]]:
     size = len(chain.start)
     if chain.move.shape != (size, size) or chain.emit.ndim != 2 or chain.emit.shape[1] != size:
@@ -136,53 +89,16 @@ def _checked(
     return frozen(symbols, np.int64), ends, [frozen(part, np.float64) for part in chain]
 
 
-def viterbi_states(
-    words: NDArray[Any],
-    edges: NDArray[Any],
-    *,
-    scores: NDArray[Any],
-    start: NDArray[Any],
-    move: NDArray[Any],
-    threads: int = 1,
-) -> NDArray[np.int32]:
-    r"""Return the states of highest score of each sentence.
+def viterbi_states(symbols: NDArray[Any], edges: NDArray[Any], scores: HiddenChain) -> NDArray[np.int32]:
+    r"""Return the states of highest score of each sequence; ties go to the path that ends in the first state.
 
-    .. math:: \max_s\; a_{s_1} + \sum_i B_{w_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
+    .. math:: \max_s\; a_{s_1} + \sum_i B_{x_i s_i} + \sum_{i > 1} M_{s_{i-1} s_i}
 
-    Parameters
-    ----------
-    words : ndarray of int of shape (N,)
-        :math:`w`, the concatenated words of all sentences.
-    edges : ndarray of int of shape (sentences + 1,)
-        Start and end of each sentence, which may be empty.
-    scores : ndarray of shape (V, S)
-        :math:`B`; minus infinity where a word is impossible in a state. Each word needs a possible state.
-    start, move : ndarray of shape (S,) and (S, S)
-        :math:`a` and :math:`M`, finite.
-    threads : int
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of int32 of shape (N,)
-        Ties go to the path that ends in the first state.
+    with the scores ``start`` :math:`a`, ``move`` :math:`M` and ``emit`` :math:`B`, which may be minus infinity.
     """
-    size = len(start)
-    if scores.ndim != 2 or scores.shape[1] != size or move.shape != (size, size):
-        raise ValueError(f"scores and move must have {size} columns; got shapes {scores.shape} and {move.shape}")
-    edges = frozen(edges, np.int64)
-    if edges[0] != 0 or edges[-1] != len(words) or (np.diff(edges) < 0).any():
-        raise ValueError(f"edges must rise from 0 to {len(words)}")
-    if len(words) and not 0 <= words.min() <= words.max() < len(scores):
-        raise ValueError(f"words must be rows of scores, below {len(scores)}; got {words.min()} to {words.max()}")
-    states = np.empty(len(words), np.int32)
-    words = frozen(words, np.int64)
-    tables = [frozen(table, np.float32) for table in (scores, start, move)]
-
-    def work(first: int, last: int) -> None:
-        _viterbi_states(words, edges, *tables, first, last, states)
-
-    in_spans(work, len(edges) - 1, threads)
+    x, ends, _ = _checked(symbols, edges, scores)
+    states = np.empty(len(x), np.int32)
+    _viterbi_states(x, ends, *(frozen(table, np.float32) for table in scores), states)
     return states
 
 
@@ -192,10 +108,7 @@ MIN_PROBABILITY = 1e-290
 
 @njit(cache=True, nogil=True)
 def _forward(symbols, low, high, start, move, emit, alpha, scale):
-    """Write the filtered states and conditional probability of each token; return whether all tokens are possible.
-
-    The pass stops at the first token of probability 0.
-    """
+    """Write the filtered states and conditional probability of each token; stop at an impossible one, with False."""
     size = len(start)
     for i in range(low, high):
         now, likely = alpha[i - low], emit[symbols[i]]
@@ -223,10 +136,9 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
 
 @njit(cache=True, nogil=True)
 def _backward(x, back, emit, now, scale, after, ahead):
-    """Update the backward weights ``after`` by one token of symbol ``x``.
+    """Update the backward weights ``after`` by a token of symbol ``x`` with filtered distribution ``now``.
 
-    ``ahead`` receives the weight of each state of the token, ``now`` is its filtered distribution; ``back`` is the
-    transposed transition matrix.
+    ``ahead`` receives the weight of each state of the token; ``back`` is the transposed transition matrix.
     """
     likely = emit[x]
     for t in range(len(ahead)):
@@ -275,19 +187,15 @@ def _hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves
 
 
 @njit(cache=True, nogil=True)
-def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, states, logs):
-    """Write the distribution of the state of each token, smoothed or filtered, and log-probabilities.
-
-    ``logs[i]`` is the log-probability of a token given its predecessors. From the first token of probability 0 on it is
-    minus infinity and states are NaN; if smoothed, states of the whole sequence are NaN.
-    """
+def _hidden_states(symbols, edges, start, move, emit, smoothed, states, logs):
+    """Write the distribution of the state of each token, smoothed or filtered, and log-probabilities."""
     size, longest = len(start), 0
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
     alpha, scale = np.empty((longest, size)), np.empty(longest)
     after, ahead = np.empty(size), np.empty(size)
     back = np.ascontiguousarray(move.T)
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         low, high = edges[k], edges[k + 1]
         scale[: high - low] = 0
         possible = _forward(symbols, low, high, start, move, emit, alpha, scale)
@@ -310,22 +218,18 @@ def _hidden_states(symbols, edges, start, move, emit, first, last, smoothed, sta
 
 
 @njit(cache=True, nogil=True)
-def _viterbi_states(words, edges, scores, start, move, first, last, states):
-    """Write into ``states`` the best path of each sentence from ``first`` to ``last``.
-
-    Token ``i`` is ``words[i]`` with the score ``scores[words[i], s]`` in state ``s``, minus infinity if impossible;
-    ``start[s]`` and ``move[s, t]`` are added for the first state and for each transition. Ties go to the first state.
-    """
+def _viterbi_states(symbols, edges, start, move, emit, states):
+    """Write into ``states`` the best path of each sequence."""
     size = len(start)
     longest = 0
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         longest = max(longest, edges[k + 1] - edges[k])
     back = np.zeros((longest, size), np.int32)
     now, before = np.empty(size, np.float32), np.empty(size, np.float32)
-    for k in range(first, last):
+    for k in range(len(edges) - 1):
         low, high = edges[k], edges[k + 1]
         for i in range(low, high):
-            score = scores[words[i]]
+            score = emit[symbols[i]]
             for t in range(size):
                 now[t] = -np.inf
                 if score[t] == -np.inf:

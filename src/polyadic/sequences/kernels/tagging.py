@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 
 
 class CodedSentences(NamedTuple):
-    """Sentences as ids of features.
-
-    Attributes
-    ----------
-    columns : ndarray of int32
-        Concatenated features of all tokens.
-    starts : ndarray of int64 of shape (tokens + 1,)
-        Start and end of the features of each token.
-    edges : ndarray of int64 of shape (sentences + 1,)
-        Start and end of each sentence.
-    """
+    """Sentences as ids of features, with the start and end of the features of each token, and of each sentence."""
 
     columns: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -41,20 +31,11 @@ class CodedSentences(NamedTuple):
 
 
 class TagParts(NamedTuple):
-    """Weights of F features and Y tags.
+    """Weights of F features and Y tags."""
 
-    Attributes
-    ----------
-    U : ndarray of shape (F, K)
-    V : ndarray of shape (Y, K)
-        Of shape (0, Y) for the identity, where K is Y.
-    T : ndarray of shape (Y + 1, Y + 1)
-        Transition scores; the last row is the start, the last column the end.
-    """
-
-    U: NDArray[Any]
-    V: NDArray[Any]
-    T: NDArray[Any]
+    U: NDArray[Any]  # shape (F, K)
+    V: NDArray[Any]  # shape (Y, K), or (0, Y) for the identity, where K is Y
+    T: NDArray[Any]  # transition scores, shape (Y + 1, Y + 1); the last row is the start, the last column the end
 
 
 class TagTables(NamedTuple):
@@ -98,23 +79,10 @@ def tag_epoch(
 ) -> float:
     r"""Update by AdaGrad after each sentence, in place; return the sum of the losses, each before its update.
 
-    Parameters
-    ----------
-    sentences : CodedSentences
-    gold : ndarray of int32 of shape (tokens,)
-    tables : TagTables
-        Changed in place.
-    order : ndarray of int64
-        Sentences in the order of the updates.
-    importance : ndarray of float32 of shape (F,)
-        Number of sentences per occurrence of a feature, which multiplies its decay; so the expected gradient is that of
-        :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`.
-    seen : int
-        Number of earlier updates.
-    soft : bool
-        Use the negative log-likelihood; otherwise the best score, plus ``cost`` for each wrong tag, minus that of
-        ``gold``.
-    cost, learning_rate, ridge : float
+    ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
+    is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
+    is the negative log-likelihood; otherwise the loss is the best score, plus ``cost`` for each wrong tag, minus that
+    of ``gold``.
     """
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
@@ -187,10 +155,7 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
 
 @njit(cache=True, nogil=True)
 def _best_path(scores, n, T, best, path):
-    """Write the path of highest score into ``path`` and return its score; ties go to the first tags.
-
-    ``best`` receives the score of the best path up to each tag; the path is then traced back.
-    """
+    """Write the path of highest score and return its score; ``best`` receives the score of the path up to each tag."""
     size = scores.shape[1]
     for t in range(size):
         best[0, t] = T[size, t] + scores[0, t]
@@ -249,7 +214,7 @@ def _log_products(logs, E, moves, shift, out):
 def _tag_sums(scores, n, T, alpha, beta, expected):
     """Write the log sums over paths up to (``alpha``) and after (``beta``) each tag; return the log sum over all paths.
 
-    ``expected``, of the shape of T, receives the expected number of each transition, unless it is empty.
+    ``expected`` receives the expected number of each transition, unless it is empty.
     """
     size = scores.shape[1]
     moves = np.ascontiguousarray(T[:size, :size]).astype(np.float64)
@@ -302,8 +267,7 @@ def _tag_sums(scores, n, T, alpha, beta, expected):
 def _tag_gradient(scores, gold, T, soft, cost, D, G):
     """Write the gradient of the loss of a sentence by scores (D) and transitions (G), and return the loss.
 
-    ``soft`` is the negative log-likelihood. Otherwise it is the score of the best path, plus ``cost`` for each wrong
-    tag, minus that of ``gold``; ``scores`` then includes the cost on return.
+    Unless ``soft``, ``scores`` includes the cost on return.
     """
     n, size = len(gold), scores.shape[1]
     G[:] = 0
@@ -353,11 +317,7 @@ def _step(row, gradient, decay, learning_rate, clock):
 
 @njit(cache=True, nogil=True)
 def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
-    """Update after each sentence of ``order`` and return the sum of losses, each before its update.
-
-    ``sentences`` is (columns, starts, edges), ``tables`` those of U, V and T. At each occurrence of a feature, its row
-    of U decays by ``ridge`` times its ``importance``, the number of sentences per occurrence.
-    """
+    """Update after each sentence of ``order`` and return the sum of losses, each before its update."""
     columns, starts, edges = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1
