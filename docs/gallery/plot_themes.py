@@ -25,7 +25,7 @@ ax.set_xticks(range(3), loadings.columns, rotation=30, ha="right")
 ax.figure.colorbar(image, label="stars for a standard deviation of the theme")
 
 # %%
-# Share of the variance between readers for each component, named after the novel with the largest
-# loading:
+# Share of the variance of the predictions (without reader and novel effects) for each component,
+# named after the novel with the largest loading:
 
 themes.groupby("theme")["share"].first().to_frame()
