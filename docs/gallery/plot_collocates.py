@@ -1,10 +1,10 @@
 """
-Collocates, and their lines
-===========================
+Collocates and their concordance lines
+======================================
 
-Words that stand within five words of *case* in Sherlock Holmes more often than by chance. Some tell
-of an affair, which is serious or singular, others of a box for jewels or cards. To the right of the
-dotted line chance would put one word in a thousand.
+Words that occur within five words of *case* in Sherlock Holmes more often than expected by chance.
+Some belong to *case* in the sense of an affair, which is serious or singular, others to a box for
+jewels or cards. By chance one word in a thousand would be to the right of the dotted line.
 """
 
 from polyadic import Corpus, count, frame, plots
@@ -25,7 +25,7 @@ ax.axvline(10.83, color="black", linestyle=":")
 ax.set_xlabel("log-likelihood ratio G²")
 
 # %%
-# The corpus keeps its text, so that each of them leads to its lines:
+# The corpus contains its text, so that it can print the lines of each collocate:
 
 for word in ("jewel", "singular"):
     for line in corpus.lines.find("case", word, width=5, sort="left"):

@@ -1,9 +1,9 @@
 """
-A Latin sentence, told by spaCy's pipeline
-==========================================
+Draw a Latin sentence with spaCy
+================================
 
-A tagger and a parser learn from 400 sentences, made up, and become parts of a pipeline of spaCy,
-which draws what they find. The object stands first: its ending says what it is, not its place.
+A tagger and a parser learn from 400 synthetic sentences and become components of a spaCy pipeline,
+which draws the dependency tree. The object comes first: its ending marks it, not its position.
 """
 
 import spacy
@@ -18,7 +18,7 @@ doc = nlp("Epistulam novam magistra discipulo in horto saepe ostendit.")
 picture = spacy.displacy.render(doc, jupyter=False, options={"distance": 120})
 
 # %%
-# Lemmas and morphology are told, too:
+# The pipeline also predicts lemmas and morphology:
 
 for word in doc:
     print(f"{word.text:10} {word.pos_:6} {word.lemma_:10} {word.morph}")

@@ -1,10 +1,10 @@
 """
-Eyes and hair: the axes of a table
-==================================
+Correspondence analysis of eye and hair colours
+===============================================
 
-Correspondence analysis of the eye and hair colours of 5,387 children of Caithness (Fisher 1940). Rows and columns that
-go together more often than chance would have it lie in one direction: the first axis goes from light to dark, the
-second parts the middle from both ends.
+Correspondence analysis of the eye and hair colours of 5,387 children in Caithness (Fisher 1940). Rows and columns that
+occur together more often than expected lie in the same direction. The first axis goes from light to dark; the second
+separates medium colours from both extremes.
 """
 
 from polyadic import cross_table, frame, plots
@@ -13,6 +13,6 @@ children = cross_table("example/eyes.csv").analyse()
 plots.biplot(children)
 
 # %%
-# How much of the deviation from chance each axis explains, and how well each colour is shown by two of them:
+# Coordinates, contributions, and the quality of the representation of each colour:
 
 frame(children)

@@ -1,12 +1,11 @@
 """
-Facts that are missing
-======================
+Complete a knowledge graph
+==========================
 
 Capitals, borders, languages and memberships of European countries are a tensor of subjects,
-relations and objects. A tenth of the facts is held out, and each of them asked for from both ends:
-at which rank is the right one of 133 names? Capitals and most borders are known the other way
-round, and come first. What is left are languages, the Union, and borders of which neither way is
-known.
+relations and objects. A tenth of the facts is held out, and the model ranks all 133 names as the
+object and as the subject of each. Capitals and most borders are known in the opposite direction
+and have rank 1. Languages, memberships and borders that are unknown in both directions are harder.
 """
 
 import pandas as pd
@@ -32,6 +31,6 @@ ax.margins(y=0.02)
 ax.legend()
 
 # %%
-# Why French in Belgium? The known facts that move the score most:
+# The known facts with the largest influence on the score of French in Belgium:
 
 frame(model.explain("Belgium", "language", "French", k=5))[["name", "part"]]

@@ -1,11 +1,11 @@
 """
-New novels, and what other tables know of them
-==============================================
+Predict ratings of new novels from other tables
+===============================================
 
-Stars that 200 readers, made up, gave to novels. Eight novels are new: few ratings are known of
-them, or none. A second table says of which kind each novel is. A novel has one vector for both
-tables, so that who likes crime is known to like the new one too. That helps most where no rating is
-known, and hardly from four on, which say as much.
+200 synthetic readers rate novels. Eight novels are new and have few ratings or none. A second table
+contains the kind of each novel. Each novel has one factor vector for both tables, so that readers
+who like crime novels are predicted to like a new one. This helps most if a novel has no ratings,
+and hardly at all from four ratings on.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from polyadic import BayesianFactorization, Database, Relation, plots
 ratings = pd.read_csv("example/ratings.csv").sample(frac=1, random_state=0)
 novels = pd.read_csv("example/novels.csv")
 new = ratings["novel"].isin(novels.groupby("kind").head(2)["novel"])
-place = ratings.groupby("novel").cumcount()  # among the ratings of its novel
+place = ratings.groupby("novel").cumcount()  # position among the ratings of its novel
 test = ratings[new & (place >= 16)]
 kinds = Relation(novels, ("novel", "kind"), loss="logistic", unlisted="zero")
 

@@ -1,12 +1,12 @@
 """
-A factorization machine beside a linear model
-=============================================
+Compare a factorization machine with a linear model
+===================================================
 
-Each row has two features, a reader and a novel, and the stars that one gave to the other; all made
-up. A linear model, of rank 0, adds up what readers give and what novels get. A machine also has a
-weight for each pair, of low rank, so that it has one for pairs that were never seen. Three factors
-suffice, since there are four kinds of novels. Means of draws (MCMC) are better than one point
-(exact steps).
+Each row has two features, a reader and a novel, and a synthetic rating in stars. A linear model
+(rank 0) adds an effect of the reader and an effect of the novel. A factorization machine also has a
+low-rank weight for each pair, including pairs that it has never seen. Three factors suffice, since
+there are four kinds of novels. Means of posterior samples (MCMC) have a lower error than a point
+estimate (exact steps).
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ ax.set_ylabel("error of other ratings, in stars")
 ax.legend()
 
 # %%
-# What makes the first of the other ratings: a base, the reader, the novel, and both together.
+# Contributions to the first prediction: base, reader, novel, and their product.
 
 names = [f"reader {k + 1}" for k in range(200)] + list(pd.read_csv("example/novels.csv")["novel"])
 frame(models[3].explain(X_valid[0], names))

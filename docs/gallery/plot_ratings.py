@@ -1,11 +1,11 @@
 """
-Ratings that are missing
-========================
+Predict missing ratings with intervals
+======================================
 
-Stars that 200 readers, made up, gave to nine of 21 novels each. Bayesian matrix factorization tells
-those that are missing; here are all of one reader, with intervals in which nine of ten stars should
-lie: how far off stars were that were held out first tells how wide they are. The stars that the
-reader gave were learned from.
+200 synthetic readers gave stars to nine of 21 novels each. Bayesian matrix factorization predicts
+the other ratings. The figure shows the predictions for one reader with 90 % prediction intervals,
+whose width is calibrated on ratings that were held out. The model was trained on the stars that the
+reader gave.
 """
 
 import pandas as pd
@@ -15,7 +15,7 @@ from polyadic import TableCompletion, plots
 ratings = pd.read_csv("example/ratings.csv")
 model = TableCompletion("bayesian", hold_out=0.1, seed=0).fit(ratings)
 
-novels = pd.read_csv("example/new.csv")  # reader 1, and all novels
+novels = pd.read_csv("example/new.csv")  # reader 1 and all novels
 novels["stars"] = model.predict(novels)
 novels["low"], novels["high"] = model.predict_interval(novels, level=0.9)
 novels = novels.sort_values("stars")
@@ -28,7 +28,6 @@ ax.set_xlabel("stars")
 ax.legend(loc="lower right")
 
 # %%
-# Errors of the stars held out (root mean square), and what they are by the means of readers and
-# of novels alone:
+# RMSE on the ratings that were held out, and RMSE of a model of reader and novel effects alone:
 
 print(model.held_out_)

@@ -1,11 +1,11 @@
 """
-Rules of facts, and what follows
-================================
+Mine rules and derive facts
+===========================
 
-Rules are mined from four fifths of the facts of European countries. A border has two sides, always,
-but the rule is found right in four of five cases: a fact that is not listed counts as false. From
-the rules most of the borders and capitals follow that are held out. Of languages and of the Union
-there is no rule between two relations.
+Rules are mined from four fifths of the facts about European countries. Borders are always
+symmetric, but the mined rule is right in four of five cases only, because facts that are not listed
+count as false. Most of the borders and capitals that were held out follow from the rules. There are
+no rules between two relations for languages and for memberships.
 """
 
 import pandas as pd
@@ -19,7 +19,7 @@ for rule, confidence, support in mined:
     print(f"{confidence:.2f}  {support:3} times  {rule}")
 
 # %%
-# The facts held out, and those that the rules conclude:
+# The facts that were held out, and those that follow from the rules:
 
 model = InjectedLogic([rule for rule, _, _ in mined], regime="inference").fit(schema)
 pairs = set(model.schema_.pairs)

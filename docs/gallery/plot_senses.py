@@ -1,11 +1,11 @@
 """
-Senses: two words together
-==========================
+Select word senses by a second word
+===================================
 
-In the 106 articles of Wikipedia that gensim's package carries, Apollo is a god of the Greeks and a
-spacecraft. Vectors of third order know which words stand together in threes, and none of their
-elements is negative: what two words share are the themes that both have. With *god*, Apollo
-is near Delphi and Zeus; with *moon*, near the Eagle, its crew and its module.
+In the 106 articles of Wikipedia that are part of the gensim package, Apollo is a Greek god and a
+spacecraft. Vectors from triples of words are non-negative, so that two words select the components
+that both have. With *god*, Apollo is near Delphi and Zeus; with *moon*, near the Eagle, its crew
+and its module.
 """
 
 from gensim.test.utils import datapath
@@ -18,7 +18,7 @@ vectors = train(corpus, method="cp-sn", rank=60, width=8, seed=0)
 plots.senses(vectors, "apollo", ["god", "moon"])
 
 # %%
-# By itself Apollo has the themes of both, and so have its nearest words:
+# Apollo alone has the components of both senses, and so have its nearest words:
 
 for words in (["apollo"], ["apollo", "god"], ["apollo", "moon"]):
     print(" * ".join(words), "|", *(word for word, _ in vectors.neighbours(*words, top=8)))

@@ -1,10 +1,11 @@
 """
-Paragraphs near a question
-==========================
+Find the paragraph that answers a question
+==========================================
 
-Vectors of the 1,158 longer paragraphs of Sherlock Holmes: means of word vectors, in which rare
-words weigh more, less their common direction (SIF). Nothing but the paragraphs was learned from.
-Those near a question are nearly all of the story that has the answer.
+Vectors of the 1,158 longer paragraphs of Sherlock Holmes: means of word vectors that give more
+weight to rare words, without their common direction (SIF). The model was trained on these
+paragraphs only. Nearly all paragraphs that are near the question belong to the story with the
+answer.
 """
 
 import textwrap

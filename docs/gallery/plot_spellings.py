@@ -1,12 +1,12 @@
 """
-Right spellings, told by pairs of letters
-=========================================
+Choose the right spelling by pairs of letters
+=============================================
 
-Each list has a word of Sherlock Holmes, and what becomes of it if two neighbours among its letters
-are swapped. A reranker learns from 500 lists which pairs of letters speak for the right spelling,
-and chooses from 500 others; by chance one in seven or eight choices would be right, here it is
-half. TensorMIRA, whose weights are a tensor of low rank, needs one pass for that; free weights need
-three to five, and end a little higher.
+Each list contains a word of Sherlock Holmes and its misspellings with two adjacent letters swapped.
+A reranker learns from 500 lists which pairs of letters indicate the right spelling, and chooses
+from 500 others. It is right in half of them; by chance one choice in seven or eight would be.
+TensorMIRA, whose weights form a low-rank tensor, needs one pass. Models with unconstrained weights
+need three to five passes and reach a slightly higher share.
 """
 
 from polyadic import MIRA, NBestLists, RankingPerceptron, TensorMIRA, plots
@@ -30,8 +30,8 @@ ax.set(xlabel="passes over the lists", ylabel="share of right choices", ylim=(0,
 ax.legend()
 
 # %%
-# The pairs that speak most for a spelling and most against it; $ is its end. Double letters speak
-# for it, since swaps part them.
+# The pairs with the largest positive and negative weights; $ marks the end of a word. Double letters
+# have positive weights, since swaps separate them.
 
 mira = MIRA(seed=0).fit(lists)
 rising = [mira.names_[k] for k in mira.weights_.argsort()]

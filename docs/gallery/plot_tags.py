@@ -1,11 +1,11 @@
 """
-Marks put back into a text
-==========================
+Restore punctuation
+===================
 
-A tagger sees the words of Sherlock Holmes without marks, and tells for each which one stands behind
-it. It has learned from the longer paragraphs of eleven stories, and is tried on the twelfth, *The
-Copper Beeches*. Full stops are told best, commas nearly half the time. No question is told: what
-makes it one stands too far from its end, and it gets a full stop.
+A tagger sees the words of Sherlock Holmes without punctuation and predicts the mark after each
+word. It is trained on the longer paragraphs of eleven stories and tested on the twelfth, *The
+Copper Beeches*. Full stops are predicted best, and nearly half of the commas are found. Question
+marks are never predicted: the words that mark a question are too far from its end.
 """
 
 import re
@@ -33,7 +33,7 @@ ax.tick_params(labelsize=13)
 ax.figure.colorbar(image, label="share")
 
 # %%
-# So the story begins, with its marks as they were told:
+# The beginning of the story with predicted punctuation:
 
 words = zip(pairs[last], told[0], strict=True)
 text = " ".join(word + mark.removeprefix("none") for (word, _), mark in words)

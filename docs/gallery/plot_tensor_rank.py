@@ -1,11 +1,11 @@
 """
-The rank of a tensor
-====================
+Find the rank of a tensor
+=========================
 
-A tensor of rank four, with noise: the sum of four outer products of three vectors. CP models of
-rising rank, by alternating least squares from eight starts each, explain much more of it with every
-component up to the fourth, and hardly more with a fifth, which has noise to fit. Some starts end in
-a worse optimum, so that it is worth trying several.
+A noisy tensor of rank four is the sum of four outer products of three vectors. CP models of
+increasing rank are fitted by alternating least squares from eight starts each. Each component up to
+the fourth improves the fit much; the fifth and later ones fit noise. Some starts end in a worse
+optimum, so several starts are worthwhile.
 """
 
 import numpy as np
@@ -27,8 +27,7 @@ for rank in range(1, 9):
 ax.set(xlabel="rank", ylabel="1 - |X - M| / |X|")
 
 # %%
-# Components of a tensor are unique. Cosines of the planted vectors with those found, mode by
-# mode:
+# The components of a tensor are unique. Cosines of the true and the estimated vectors in each mode:
 
 for vectors, found in zip(planted, best[4].factors_, strict=True):
     print(abs((vectors / np.linalg.norm(vectors, axis=0)).T @ found).max(axis=1).round(3))

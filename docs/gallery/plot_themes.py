@@ -1,11 +1,11 @@
 """
-Tastes, found in ratings
-========================
+Components of taste in ratings
+==============================
 
-Stars that 200 readers, made up, gave to 21 novels. What some like more than others has themes: how
-many more stars a novel gets from who has more of one. The three of them are kinds of novels, of
-which the model was not told: love, horror and crime. Who has little of all three likes adventure;
-there is no fourth theme, since what a reader gives to all is left out.
+200 synthetic readers gave stars to 21 novels. Each component shows how many more stars a novel gets
+from readers with a larger score on it. The three components match the kinds love, horror and crime,
+although the model does not know the kinds. Readers with low scores on all three prefer adventure;
+there is no fourth component because the average rating of each reader is removed.
 """
 
 import pandas as pd
@@ -25,6 +25,7 @@ ax.set_xticks(range(3), loadings.columns, rotation=30, ha="right")
 ax.figure.colorbar(image, label="stars for a standard deviation of the theme")
 
 # %%
-# How much of what parts readers is in each theme, called by the novel that has most of it:
+# Share of the variance of the predictions (without reader and novel effects) for each component,
+# named after the novel with the largest loading:
 
 themes.groupby("theme")["share"].first().to_frame()

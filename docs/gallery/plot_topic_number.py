@@ -1,12 +1,12 @@
 """
-How many topics
-===============
+Select the number of topics
+===========================
 
-Topics of 300 articles of Australian news, which gensim's package carries. Above: how uncertain half
-of the words of articles held out are, given the other half. With up to 80 topics they are foretold
-better and better. Below: how alike topics of every second article are to topics of the others, the
-mean cosine of those that match. That falls from the start. So take many topics to foretell words,
-and few to read.
+Topic models of 300 articles of Australian news, which are part of the gensim package. Above: the
+perplexity of half of the words of held-out articles, given the other half. It falls up to 80
+topics. Below: the stability of topics, the mean cosine of matched topics of two models that were
+trained on different halves of the articles. It falls from the start. Use many topics to predict
+words, and few topics to read.
 """
 
 from pathlib import Path

@@ -2,9 +2,9 @@
 Topics of a book, by story
 ==========================
 
-Twenty topics of the 1,158 longer paragraphs of Sherlock Holmes, by PLSA, and how much of each is in
-the stories. Most are of talk and of rooms, and all stories have some of them. The dark cells are
-topics of one story.
+Twenty topics of the 1,158 longer paragraphs of Sherlock Holmes, found by PLSA, and their shares in
+the stories. Most topics are about conversations and rooms and occur in all stories. Dark cells are
+topics of a single story.
 """
 
 import pandas as pd
@@ -17,7 +17,7 @@ weights = model.transform(stories["text"])
 plots.topic_groups(weights, stories["story"])
 
 # %%
-# The words of those six topics of which one story has most. Young McCarthy's father is found at
+# Words of the six topics with the largest share in one story. Young McCarthy's father is found at
 # Boscombe Pool, Lord St. Simon is the noble bachelor, the goose has swallowed the carbuncle, and
 # St. Clair is the man with the twisted lip.
 

@@ -1,11 +1,11 @@
 """
-Vowels, found by a hidden Markov model
-======================================
+Discover vowels with a hidden Markov model
+==========================================
 
-A hidden Markov model with two states has read 3,000 words of Sherlock Holmes, letter by letter. It
-has not been told what a vowel is, but vowels and consonants take turns: one state has become that
-of *a, e, i, o, u* and mostly *y*. The few *g, h* and *t* that it has stand behind another
-consonant, as in *-ing*, *th* and *st*.
+A hidden Markov model with two states is trained on the letters of 3,000 words of Sherlock Holmes.
+It has no information about vowels, but vowels and consonants alternate: one state contains *a, e,
+i, o, u* and most of *y*. The few *g, h* and *t* in this state follow another consonant, as in
+*-ing*, *th* and *st*.
 """
 
 from pathlib import Path
@@ -23,6 +23,6 @@ ax.set_ylabel("share of the letters of a state")
 ax.legend(loc="lower right")
 
 # %%
-# How often each state (row) is followed by each (column):
+# Transition probabilities from each state (row) to each state (column):
 
 print(model.moves_.round(2))

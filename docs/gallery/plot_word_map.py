@@ -1,11 +1,11 @@
 """
-A map of words
-==============
+Map of words
+============
 
-Vectors of the words of *The Adventures of Sherlock Holmes*, by singular values of their
-associations in pairs. Parts of the body and of the house have places of their own; a chair and a
-lamp are near who sits there. Family and time lie together, since a plane shows less than a third of
-the differences.
+Vectors of the words of *The Adventures of Sherlock Holmes*, from a singular value decomposition of
+their pairwise associations. Parts of the body and of the house form separate groups; a chair and a
+lamp are near the people who sit there. Family and time overlap, since two dimensions show less than
+a third of the variance.
 """
 
 from pathlib import Path
@@ -21,8 +21,8 @@ for file in sorted(Path("example/groups").glob("*.txt")):
 plots.word_map(vectors, {group.name: group.cluster for group in groups})
 
 # %%
-# All directions together part them: of each group and a word that does not belong there, put
-# together by hand, it is always that word which is least like the others.
+# All dimensions together separate the groups: for each group with one unrelated word, that word is
+# always the least similar to the others.
 
 found = outliers(vectors, groups)
 print(f"{found.accuracy:.2f} of {found.cases} cases, by chance {found.chance_accuracy:.2f}")

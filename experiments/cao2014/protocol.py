@@ -27,8 +27,7 @@ from polyadic.ranking.tensor_mira import FeatureMapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polyadic.syntax.reranking import CandidateGroups
-
+    from experiments.cao2014.groups import CandidateGroups
     from experiments.cao2014.lists import Lists
     from polyadic.core.stage_cache import Facts
 
@@ -56,8 +55,9 @@ class Settings(ExperimentSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.folds == 2:
-            fault = "folds must be 1, or at least 3: one to judge with, one to choose by, and the rest; got 2"
-            raise InputError(fault, "folds")
+            raise InputError(
+                "folds must be 1, or at least 3: one to judge with, one to choose by, and the rest; got 2", "folds"
+            )
 
 
 def _task(run: Run[Settings], *, name: str) -> Stages:

@@ -12,7 +12,7 @@ Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -26,14 +26,11 @@ from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypeAlias
+    from typing import Any
 
     from numpy.typing import NDArray
 
-    from polyadic.topics.plsa import Mixture
-
     Array = NDArray[np.float32]
-    Half: TypeAlias = "Squares | Divergence | Mixture"
 
 MIN_MODEL = 1e-12
 """Smallest model value in a denominator."""
@@ -190,6 +187,19 @@ class Divergence:
         """Extrapolate from ``old`` through ``new`` in log space, so that positive elements stay positive."""
         ratio = new / np.maximum(old, np.float32(MIN_FACTOR))
         return np.asarray(new * np.minimum(ratio, np.float32(MAX_RATIO)) ** np.float32(step))
+
+
+class Half(Protocol):
+    """The update of one factor, given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
+
+    def improve(self, U: Array, V: Array, /, *, passes: int = 1) -> float:
+        """Update U in place; return the objective before."""
+
+    def penalty(self, U: Array, /) -> float:
+        """Return the penalty of U."""
+
+    def beyond(self, new: Array, old: Array, step: float, /) -> Array:
+        """Extrapolate from the last change."""
 
 
 def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) -> Iterator[Sweep]:
