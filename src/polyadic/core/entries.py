@@ -28,13 +28,7 @@ BLOCK = 1 << 20
 
 
 def blocks(n: int, size: int | None = None) -> Iterator[slice]:
-    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries.
-
-    Examples
-    --------
-    >>> list(blocks(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries."""
     step = BLOCK if size is None else size
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 

@@ -242,10 +242,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
 
 
 def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    """Return the factor matrix of each slot.
-
-    Raises InputError unless factors are matrices of one rank with a row per index: kernels do not check bounds.
-    """
+    """Return the factor matrix of each slot; raise InputError unless all are of one rank with a row per index."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
         _check_fit(term, seen)
@@ -282,15 +279,7 @@ class Fit(NamedTuple):
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
-    """Compute how much of the values of a term its factors explain; weights of entries are not used.
-
-    Examples
-    --------
-    >>> from polyadic.core.entries import Entries
-    >>> x = Entries.collect([[0, 1]], [2.0], 2)
-    >>> fit(Term(x, CP(), Squared(), (0, 0)), [np.array([[1.0], [1.0]])])
-    Fit(listed=0.5, all_cells=0.29...)
-    """
+    """Compute how much of the values of a term its factors explain; weights of entries are not used."""
     threads = resources.cores() if threads is None else threads
     seen = slot_factors([term], factors)
     size = product = error = 0.0
@@ -337,8 +326,6 @@ FIBRE = 3.7
 def work_of(indices: NDArray[Any]) -> float:
     """Estimate the cost of the gradient, in units of an entry of an existing fibre.
 
-    Examples
-    --------
     >>> work_of(np.array([[2, 1, 0], [3, 1, 0], [3, 2, 0], [3, 2, 1]]))
     11.4
     """

@@ -34,16 +34,9 @@ def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of St
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
-    """Show a progress bar on standard error during the ``with`` block, if standard error is a terminal.
+    """Show a progress bar on standard error if it is a terminal; yield ``advance(amount, note="...")``.
 
-    Yields ``advance(amount, note="...")``. ``unit`` is the unit of ``total``; without a total the bar only shows
-    activity.
-
-    Examples
-    --------
-    >>> with bar("counting", total=3) as advance:
-    ...     for _ in range(3):
-    ...         advance()
+    ``unit`` is the unit of ``total``; without a total the bar only shows activity.
     """
     if not sys.stderr.isatty():
         yield _silent
@@ -72,18 +65,7 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
 
 @contextlib.contextmanager
 def sweeps(model: Any, label: str) -> Iterator[None]:
-    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model.
-
-    Examples
-    --------
-    >>> from polyadic import SymmetricCP
-    >>> model = SymmetricCP(2)
-    >>> with sweeps(model, "factorizing"):
-    ...     model.callback is not None
-    True
-    >>> model.callback is None
-    True
-    """
+    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model."""
     if not hasattr(model, "callback"):
         yield
         return
@@ -119,13 +101,7 @@ class _Sweeping:
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
-    """Yield the items under a progress bar; ``total`` is their number.
-
-    Examples
-    --------
-    >>> sum(tracked([1, 2, 3], "adding"))
-    6
-    """
+    """Yield the items under a progress bar; ``total`` is their number."""
     with bar(label, total) as advance:
         for item in items:
             yield item

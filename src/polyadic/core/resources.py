@@ -124,15 +124,7 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do.
-
-    Examples
-    --------
-    >>> check_memory(2.0**60, "a model of rank 10,000", "lower the rank")
-    Traceback (most recent call last):
-    polyadic.core.errors.InputError: a model of rank 10,000 needs 1,099,511,627,776 MiB of memory and ...; lower the
-    rank
-    """
+    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do."""
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(
@@ -147,8 +139,6 @@ def deferred_interrupts() -> Iterator[None]:
     Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
     calls the handler in the main thread; so the handler is replaced as well.
 
-    Examples
-    --------
     >>> import signal
     >>> try:
     ...     with deferred_interrupts():
@@ -185,8 +175,6 @@ def deferred_interrupts() -> Iterator[None]:
 def reraised_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed in it, even if a fit handled it.
 
-    Examples
-    --------
     >>> import signal
     >>> try:
     ...     with reraised_interrupts():

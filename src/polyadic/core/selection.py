@@ -86,16 +86,7 @@ class SearchSpace:
 
 @dataclass
 class Trial:
-    """Settings that were evaluated.
-
-    Attributes
-    ----------
-    settings : dict of str to value
-    loss : float
-        Mean loss over the held-out units.
-    figure : float
-        The reported metric.
-    """
+    """Settings that were evaluated, with their mean loss over the held-out units and the reported metric."""
 
     settings: dict[str, Any]
     loss: float
@@ -361,8 +352,6 @@ class _Trials:
 def held_out_share(number: int) -> float:
     """Return the share of ``number`` units to hold out.
 
-    Examples
-    --------
     >>> held_out_share(5000), held_out_share(2_000_000)
     (0.1, 0.05)
     """

@@ -112,13 +112,7 @@ class Counts:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Counts:
-        """Memory-map a folder of counts.
-
-        Raises
-        ------
-        InputError
-            If the folder is of another kind or version, is damaged, or its files do not match.
-        """
+        """Memory-map a folder of counts."""
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)

@@ -140,11 +140,7 @@ def _executor(jobs: int | None) -> Executor:
 def encode_all(
     groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
-    """Encode groups of pieces or files in order with ``jobs`` processes (default: all cores).
-
-    Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and stop when the generator
-    ends.
-    """
+    """Encode groups of pieces or files in order; processes start if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
@@ -227,10 +223,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join adjacent words that co-occur far more often than by chance with "_"; return the joined words.
-
-        Pairs that do not make it into the vocabulary returned by ``choose`` are separated again.
-        """
+        """Join words that co-occur far more often than by chance with "_", if ``choose`` keeps them; return these."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))

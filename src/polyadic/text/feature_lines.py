@@ -31,15 +31,9 @@ MAX_FEATURES = 1 << 31
 
 
 class FeatureLines(NamedTuple):
-    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
+    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``; ``groups`` are the ``qid:``, or -1.
 
-    Attributes
-    ----------
-    features : csr_array of shape (lines, features)
-        Column i holds the values of feature ``i:``; column 0 is empty in files that number from 1.
-    labels : ndarray of shape (lines,)
-    groups : ndarray of int of shape (lines,)
-        The ``qid:`` of each line, or -1.
+    Column i of ``features`` holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     """
 
     features: csr_array
@@ -48,25 +42,7 @@ class FeatureLines(NamedTuple):
 
 
 def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
-    r"""Read a whole file.
-
-    Parameters
-    ----------
-    path : path
-        Lines of a label, optionally ``qid:`` and a number, and features as ``number:value`` in any order; ``#`` begins
-        a comment.
-    features : int, optional
-        Minimum number of columns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "lists.txt"
-    >>> _ = path.write_text("1 qid:3 2:0.5 1:2 # best\n0 qid:3 1:1\n")
-    >>> X, y, groups = read_feature_lines(path)
-    >>> X.toarray().tolist(), y.tolist(), groups.tolist()
-    ([[0.0, 2.0, 0.5], [0.0, 1.0, 0.0]], [1.0, 0.0], [3, 3])
-    """
+    """Read a whole file, as a table of at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
         raise InputError(f"{path} has only comments and empty lines")
@@ -212,25 +188,9 @@ def _whole(word: str) -> int:
 
 
 class RankLines:
-    r"""Query groups of a file in blocks, for repeated iteration; the file is read once.
+    """Query groups of a file in blocks, for repeated iteration; the file is read once.
 
     The cost of a candidate is the highest relevance of its list minus its own.
-
-    Parameters
-    ----------
-    path : path
-        File in the format of :func:`~polyadic.text.feature_lines.read_feature_lines`; each line needs ``qid:``, and the
-        lines of a list must be consecutive.
-    size : int
-        Approximate number of bytes of a block.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lists.txt"
-    >>> _ = path.write_text("2 qid:1 1:0.5\n0 qid:1 2:1\n1 qid:2 1:1\n")
-    >>> [(groups.costs.tolist(), groups.starts.tolist()) for groups in RankLines(path)]
-    [([0.0, 2.0, 0.0], [0, 2, 3])]
     """
 
     def __init__(self, path: str | os.PathLike[str], *, size: int = BLOCK) -> None:

@@ -28,24 +28,10 @@ class Fields(NamedTuple):
 
 
 def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
-    r"""Yield the non-blank lines of a table.
+    """Yield the non-blank lines of a table of text, or column names and rows of .parquet, .arrow, .feather or .xlsx.
 
-    Parameters
-    ----------
-    path : path
-        UTF-8 text, or .parquet, .arrow, .feather, .xlsx, whose column names are the first line.
-    marks : sequence of str
-        Possible delimiters: the first one that occurs in the first line is used, else the last.
-    quotes : bool
-        Whether quotes enclose fields, as in CSV, or are ordinary characters.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
-    >>> _ = path.write_text('film,stars\n\n"Good, Bad",5\n')
-    >>> [(line, fields) for line, fields in read_fields(path, marks=";,")]
-    [(1, ['film', 'stars']), (3, ['Good, Bad', '5'])]
+    Fields are separated by the first of ``marks`` that occurs in the first line, else by the last; ``quotes`` enclose
+    fields, as in CSV, or are ordinary characters.
     """
     if (rows := BINARY.get(Path(path).suffix.lower())) is not None:
         with open_bytes(str(path)) as stream:

@@ -17,21 +17,7 @@ if TYPE_CHECKING:
 
 
 class KeptBlocks:
-    """Repeatable iteration over blocks of query groups, which are created on first use.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the blocks; called once.
-
-    Examples
-    --------
-    >>> made = []
-    >>> lists = QueryGroups.of([[1.0, 0.0], [0.0, 2.0]], costs=[0, 1], group=[0, 0])
-    >>> blocks = KeptBlocks(lambda: made.append("once") or [lists])
-    >>> [block.features.toarray().tolist() for _ in range(2) for block in blocks], made
-    ([[[1.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 2.0]]], ['once'])
-    """
+    """Repeatable iteration over blocks of query groups, which are created on first use."""
 
     def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
         self._make = make

@@ -78,10 +78,7 @@ class ConcordanceLine(NamedTuple):
 
 
 class _Connection(sqlite3.Connection):
-    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones.
-
-    It is made with ``check_same_thread=False``, since the garbage collector may run in any thread.
-    """
+    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones."""
 
     def __del__(self) -> None:
         self.close()
@@ -128,28 +125,7 @@ class LineWriter:
 
 
 class Lines:
-    """Searchable text of a corpus that was built with ``keep_text=True``.
-
-    Parameters
-    ----------
-    path : path
-        Folder of the corpus.
-
-    Raises
-    ------
-    InputError
-        If the folder is not a corpus, or its text was not kept or is damaged.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> texts = ["The bank of the river. A bank lends.", "Money in the bank!"]
-    >>> corpus = Corpus.build(texts, min_count=1, keep_text=True)
-    >>> [(line.document, line.left, line.word, line.right) for line in corpus.lines.find("bank", "river")]
-    [(0, 'The ', 'bank', ' of the river.')]
-    >>> corpus.lines.count("bank")
-    3
-    """
+    """Searchable text of a corpus that was built with ``keep_text=True``."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         settings = read_meta(path, "corpus").get("settings", {})
@@ -259,20 +235,7 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences.
-
-        Raises
-        ------
-        InputError
-            If there is no such document, or the file is damaged.
-
-        Examples
-        --------
-        >>> from polyadic import Corpus
-        >>> text = Corpus.build(["One rose. Two roses.", "No rose."], min_count=1, keep_text=True).lines
-        >>> text.document(0, start=1)
-        ({}, ['Two roses.'], 2)
-        """
+        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()

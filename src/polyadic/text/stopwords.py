@@ -91,11 +91,6 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
     Of the 100 words in most blocks of 2,000 words, 82 % are in the English list for Wikipedia, 84 % for novels, and 90
     % in the German list for aphorisms; of the 100 most frequent words, 74, 87 and 80 %. Words without a letter are
     excluded.
-
-    Examples
-    --------
-    >>> most_spread({"the": 2, "cat": 1, "3": 2})
-    ['the', 'cat']
     """
     ranked = sorted((-n, word) for word, n in parts.items() if any(map(str.isalpha, word)))
     return [word for _, word in ranked[:MAX_STOP_WORDS]]
@@ -103,15 +98,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop list of a language (code or name) from the package stop-words; empty if it has none.
-
-    Words are spelled as by the default tokenizer; entries that it splits are excluded.
-
-    Examples
-    --------
-    >>> "und" in stop_list("de"), "dell" in stop_list("italian"), len(stop_list("xx"))
-    (True, True, 0)
-    """
+    """Return the stop list of a language (code or name), spelled as by the default tokenizer; perhaps empty."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}

@@ -51,16 +51,7 @@ def added(left: Sum, right: Sum) -> Sum:
 
 
 class Tree:
-    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept.
-
-    Examples
-    --------
-    >>> tree = Tree()
-    >>> for number in (1.0, 2.0, 3.0):
-    ...     tree.add(Sum(number, []))
-    >>> tree.total().value
-    6.0
-    """
+    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, Sum]] = []
@@ -97,12 +88,8 @@ class Shared:
 class Executor(ABC):
     """Interface of executors: threads, processes or a Dask cluster.
 
-    Attributes
-    ----------
-    size : int
-        Number of workers that hold parts of their own.
-    grain : int
-        Size of a piece of work relative to that for a thread; larger where sending is expensive.
+    ``size`` is the number of workers that hold parts of their own, ``grain`` the size of a piece of work relative to
+    that for a thread, larger where sending is expensive.
     """
 
     size: int
@@ -156,13 +143,7 @@ def cluster() -> Executor | None:
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``.
-
-    Examples
-    --------
-    >>> spans(np.array([0, 4, 5, 6, 8]), 2)
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
+    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``."""
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
     return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]

@@ -128,14 +128,7 @@ class Held(NamedTuple):
 
 
 class DaskExecutor(Executor):
-    """The workers of a Dask cluster.
-
-    Attributes
-    ----------
-    client : dask.distributed.Client
-    used : bool
-        Whether any work was sent.
-    """
+    """The workers of a Dask cluster, and whether any work was sent (``used``)."""
 
     grain = 16
 
@@ -172,10 +165,7 @@ class DaskExecutor(Executor):
         self.client.run(_forget, shared.key, on_error="ignore")  # some workers may be lost
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
-        """Distribute parts evenly by cost; raise InputError before sending if a worker has too little memory.
-
-        The parts of the previous call are reused: a fit makes several objectives of the same entries.
-        """
+        """Distribute parts evenly by cost; those of the previous call, perhaps of the same entries, are reused."""
         self.used = True
         costs = np.array([cost(part) for part in parts])
         owners = self._owners(costs)
@@ -374,13 +364,7 @@ def half(n: int) -> int:
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the largest nodes of a tree with ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``.
-
-    Examples
-    --------
-    >>> list(nodes_within(7, 1, 6))
-    [(1, 2), (2, 4), (4, 6)]
-    """
+    """Yield the largest nodes of a tree of ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``."""
     high = low + leaves
     if first <= low and high <= last:
         yield low, high

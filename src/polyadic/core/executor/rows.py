@@ -28,8 +28,7 @@ class Block(NamedTuple):
 class RowBlocks:
     """Rows cut into one block per worker of the executor, with about as many entries each.
 
-    The right factor has a row for each of the ``columns``. Each block receives the rows that its columns need, or all
-    of them where one broadcast copy is cheaper.
+    A block receives the rows of the right factor that its columns need, or all where one broadcast copy is cheaper.
     """
 
     def __init__(self, rows: Block, columns: int, executor: Executor) -> None:

@@ -26,8 +26,6 @@ ROWS = 1 << 14
 def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
     """Return the mean of weights ``w`` at the start and after each of T steps; ``s`` are their sums.
 
-    Examples
-    --------
     >>> mean_weights(np.array([3.0], np.float32), np.array([2 * 3.0]), 5).tolist()  # moved by 3 in step 2 of 5
     [2.0]
     """

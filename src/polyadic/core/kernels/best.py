@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return positions and values of the ``n`` largest elements of each row in descending order; the first of ties.
-
-    Shape (rows, columns) -> two arrays (rows, n).
-    """
+    """Return places and values, (rows, n), of the n largest elements of each row, falling; the first of ties."""
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"rows have {scores.shape[1]} numbers, of which {n} are wanted")
     places, values = np.zeros((len(scores), n), np.int64), np.zeros((len(scores), n), scores.dtype)

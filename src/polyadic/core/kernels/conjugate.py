@@ -21,13 +21,8 @@ def conjugate_rows(
 ) -> None:
     r"""Improve all rows of ``U`` in place towards the solutions of :func:`~polyadic.core.kernels.posterior_rows`.
 
-    A step costs two products with the entries and one with the precision; each lowers :math:`u_i^\top A_i u_i - 2 b_i
-    \cdot u_i`, and ``R`` of them solve the equations. Sums have the precision of ``U``.
-
-    References
-    ----------
-    Takács, Pilászy, Tikk (2011), Applications of the conjugate gradient method for implicit feedback collaborative
-    filtering.
+    A step (Takács, Pilászy, Tikk 2011) costs two products with the entries and one with the precision, and lowers
+    :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`; ``R`` steps solve the equations. Sums have the precision of ``U``.
     """
     starts, columns, c, y = entries
     n, rank = len(starts) - 1, V.shape[1]

@@ -85,10 +85,7 @@ def cp_pullback(
     threads: int,
     spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
-    r"""Pull derivatives of predictions back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`.
-
-    Shapes (n, order), (n,), (rows, R) -> (rows, R). ``threads`` and ``spare`` are as in :func:`cp_squared`.
-    """
+    r"""Pull derivatives (n,) back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`, shape (rows, R)."""
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:

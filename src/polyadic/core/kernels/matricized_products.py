@@ -26,22 +26,12 @@ if TYPE_CHECKING:
 def mttkrp(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply listed entries by the factors of all modes but one.
+    r"""Multiply listed entries by the factors of all modes but one (Bader and Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
-    Shapes (n, order), (n,) and (length of the mode, R) each -> (length of ``mode``, R). Only shape and type of the
-    factor of ``mode`` are used. Fast if entries are sorted, as fibres share work.
-
-    Examples
-    --------
-    >>> U = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> mttkrp(np.array([[0, 1]]), np.array([5.0]), [U, U], mode=0, threads=1).tolist()
-    [[15.0, 20.0], [0.0, 0.0]]
-
-    References
-    ----------
-    Bader, Kolda (2007), Efficient MATLAB computations with sparse and factored tensors, section 5.2.4.
+    Shapes (n, order), (n,) and (length of the mode, R) each -> (length of ``mode``, R). Of the factor of ``mode`` only
+    shape and type are used. Fast if entries are sorted, as fibres share work.
     """
     columns, values = _checked(indices, values, factors, mode)
     others = [u for d, u in enumerate(factors) if d != mode]
@@ -69,14 +59,7 @@ def mttkrp_symmetric(
               U^{(d)}_{e_{p(d)} r}
 
     All :math:`n!` permutations of a tuple count. If it repeats an index they are not distinct: scale its value by
-    :meth:`polyadic.core.entries.Entries.multiplicity` over :math:`n!` to count each cell once. Parameters are those of
-    :func:`mttkrp`; all factors have one shape.
-
-    Examples
-    --------
-    >>> U = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> mttkrp_symmetric(np.array([[1, 0]]), np.array([5.0]), [U, U], mode=0, threads=1).tolist()
-    [[15.0, 20.0], [5.0, 10.0]]
+    :meth:`polyadic.core.entries.Entries.multiplicity` over :math:`n!` to count each cell once.
     """
     columns, values = _checked(indices, values, factors, mode)
     if len({u.shape for u in factors}) > 1:

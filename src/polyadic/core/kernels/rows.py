@@ -27,16 +27,10 @@ PARTS = 8
 
 
 class RowEntries(NamedTuple):
-    """Entries in compressed sparse rows.
+    """Entries in compressed sparse rows: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,) or (entries, k)
-        Row of the other factors of each entry; of several, their product.
-    c, y : ndarray of shape (entries,)
-        Weights in the matrix and on the right side.
+    ``columns``, shape (entries,) or (entries, k), are rows of the other factors, which are multiplied; ``c`` and ``y``,
+    shape (entries,), are the weights in the matrix and on the right side.
     """
 
     starts: NDArray[Any]
@@ -64,22 +58,10 @@ def posterior_rows(
 ) -> NDArray[np.float64]:
     r"""Solve for all rows, or sample them from the normal distributions with that mean and precision.
 
-    Parameters
-    ----------
-    entries : RowEntries
-    V : ndarray of shape (m, R)
-        The other factors, stacked.
-    precision : ndarray of shape (R, R)
-        Prior precision :math:`\Lambda`.
-    linear : ndarray of shape (R,), optional
-        :math:`h`; for a prior mean, :math:`\Lambda \mu`.
-    noise : ndarray of shape (n, R), optional
-        Standard normal numbers; without them rows are the means.
-    out : ndarray of shape (n, R), optional
-        Output array. If it is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the
-        new values of those before it.
-    threads : int
-        The result does not depend on it.
+    ``V`` (m, R) are the other factors, stacked, ``precision`` (R, R) is :math:`\Lambda`, ``linear`` (R,) is :math:`h`
+    (for a prior mean, :math:`\Lambda \mu`), and ``noise`` (n, R) holds standard normal numbers; without it rows are the
+    means. If ``out`` is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the new
+    values of those before it.
     """
     arrays, n, rank = _checked(entries, V)
     right = np.zeros(rank) if linear is None else linear
@@ -96,10 +78,7 @@ def posterior_rows(
 def variational_rows(
     entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
 ) -> None:
-    r"""Set the rows of ``out`` to the normal distributions of their equations, with expected :math:`v_e v_e^\top`.
-
-    Arguments are those of :func:`posterior_rows`; rows of ``V`` are independent.
-    """
+    r"""Set ``out`` to the distributions of rows given the expected :math:`v_e v_e^\top` of independent rows of V."""
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
         raise ValueError(f"precision and covariances must fit rows of {rank}")
@@ -114,10 +93,7 @@ def variational_rows(
 def row_moments(
     indices: NDArray[Any], V: RandomRows, *, threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over independent random rows.
-
-    ``indices``, shape (n, order), are distinct rows of ``V`` in each entry; the results have shape (n,).
-    """
+    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over the rows ``indices`` (n, order) of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
         raise ValueError("indices must be rows of V, of shape (n, order)")

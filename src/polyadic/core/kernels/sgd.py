@@ -204,11 +204,7 @@ MAX_DRAWS = 20
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell.
-
-    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for
-    each column of ``U``.
-    """
+    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell; biases are last."""
     rank = U.shape[1] - 1
     for e in range(len(values)):
         u, v = U[rows[e]], V[columns[e]]
@@ -271,10 +267,7 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Take gradient steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for sampled ``k`` of each cell.
-
-    Columns ``k`` are drawn from those of ``members`` that row ``i`` does not list.
-    """
+    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unlisted ``k`` of ``members``."""
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -336,10 +329,7 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Map uniform numbers ``drawn`` to the columns that each row does not list, without rejection; -1 if it lists all.
-
-    The ``columns`` of a row are ascending.
-    """
+    """Map uniform numbers to columns that each row does not list, without rejection; -1 if it lists all."""
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]

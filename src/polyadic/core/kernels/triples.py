@@ -43,10 +43,7 @@ def logistic_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum.
-
-    Parameters are those of :func:`softmax_rows`.
-    """
+    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum."""
     return _rows(_logistic_rows, S, np.ones(S.shape[1]) if weights is None else weights, starts, answers, threads)
 
 
@@ -62,7 +59,7 @@ def adagrad_step(
 ) -> None:
     r"""Add :math:`g^2` to ``H[rows]``, then move ``X[rows]`` by :math:`-\eta\, g / (\sqrt{h} + \epsilon)`.
 
-    ``X`` and ``H``, shape (n, d), are changed in place; ``G`` is (m, d); ``rows``, shape (m,), are distinct.
+    ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are distinct.
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(f"G must have a row for each of {len(rows)} rows of X; got {G.shape}, {X.shape}, {H.shape}")
@@ -169,10 +166,7 @@ def _largest(row):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _softmax_rows(S, offsets, starts, answers, first, last):
-    """Replace rows of scores by derivatives of the cross entropy of their answers; return its sum.
-
-    A row of ``t`` answers adds ``t log sum_j exp(s_j + o_j) - sum_answers s_j``. Offsets of answers are zero.
-    """
+    """Replace rows by derivatives of ``t log sum_j exp(s_j + o_j) - sum_answers s_j``; return the total."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -198,10 +192,7 @@ def _softmax_rows(S, offsets, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _logistic_rows(S, weights, starts, answers, first, last):
-    """Replace rows of scores by derivatives of the logistic loss of all candidates; return its sum.
-
-    A row adds ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``. Weights of answers are one.
-    """
+    """Replace rows by derivatives of ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``; return the total."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]

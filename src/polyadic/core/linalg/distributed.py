@@ -23,10 +23,7 @@ def distribute(A: Any) -> Any:
 
 
 class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """A sparse matrix in row blocks with similar numbers of entries, one per worker.
-
-    Products do not depend on the blocks, as rows are independent. The transpose is distributed on first use.
-    """
+    """A sparse matrix in row blocks, one per worker; products do not depend on the blocks, as rows are independent."""
 
     def __init__(self, A: Any, executor: Executor) -> None:
         super().__init__(A.dtype, A.shape)

@@ -18,13 +18,6 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
     r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
 
     Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
-
-    Examples
-    --------
-    >>> from scipy.sparse import eye_array
-    >>> A = SparsePlusLowRank(eye_array(2).tocsr(), np.array([[1.0], [2.0]]), np.array([[3.0], [0.0]]))
-    >>> A.toarray().tolist(), A.T.toarray().tolist()
-    ([[4.0, 0.0], [6.0, 1.0]], [[4.0, 6.0], [0.0, 1.0]])
     """
 
     def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
@@ -50,15 +43,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Return a symmetric :class:`scipy.sparse.csr_array` from pairs (i, j) that are listed once.
-
-    Shapes (n, 2), (n,) -> (size, size). Float32 values are kept, others become float64.
-
-    Examples
-    --------
-    >>> symmetric_matrix(np.array([[1, 0], [1, 1]]), np.array([3, 4]), 2).toarray().tolist()
-    [[0.0, 3.0], [3.0, 4.0]]
-    """
+    """Return a symmetric csr_array, float32 or float64, from pairs (n, 2) that are listed once and values (n,)."""
     from scipy.sparse import coo_array
 
     i, j = indices.T

@@ -63,11 +63,6 @@ class Adam:
         Learning rate, relative.
     decays : (float, float)
         Decay of the two means at each step that touches the row.
-
-    Examples
-    --------
-    >>> Adam(0.02)
-    Adam(step=0.02, decays=(0.9, 0.999))
     """
 
     step: float = 0.05
@@ -113,11 +108,6 @@ class Adagrad:
         Initial learning rate, relative.
     whole_rows : bool
         Whether all elements of a row share one sum, the mean over the row: a state of one number per row.
-
-    Examples
-    --------
-    >>> Adagrad(0.1, whole_rows=True)
-    Adagrad(step=0.1, whole_rows=True)
     """
 
     step: float = 0.2

@@ -150,8 +150,6 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
     """Project descending numbers onto the non-negative ones with a given sum.
 
-    Examples
-    --------
     >>> onto_simplex(np.array([3.0, 1.0, 0.5]), 3.0).tolist()
     [2.5, 0.5, 0.0]
     """

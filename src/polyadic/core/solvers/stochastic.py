@@ -54,10 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of about ``batch`` entries of the parts of an objective, which may be memory maps.
-
-    An epoch has each entry once.
-    """
+    """Random batches of about ``batch`` entries of the parts of an objective, each entry once an epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts

@@ -60,14 +60,6 @@ def tensor_power(
     ``T`` has shape (k, k, k), or is a function that returns :math:`T(I, v, v)` for each column :math:`v` of an array of
     shape (k, n), with ``size`` for k. Each component is sought from ``starts`` random directions by at most
     ``max_iter`` steps, until a direction changes by less than ``tol``.
-
-    Examples
-    --------
-    >>> T = np.zeros((3, 3, 3))
-    >>> T[0, 0, 0], T[2, 2, 2] = 2.0, -5.0
-    >>> found = tensor_power(T, 2)
-    >>> found.weights.round(6).tolist(), (found.vectors.T.round(6) + 0).tolist()
-    ([5.0, 2.0], [[0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
     """
     apply, k = (T, check_int("size", size, low=1)) if callable(T) else _of_array(T)
     check_int("rank", rank, low=1, high=k)

@@ -52,17 +52,9 @@ DENSE_SHARE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Positions of the known cells.
+    """Distinct positions of the known cells, sorted by row.
 
-    Attributes
-    ----------
-    rows, columns : ndarray of shape (n,)
-        Distinct positions sorted by row.
-    shape : (int, int)
-    symmetric : bool
-        Whether the matrix is symmetric. A cell off the diagonal is then listed once and stands for two.
-    threads : int
-        Number of threads; the result does not depend on it.
+    In a ``symmetric`` matrix a cell off the diagonal is listed once and stands for two.
     """
 
     rows: NDArray[np.int64]
@@ -95,10 +87,7 @@ class Pattern:
         return np.asarray(cp_predict(cells, factors, offsets=[0, self.shape[0]], threads=self.threads))
 
     def spread(self, y: Array) -> Any:
-        r"""Return :math:`P^\top y`: the values in their cells, zeros elsewhere, dense or sparse.
-
-        In a symmetric matrix each value is divided between its two cells.
-        """
+        r"""Return :math:`P^\top y`, dense or sparse; in a symmetric matrix values are divided between two cells."""
         if self.dense:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y
@@ -162,13 +151,6 @@ class Certified:
 
     A gap costs less than an iteration; it is computed for the first ten, then after every tenth more. The solver stops
     when it is ``tol`` times the objective; 0 goes on until ``max_iter``.
-
-    Attributes
-    ----------
-    gaps : dict of int to float
-        The objective less the best bound so far, by iteration.
-    bound : float
-        Best lower bound.
     """
 
     def __init__(self, sweeps: Iterator[Sweep], problem: Problem, *, tol: float) -> None:

@@ -167,8 +167,7 @@ def read_epub(file: File) -> Iterator[Piece]:
 def read_xml(file: File) -> Iterator[Piece]:
     """Read TEI or other XML as a document; elements inside text are inline, others are paragraphs.
 
-    For TEI, title, author and date become fields, and ``<choice>`` is read in its corrected, regularised or expanded
-    form.
+    Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
     """
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to

@@ -44,17 +44,7 @@ _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 
 
 def is_wrapped(text: str) -> bool:
-    r"""Return whether lines were broken to fit a page.
-
-    Examples
-    --------
-    >>> is_wrapped("It was the best of times. It was\nthe worst of times. It was the age\nof wisdom, it was the age\n"
-    ...            "of foolishness, it was the epoch of\nbelief, it was the epoch of\nincredulity")
-    True
-    >>> is_wrapped("Tyger Tyger, burning bright,\nIn the forests of the night;\nWhat immortal hand or eye,\n"
-    ...            "Could frame thy fearful symmetry?\n" * 3)
-    False
-    """
+    """Return whether lines were broken to fit a page."""
     rows = [row.strip() for row in text.split("\n")]
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
@@ -71,13 +61,7 @@ def is_wrapped(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str:
-    r"""Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere.
-
-    Examples
-    --------
-    >>> unwrapped("A well-known exam-\nple of a well-\nknown law.\n\nNext\n")
-    'A well-known example of a well-known law.\n\nNext\n'
-    """
+    """Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere."""
     text = re.sub(r"(?<![ \t])[ \t]++(?=\n)", "", text)
     theirs = set(re.findall(rf"{_LETTERS}-(?=([^\W\d_]+))", text))  # words with a hyphen of their own
 
