@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.kernels.common import in_turns
+from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
@@ -164,18 +162,8 @@ class ThreadExecutor(Executor):
 
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
         """See :class:`Executor`."""
-        given = () if shared is None else (shared.value,)
-        pool = ThreadPoolExecutor(self.threads)
-        waiting: deque[Any] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, *given, item))
-                if len(waiting) == self.threads + MAX_WAITING:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        do = work if shared is None else partial(work, shared.value)
+        return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
     def forget(self, shared: Shared) -> None:
         """See :class:`Executor`."""
@@ -203,12 +191,9 @@ class ThreadExecutor(Executor):
     ) -> Sum:
         """See :class:`Executor`; parts are processed in parallel, with one thread each if there are enough parts."""
         tree, inside = Tree(), max(1, self.threads // len(held))
-
-        def take(leaf: Sum) -> None:
+        for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
             callback()
-
-        in_turns(lambda k: work(held[k], given, inside), take, len(held), self.threads)
         return tree.total()
 
 
@@ -230,15 +215,14 @@ class ProcessExecutor(ThreadExecutor):
         given = () if shared is None else (shared.value,)
         pool = ProcessPoolExecutor(max_workers=self.threads)
         finished = False
+
+        def submit(item: Any) -> Any:
+            with deferred_interrupts():
+                return pool.submit(work, *given, item)
+
         try:
-            waiting: deque[Any] = deque()
-            for item in items:
-                with deferred_interrupts():
-                    waiting.append(pool.submit(work, *given, item))
-                if len(waiting) > MAX_WAITING * self.threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for future in in_window(submit, items, MAX_WAITING * self.threads + 1):
+                yield future.result()
             finished = True
         except PicklingError as error:
             raise InputError(

@@ -14,8 +14,8 @@ import json
 import logging
 import platform
 import threading
-from collections import deque
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
+from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
 
@@ -142,17 +143,8 @@ class DaskExecutor(Executor):
         """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
         self.used = True
         ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
-        sending = _Sending(self, work, shared)
-        waiting: deque[tuple[Any, Any]] = deque()
-        try:
-            for item in items:
-                waiting.append((item, sending.send(item)))
-                if len(waiting) >= ahead:
-                    yield sending.result(*waiting.popleft())
-            while waiting:
-                yield sending.result(*waiting.popleft())
-        finally:
-            self.client.cancel([future for _, future in waiting])
+        for sent in in_window(partial(_Sent, self, work, shared), items, ahead):
+            yield sent.result()
 
     def sees(self, files: Sequence[str]) -> bool:
         """See :class:`~polyadic.core.executor.Executor`; files are compared by size and modification time."""
@@ -331,31 +323,31 @@ class DaskExecutor(Executor):
                 )
 
 
-class _Sending:
-    """The function and shared value of an ``imap``, resent with each item if lost."""
+class _Sent:
+    """An item of an ``imap``, sent to any worker, and again with the shared value if a worker is lost."""
 
-    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None) -> None:
-        self._executor, self._work, self._shared = executor, work, shared
+    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None, item: Any) -> None:
+        self._executor, self._work, self._shared, self._item = executor, work, shared, item
+        self._future = with_retries(self._send)
 
-    def send(self, item: Any) -> Any:
-        """Submit an item to any worker."""
-        return with_retries(lambda: self._sent(item))
-
-    def _sent(self, item: Any) -> Any:
-        client, shared = self._executor.client, self._shared
-        sent = self._executor.put(item) if _size(item) else item
+    def _send(self) -> Any:
+        executor, shared = self._executor, self._shared
+        item = executor.put(self._item) if _size(self._item) else self._item
         if shared is None:
-            return client.submit(self._work, sent, pure=False)
-        return client.submit(
-            _with_made, self._work, shared.make, shared.key, self._executor.parts_of(shared), sent, pure=False
-        )
+            return executor.client.submit(self._work, item, pure=False)
+        made = shared.make, shared.key, executor.parts_of(shared)
+        return executor.client.submit(_with_made, self._work, *made, item, pure=False)
 
-    def result(self, item: Any, future: Any) -> Any:
-        """Wait for the result of an item; resubmit it if a worker was lost."""
+    def result(self) -> Any:
+        """Wait for the result; send the item again if a worker was lost."""
         try:
-            return self._executor.take(future)
+            return self._executor.take(self._future)
         except WorkerLostError:
-            return with_retries(lambda: self._executor.take(self._sent(item)))
+            return with_retries(lambda: self._executor.take(self._send()))
+
+    def cancel(self) -> None:
+        """Give up the result."""
+        self._future.cancel()
 
 
 def half(n: int) -> int:
