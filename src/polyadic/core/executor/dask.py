@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 4
 """Attempts at a sum, or at sending an item, when workers are lost."""
-JOIN_TIMEOUT = 30.0
-"""Seconds to wait for a worker if there is none."""
+CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0
+"""Seconds to wait for a scheduler, and for a worker if there is none."""
 LOCAL_SETTINGS: dict[str, object] = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.deploy.lost-worker-timeout": "1 day",
@@ -92,7 +92,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
             try:
                 file = Path(where)
                 address = json.loads(file.read_text(encoding="utf-8"))["address"] if file.is_file() else where
-                client = stack.enter_context(Client(address, timeout=10))
+                client = stack.enter_context(Client(address, timeout=CONNECT_TIMEOUT))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"cannot connect to a scheduler at {where}: {error}") from None
         executor = DaskExecutor(client)
