@@ -24,10 +24,9 @@ from polyadic.core.linalg import (
 )
 from polyadic.core.losses import Huber, Logistic, Poisson, Squared
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.run import NotConvergedWarning, run
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
-from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem
+from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem, proximal_gradient
 from strategies import tries
 
 LOSSES = [Squared(), Logistic(), Huber(0.5)]

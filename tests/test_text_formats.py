@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from polyadic import Corpus
 from polyadic.core.errors import InputError, SkippedFilesWarning
 from polyadic.text import pieces, readers
-from polyadic.text.formats import treebanks
+from polyadic.text.formats import plain
 from polyadic.text.formats.plain import is_wrapped, unwrapped
 from polyadic.text.readers import documents, read, survey
 from polyadic.text.tokens import Tokenizer
@@ -463,7 +463,7 @@ BANK = """# newdoc id = first
 @pytest.mark.parametrize("size", [1, 1 << 20])
 def test_treebanks(size, tmp_path, monkeypatch):
     """Sentences and words are as they are told, by either column, in any pieces; empty documents vanish."""
-    monkeypatch.setattr(treebanks, "PIECE", size)
+    monkeypatch.setattr(plain, "PIECE", size)
     (tmp_path / "bank.conllu").write_text(BANK, encoding="utf-8")
     corpus = Corpus.build(tmp_path / "bank.conllu", min_count=1)
     assert [corpus.document(k) for k in range(2)] == [[["dogs", "do", "n't", "bark"], ["cats"]], [["end"]]]
@@ -518,7 +518,7 @@ def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
 def test_tokens_are_held_back_by_their_size(tmp_path, monkeypatch):
     """A long file of sentences is passed on, not held until its end."""
     monkeypatch.setattr(readers, "MAX_HELD", 100)
-    monkeypatch.setattr(treebanks, "PIECE", 50)
+    monkeypatch.setattr(plain, "PIECE", 50)
     for name in "ab":
         (tmp_path / f"{name}.conllu").write_text(row("word") * 50, encoding="utf-8")
     parts = pieces.Reading()

@@ -33,10 +33,10 @@ from polyadic import (
 )
 from polyadic.core import objective as objectives
 from polyadic.core.errors import SkippedFilesWarning
-from polyadic.core.executor import ProcessExecutor, Shared, Sum, ThreadExecutor, Tree, added, cluster
+from polyadic.core.executor import ProcessExecutor, Shared, Sum, SumTree, ThreadExecutor, added, cluster
 from polyadic.core.executor import dask as dask_workers
 from polyadic.core.executor.dask import half, nodes_within, working_on
-from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.executor.rows import RowBlock, RowBlocks
 from polyadic.core.forms import CP
 from polyadic.core.linalg import truncated_eigh, truncated_svd
 from polyadic.core.losses import Squared
@@ -70,7 +70,7 @@ def same(one, other):
 def test_a_tree_that_is_grown_is_that_of_halves(n):
     """And so is one put together of what any division into runs adds up, as a cluster does."""
     some = leaves(n)
-    whole, tree = by_recursion(some), Tree()
+    whole, tree = by_recursion(some), SumTree()
     for leaf in leaves(n):
         tree.add(leaf)
     same(tree.total(), whole)
@@ -315,12 +315,12 @@ def test_blocks_of_rows(size, copies, monkeypatch):
         return given * (csr_array((*block.listed, block.columns, block.starts), shape) @ V) + before
 
     before = rng.standard_normal((50, 3))
-    rows = Block(table.indptr, table.indices, (table.data,))
+    rows = RowBlock(table.indptr, table.indices, (table.data,))
     found = RowBlocks(rows, 80, team).map(product, X, given=2.0, before=before)
     np.testing.assert_array_equal(found, 2 * (table @ X) + before)
     assert len(seen) == size
     assert (max(seen) < 80) == (size > 1 and copies > 0)
-    none = Block(table.indptr[:1], table.indices[:0], (table.data[:0],))
+    none = RowBlock(table.indptr[:1], table.indices[:0], (table.data[:0],))
     assert RowBlocks(none, 80, team).map(product, X, given=2.0, before=before[:0]).shape == (0, 3)
 
 

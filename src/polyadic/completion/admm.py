@@ -76,7 +76,7 @@ def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Blo
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Solve the problem of :func:`~polyadic.core.solvers.proximal.proximal_gradient` on dense matrices.
+    """Solve the problem of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient` on dense matrices.
 
     Yields the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`.
     """

@@ -13,13 +13,13 @@ from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cel
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.errors import InputError
 from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.executor.rows import RowBlock, RowBlocks
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer
 from polyadic.core.selection import SearchSpace, held_out_share
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.core.solvers.sgd import Steps, descend_cells
+from polyadic.core.solvers.sgd import LearningRate, descend_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,10 +286,10 @@ class MatrixFactorization(Transformer):
             V = self._solved(columns, U)
             U = self._solved(rows, V)
 
-    def _rows(self, cells: ObservedEntries) -> Block:
+    def _rows(self, cells: ObservedEntries) -> RowBlock:
         """Return the cells by row, with weights and values."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
-        return Block(cells.starts, cells.columns, (c, cells.values))
+        return RowBlock(cells.starts, cells.columns, (c, cells.values))
 
     def _blocks(self, cells: ObservedEntries) -> RowBlocks:
         return RowBlocks(self._rows(cells), cells.shape[1], get_executor(self._threads))
@@ -313,7 +313,7 @@ class MatrixFactorization(Transformer):
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
-def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
+def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
     """Return the least-squares equations of rows, with a column of ones for the bias."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
@@ -321,7 +321,7 @@ def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArra
 
 
 def _solved_rows(
-    block: Block, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
+    block: RowBlock, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
 ) -> NDArray[np.float64]:
     del before  # rows are solved for exactly
     entries, against = _equations(block, V)
@@ -387,6 +387,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             start,
             ridges=ridges,
             objective=lambda U, V: self._objective(cells, U, V),
-            steps=Steps(self.learning_rate, self.decay),
+            steps=LearningRate(self.learning_rate, self.decay),
             rng=rng,
         )

@@ -20,9 +20,8 @@ from polyadic.core.linalg.spectral import Spectral
 from polyadic.core.losses import Convex, Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses
-from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +146,7 @@ class TraceNormCompletion(Transformer):
         Penalty :math:`\lambda` on the trace norm, in units of the values. See :mod:`~polyadic.completion.penalty_path`
         for its selection.
     method : {"fista", "soft-impute", "frank-wolfe", "admm"}
-        Solver; see :mod:`~polyadic.core.solvers.proximal`, :mod:`~polyadic.core.solvers.conditional_gradient` and
+        Solver; see :mod:`~polyadic.core.solvers.trace_norm`, :mod:`~polyadic.core.solvers.conditional_gradient` and
         :mod:`~polyadic.completion.admm`. ADMM stores dense matrices.
     radius : float, optional
         Bound :math:`\tau` of the trace norm for Frank-Wolfe, instead of the penalty.

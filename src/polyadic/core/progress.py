@@ -19,7 +19,7 @@ class Advance(Protocol):
         """Add ``amount`` to the completed work and show ``note`` at the end of the line."""
 
 
-class Steps(Protocol):
+class StepTimer(Protocol):
     """Timer of named steps: reports the duration and what the ``with`` block puts into its dict."""
 
     def __call__(self, name: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
@@ -27,8 +27,8 @@ class Steps(Protocol):
 
 
 @contextlib.contextmanager
-def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
-    """Time nothing: the :class:`Steps` that reports nothing."""
+def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of StepTimer
+    """Time nothing: the :class:`StepTimer` that reports nothing."""
     yield {}
 
 

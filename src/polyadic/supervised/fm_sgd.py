@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.losses import Loss
-    from polyadic.core.solvers.sgd import Steps
+    from polyadic.core.solvers.sgd import LearningRate
     from polyadic.supervised.fm_coordinate_descent import Machine, Observed, Ridge
     from polyadic.supervised.kernels import FeatureTable
 
@@ -69,7 +69,7 @@ class Stepper:
     orders : ndarray of shape (K,)
         Order of each column, non-decreasing.
     ridge : Ridge
-    steps : Steps
+    steps : LearningRate
         Learning rates.
     batch : int
         Rows or pairs per step.
@@ -91,7 +91,7 @@ class Stepper:
         *,
         orders: NDArray[np.int64],
         ridge: Ridge,
-        steps: Steps,
+        steps: LearningRate,
         batch: int,
         adagrad: bool,
         squares: tuple[float, Array] | None = None,

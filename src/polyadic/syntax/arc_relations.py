@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import mean_weights
 from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
 from polyadic.syntax.token_features import (
     BIAS,

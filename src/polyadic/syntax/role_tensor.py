@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import mean_weights
 from polyadic.core.kernels.triples import summed_rows
 from polyadic.syntax.kernels.role_cells import score_cells
 

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from polyadic.core.errors import InputError
-from polyadic.core.linalg import Method
+from polyadic.core.linalg import SVDMethod
 from polyadic.core.model import Amount, Count, Positive, Seed, Within
 from polyadic.tables.correspondence import TableAnalysis
 from polyadic.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
@@ -104,7 +104,7 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
     power: Amount = 1.0
     count_exponent: Positive = 1.0
-    method: Method = "lanczos"
+    method: SVDMethod = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
 

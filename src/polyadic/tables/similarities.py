@@ -28,7 +28,7 @@ from polyadic.tables.residuals import with_values
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from polyadic.core.linalg import Method
+    from polyadic.core.linalg import SVDMethod
     from polyadic.tables.residuals import Residual
 
 Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
@@ -51,7 +51,7 @@ def decompose(
     *,
     kernels: tuple[Kernel, Kernel],
     symmetric: bool,
-    method: Method,
+    method: SVDMethod,
     tol: float,
     seed: int | None,
 ) -> Decomposition:

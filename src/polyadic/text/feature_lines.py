@@ -1,22 +1,24 @@
-"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank, with query groups."""
+"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank; query groups kept on disk."""
 
 from __future__ import annotations
 
 import math
+import weakref
 from codecs import BOM_UTF8
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.arrays import save_array
 from polyadic.core.errors import InputError, check_int
+from polyadic.core.files import folder_or_temporary
 from polyadic.core.query_groups import QueryGroups
-from polyadic.text.kept_blocks import KeptBlocks
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -185,6 +187,44 @@ def _whole(word: str) -> int:
     if not word.isdecimal() or int(word) >= MAX_FEATURES:
         raise ValueError(f"{word!r:.40} is not an integer from 0 to 2**31 - 1")
     return int(word)
+
+
+class KeptBlocks:
+    """Repeatable iteration over blocks of query groups, which are created on first use."""
+
+    def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
+        self._make = make
+        self._folder: Path | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[QueryGroups]:
+        if self._folder is None:
+            with folder_or_temporary(None) as (folder, release):
+                weakref.finalize(self, release)
+                folder.mkdir()
+                count = 0
+                for groups in self._make():
+                    _write_groups(folder / f"{count}.npy", groups)
+                    count += 1
+                self._folder, self._count = folder, count
+        for k in range(self._count):
+            yield _read_groups(self._folder / f"{k}.npy")
+
+
+def _write_groups(path: Path, groups: QueryGroups) -> None:
+    X = groups.features
+    with path.open("wb") as file:
+        for array in (np.array(X.shape), X.indptr, X.indices, X.data, groups.costs, groups.starts):
+            save_array(file, array)
+
+
+def _read_groups(path: Path) -> QueryGroups:
+    from scipy.sparse import csr_array
+
+    with path.open("rb") as file:
+        shape, indptr, indices, data, costs, starts = (np.load(file, allow_pickle=False) for _ in range(6))
+    X: Any = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    return QueryGroups(X, costs, starts)
 
 
 class RankLines:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, SkippedFilesWarning
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
-from polyadic.text.formats import markup, office, plain, records, treebanks
+from polyadic.text.formats import markup, office, plain, records
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
 
@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
-    "conllu": treebanks.read_conllu,
+    "conllu": plain.read_conllu,
 }
 SUFFIXES = {
     **{

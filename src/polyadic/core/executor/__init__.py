@@ -48,7 +48,7 @@ def added(left: Sum, right: Sum) -> Sum:
     return Sum(left.value + right.value, arrays)
 
 
-class Tree:
+class SumTree:
     """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept."""
 
     def __init__(self) -> None:
@@ -190,7 +190,7 @@ class ThreadExecutor(Executor):
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
         """See :class:`Executor`; parts are processed in parallel, with one thread each if there are enough parts."""
-        tree, inside = Tree(), max(1, self.threads // len(held))
+        tree, inside = SumTree(), max(1, self.threads // len(held))
         for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
             callback()

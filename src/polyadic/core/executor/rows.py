@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polyadic.core.executor import Executor
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows of a sparse table in CSR form; ``listed`` are arrays of values of each entry."""
 
     starts: NDArray[Any]
@@ -31,7 +31,7 @@ class RowBlocks:
     A block receives the rows of the right factor that its columns need, or all where one broadcast copy is cheaper.
     """
 
-    def __init__(self, rows: Block, columns: int, executor: Executor) -> None:
+    def __init__(self, rows: RowBlock, columns: int, executor: Executor) -> None:
         self._spans, self._executor = spans(rows.starts, executor.size), executor
         blocks = [_block(rows, span) for span in self._spans]
         self._needed: list[NDArray[Any]] | None = None
@@ -60,16 +60,18 @@ class RowBlocks:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _block(rows: Block, span: slice) -> Block:
+def _block(rows: RowBlock, span: slice) -> RowBlock:
     starts = rows.starts[span.start : span.stop + 1]
     some = slice(int(starts[0]), int(starts[-1]))
-    return Block(starts - starts[0], rows.columns[some], tuple(array[some] for array in rows.listed))
+    return RowBlock(starts - starts[0], rows.columns[some], tuple(array[some] for array in rows.listed))
 
 
-def _with_all(work: Callable[..., NDArray[Any]], block: Block, given: Any, own: Any, threads: int) -> NDArray[Any]:
+def _with_all(work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int) -> NDArray[Any]:
     return work(block, *given, own, threads)
 
 
-def _with_its_own(work: Callable[..., NDArray[Any]], block: Block, given: Any, own: Any, threads: int) -> NDArray[Any]:
+def _with_its_own(
+    work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int
+) -> NDArray[Any]:
     V, before = own
     return work(block, V, given, before, threads)

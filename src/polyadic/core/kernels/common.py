@@ -1,4 +1,4 @@
-"""Shared helpers of the kernels: memory layout, index checks and threads."""
+"""Shared helpers of the kernels: memory layout, index checks, threads, and averages of weights."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ MIN_PER_ROW = 24
 """Minimum number of entries of a part per row of its sum, so that adding the parts takes about a tenth of the time."""
 MIN_ROWS = 32
 """Rows that are worth a call."""
+MEAN_ROWS = 1 << 14
+"""Rows averaged at once, which bounds the temporaries."""
 MAX_PART = 1 << 22
 """Maximum number of entries whose gradients are added in the precision of the factors."""
 
@@ -155,6 +157,22 @@ def sum_of_parts(
         part[:] = 0
         spare.append(T)
     return value, total
+
+
+def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
+    r"""Return the mean of weights at the start and after each of T steps, :math:`\bar w = w - s / (T + 1)`.
+
+    The step at time t adds t times its change of a weight to the sum s (Daumé 2006, Practical structured learning
+    techniques for natural language processing, figure 2.3).
+
+    >>> mean_weights(np.array([3.0], np.float32), np.array([2 * 3.0]), 5).tolist()  # moved by 3 in step 2 of 5
+    [2.0]
+    """
+    mean = np.empty_like(w)
+    for start in range(0, len(w), MEAN_ROWS):
+        some = slice(start, start + MEAN_ROWS)
+        mean[some] = w[some] - s[some] / (T + 1)
+    return mean
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:

@@ -67,7 +67,7 @@ def sgd_pairs(
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
 
-    def work(block: Block) -> None:
+    def work(block: CellBlock) -> None:
         at = listed.rows[block.cells], listed.columns[block.cells]
         _sgd_pairs(*at, block.columns, block.state, *how)
 
@@ -105,7 +105,7 @@ def sgd_labels(
     labels = frozen(labels, np.float64)
     how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
 
-    def work(block: Block) -> None:
+    def work(block: CellBlock) -> None:
         at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
         _sgd_labels(*at, block.rows, block.columns, block.state, *how)
 
@@ -134,7 +134,7 @@ def _worthy(threads: int, numbers: float) -> int:
     return threads if numbers >= MIN_WORK else 1
 
 
-class Block(NamedTuple):
+class CellBlock(NamedTuple):
     """Listed cells in random order, their groups of rows and columns, and a random seed."""
 
     cells: NDArray[np.int64]
@@ -143,13 +143,13 @@ class Block(NamedTuple):
     state: np.uint64
 
 
-def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
+def _in_blocks(work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
     """Process all listed cells, in parallel over blocks that share neither a row nor a column."""
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
 
-def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
+def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBlock]]:
     """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
     rows, columns, _, shape = listed
     groups = GROUPS if len(rows) >= MIN_CELLS and min(shape) >= MIN_WIDTH * GROUPS else 1
@@ -165,7 +165,7 @@ def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
     states = rng.integers(2**64, size=groups**2, dtype=np.uint64)
     for shift in range(groups):
         pairs = [(g, (g + shift) % groups) for g in range(groups)]
-        yield [Block(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
+        yield [CellBlock(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
 
 
 def absent_columns(

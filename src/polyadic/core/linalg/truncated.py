@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.linalg.distributed import distribute
+from polyadic.core.linalg.sparse import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,7 +161,7 @@ def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return w[falling], V[:, falling]
 
 
-Method = Literal["lanczos", "randomized"]
+SVDMethod = Literal["lanczos", "randomized"]
 OVERSAMPLE = 10
 """Random directions beyond the rank."""
 POWERS = 5
@@ -169,7 +169,7 @@ POWERS = 5
 
 
 def truncated_svd(
-    operator: Any, rank: int, *, method: Method = "lanczos", tol: float = 1e-2, seed: int | None = None
+    operator: Any, rank: int, *, method: SVDMethod = "lanczos", tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     r"""Compute the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
 
@@ -178,7 +178,7 @@ def truncated_svd(
     small ones. The element of largest magnitude of each column of :math:`U` is positive.
     """
     check_int("rank", rank, low=1)
-    check_choice("method", method, get_args(Method))
+    check_choice("method", method, get_args(SVDMethod))
     small = min(operator.shape)
     if rank >= small:
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}", "rank")

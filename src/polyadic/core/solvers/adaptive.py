@@ -26,7 +26,7 @@ EPS = 1e-12
 """Keeps the first step of an element with zero gradient finite; far below any relevant gradient."""
 
 
-class Rule(Protocol):
+class StepRule(Protocol):
     """A step rule and its state."""
 
     layers: int

@@ -27,7 +27,7 @@ from polyadic.core.losses import Squared
 from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
 from polyadic.core.penalties import L1, L2, NonNegative
 from polyadic.core.resources import check_memory
-from polyadic.core.solvers.adaptive import Adam, Rule
+from polyadic.core.solvers.adaptive import Adam, StepRule
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def stochastic(
     objective: Objective,
     start: Factors,
     *,
-    rule: Rule = Adam(),  # noqa: B008 frozen
+    rule: StepRule = Adam(),  # noqa: B008 frozen
     batch: int | None = None,
     zeros: float = 0.0,
     zeros_weight: float = 1.0,
@@ -280,7 +280,7 @@ class _Descent:
         self,
         objective: Objective,
         start: Factors,
-        rule: Rule,
+        rule: StepRule,
         *,
         batch: int,
         zeros: float,
