@@ -33,7 +33,7 @@ from polyadic import (
 )
 from polyadic.core import objective as objectives
 from polyadic.core.errors import SkippedFilesWarning
-from polyadic.core.executor import ProcessExecutor, Shared, Sum, SumTree, ThreadExecutor, added, cluster
+from polyadic.core.executor import Executor, ProcessExecutor, Shared, Sum, SumTree, added, cluster
 from polyadic.core.executor import dask as dask_workers
 from polyadic.core.executor.dask import half, nodes_within, working_on
 from polyadic.core.executor.rows import RowBlock, RowBlocks
@@ -96,12 +96,12 @@ def test_a_tree_that_is_grown_is_that_of_halves(n):
 def test_threads_add_along_the_tree(threads):
     """Whatever their number; each part is told of."""
     told = []
-    total = ThreadExecutor(threads).reduce(scaled, leaves(11), 1.0, callback=lambda: told.append(1))
+    total = Executor(threads).reduce(scaled, leaves(11), 1.0, callback=lambda: told.append(1))
     same(total, by_recursion(leaves(11)))
     assert len(told) == 11
 
 
-@pytest.mark.parametrize("team", [ThreadExecutor(3), ProcessExecutor(2)], ids=["threads", "processes"])
+@pytest.mark.parametrize("team", [Executor(3), ProcessExecutor(2)], ids=["threads", "processes"])
 def test_results_come_in_order(team):
     """Errors too, and items are drawn as they are needed."""
     drawn = []
@@ -124,7 +124,7 @@ def test_results_come_in_order(team):
 
 def test_what_is_shared_goes_before_the_item():
     """Here as it was made."""
-    assert list(ThreadExecutor(2).imap(times, [1, 2], shared=Shared(int, "10"))) == [10, 20]
+    assert list(Executor(2).imap(times, [1, 2], shared=Shared(int, "10"))) == [10, 20]
 
 
 # ---- objectives, whose parts do not hang on threads
@@ -305,9 +305,9 @@ def test_blocks_of_rows(size, copies, monkeypatch):
     """However they are cut, and whether each gets the columns it needs or all: the same bits, and no row is lost."""
     rng = np.random.default_rng(0)
     table = csr_array(rng.poisson(0.1, (50, 80)).astype(float))
-    X, team, seen = rng.standard_normal((80, 3)), ThreadExecutor(2), []
+    X, team, seen = rng.standard_normal((80, 3)), Executor(2), []
     monkeypatch.setattr(team, "size", size)
-    monkeypatch.setattr(ThreadExecutor, "copies", copies)
+    monkeypatch.setattr(Executor, "copies", copies)
 
     def product(block, V, given, before, threads):
         seen.append(len(V))

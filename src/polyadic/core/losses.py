@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from scipy.special import entr, expit, xlogy
 
 from polyadic.core.errors import check_number
 
@@ -84,8 +85,6 @@ class Poisson:
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the loss of each entry."""
-        from scipy.special import xlogy
-
         above = np.maximum(m, m.dtype.type(self.floor))
         return m - x + xlogy(x, x / above) - x * (m - above) / above
 
@@ -106,8 +105,6 @@ class LogPoisson:
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the loss of each entry."""
-        from scipy.special import xlogy
-
         most = np.minimum(m, m.dtype.type(self.last))
         return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
 
@@ -129,14 +126,10 @@ class Logistic:
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of each loss with respect to ``m``."""
-        from scipy.special import expit
-
         return expit(m) - x
 
     def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the convex conjugate of each loss; infinite unless x + y is from 0 to 1."""
-        from scipy.special import entr
-
         return -entr(x + y) - entr(1 - x - y)
 
 
@@ -183,15 +176,11 @@ class SoftplusPoisson:
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the loss of each entry."""
-        from scipy.special import xlogy
-
         mean = np.logaddexp(m.dtype.type(0), m)
         return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
 
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of each loss with respect to ``m``."""
-        from scipy.special import expit
-
         return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyadic.core import kernels, resources
 from polyadic.core.entries import blocks
-from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, check_number
 from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
 from polyadic.core.kernels.common import PARTS, thick_parts
@@ -151,9 +151,7 @@ class Objective:
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
-        self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
-        )
+        self.threads = resources.thread_count(threads)
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(
@@ -167,13 +165,7 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; a short one is repeated, as the first loads kernels.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
-        """
+        """Measure the time of an evaluation in seconds; a short one is repeated, as the first loads kernels."""
         for _ in range(2):
             start = time.perf_counter()
             self.value_and_gradient(factors)
@@ -183,13 +175,7 @@ class Objective:
         return took
 
     def value(self, factors: Factors) -> float:
-        """Compute the objective.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
-        """
+        """Compute the objective."""
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
@@ -228,7 +214,8 @@ class Objective:
             if term.zero_weight:
                 loss, more = _all_zero(term, seen, grams)
                 value += loss
-                _add(gradients, more)
+                for number, gradient in _by_factor(more, factors):
+                    gradients[number] += gradient
         value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
         return value, gradients
 
@@ -280,7 +267,7 @@ class Fit(NamedTuple):
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
     """Compute how much of the values of a term its factors explain; weights of entries are not used."""
-    threads = resources.cores() if threads is None else threads
+    threads = resources.thread_count(threads)
     seen = slot_factors([term], factors)
     size = product = error = 0.0
     for part in parts_of(replace(term, weight=1.0)):
@@ -362,13 +349,9 @@ class Evaluation:
         fast = self.compiled and isinstance(part.form, CP)
         value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
         total: list[NDArray[Any] | None] = [None] * len(factors)
-        for slot, gradient in gradients:
-            at = 0
-            for number in _numbers(slot):
-                width = factors[number].shape[1]
-                more, before = gradient[:, at : at + width], total[number]
-                total[number] = more if before is None else before + more
-                at += width
+        for number, more in _by_factor(gradients, factors):
+            before = total[number]
+            total[number] = more if before is None else before + more
         return Sum(value, total)
 
     def _of(self, part: Part, seen: Seen) -> Laid:
@@ -518,11 +501,11 @@ def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[A
     return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
 
 
-def _add(gradients: Factors, more: Gradients) -> None:
-    """Add the gradient of each slot to those of its factors."""
-    for slot, gradient in more:
+def _by_factor(gradients: Gradients, factors: Factors) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Divide the gradient of each slot among its factors."""
+    for slot, gradient in gradients:
         at = 0
         for number in _numbers(slot):
-            width = gradients[number].shape[1]
-            gradients[number] += gradient[:, at : at + width]
+            width = factors[number].shape[1]
+            yield number, gradient[:, at : at + width]
             at += width

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +25,13 @@ def cores() -> int:
 
 MAX_THREADS = 1024
 """Maximum number of threads: each needs memory for a stack."""
+
+
+def thread_count(threads: int | None) -> int:
+    """Return a checked number of threads, all cores by default."""
+    return cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
+
+
 SYSTEM = Path("/")
 GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),

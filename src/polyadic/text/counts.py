@@ -239,7 +239,7 @@ def count(
     >>> [corpus.vocabulary.words[i] for i in counts.entries.indices[0]], counts.events
     (['is', 'rose', 'a'], 7)
     """
-    threads = _threads(threads)
+    threads = resources.thread_count(threads)
     window_of: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
     settings = {**window_of, "min_count": check_int("min_count", min_count, low=1), "corpus": corpus.digest}
     if planned is None:
@@ -276,11 +276,7 @@ def plan(
 ) -> CountPlan:
     """Estimate the cost of :func:`count` with the same arguments."""
     window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
-    return _planned(corpus, window_of, _threads(threads), memory)
-
-
-def _threads(threads: int | None) -> int:
-    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
+    return _planned(corpus, window_of, resources.thread_count(threads), memory)
 
 
 def _count_part(

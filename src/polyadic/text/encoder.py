@@ -161,7 +161,7 @@ class Draft:
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = False
         self._parts: list[tuple[int, Spilled]] = []
-        self._documents = self._tokens = 0
+        self.documents = self.tokens = 0  # so far, of all types
         self._index: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
 
@@ -195,18 +195,8 @@ class Draft:
         self._known |= any(chunk.fields)
         if self._lines is not None:
             self._lines.add(chunk.starts, chunk.fields, chunk.texts)
-        self._documents += sum(chunk.starts)
-        self._tokens += int(chunk.counts.sum())
-
-    @property
-    def documents(self) -> int:
-        """Number of documents so far."""
-        return self._documents
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens so far, of all types."""
-        return self._tokens
+        self.documents += sum(chunk.starts)
+        self.tokens += int(chunk.counts.sum())
 
     def counts(self) -> dict[str, int]:
         """Return the count of each type."""

@@ -7,11 +7,11 @@ import weakref
 from codecs import BOM_UTF8
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
-from polyadic.core.arrays import save_array
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.files import folder_or_temporary
 from polyadic.core.query_groups import QueryGroups
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
-
 
 BLOCK = 1 << 24
 """Bytes read at a time."""
@@ -88,8 +86,6 @@ def _complete(groups: NDArray[np.int64]) -> int:
 
 
 def _joined(parts: list[FeatureLines]) -> FeatureLines:
-    from scipy.sparse import vstack
-
     width = max(part.features.shape[1] for part in parts)
     for part in parts:
         part.features.resize((part.features.shape[0], width))
@@ -111,7 +107,6 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 
 def _few(piece: bytes, path: str, line: int) -> FeatureLines:
     """Parse lines with scikit-learn's fast reader, or slowly if lines are unsorted or invalid."""
-    from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -128,8 +123,6 @@ def _few(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
-    from scipy.sparse import csr_array
-
     labels: list[float] = []
     groups: list[int] = []
     columns: list[int] = []
@@ -204,27 +197,23 @@ class KeptBlocks:
                 folder.mkdir()
                 count = 0
                 for groups in self._make():
-                    _write_groups(folder / f"{count}.npy", groups)
+                    _write_groups(folder / f"{count}.npz", groups)
                     count += 1
                 self._folder, self._count = folder, count
         for k in range(self._count):
-            yield _read_groups(self._folder / f"{k}.npy")
+            yield _read_groups(self._folder / f"{k}.npz")
 
 
 def _write_groups(path: Path, groups: QueryGroups) -> None:
     X = groups.features
-    with path.open("wb") as file:
-        for array in (np.array(X.shape), X.indptr, X.indices, X.data, groups.costs, groups.starts):
-            save_array(file, array)
+    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": groups.costs, "starts": groups.starts}
+    np.savez(path, shape=X.shape, **parts)
 
 
 def _read_groups(path: Path) -> QueryGroups:
-    from scipy.sparse import csr_array
-
-    with path.open("rb") as file:
-        shape, indptr, indices, data, costs, starts = (np.load(file, allow_pickle=False) for _ in range(6))
-    X: Any = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-    return QueryGroups(X, costs, starts)
+    with np.load(path, allow_pickle=False) as file:
+        X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
+        return QueryGroups(X, file["costs"], file["starts"])
 
 
 class RankLines:

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,9 +31,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "wiki": plain.read_wiki,
     "mediawiki": markup.read_mediawiki,
     "jsonl": records.read_jsonl,
-    "csv": records.read_csv,
-    "xlsx": records.read_xlsx,
-    "parquet": records.read_parquet,
+    **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
     "html": markup.read_html,
     "xml": markup.read_xml,
     "epub": markup.read_epub,
@@ -116,11 +115,6 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
         document is a string, a list of tokens (one tokenized sentence) or a list of lists of tokens.
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
-
-    Examples
-    --------
-    >>> list(read(["A rose.", ["is", "a", "rose"]]))
-    ['A rose.', 'is a rose']
     """
     return (document.text for document in documents(source, **reading))
 

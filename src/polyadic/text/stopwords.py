@@ -51,13 +51,6 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         exactly: a lower-case list does not remove "The" from text whose case was kept.
     language : str
         Language code of the text.
-
-    Examples
-    --------
-    >>> "the" in stop_words("english"), "und" in stop_words("language", "de"), stop_words(None)
-    (True, True, frozenset())
-    >>> sorted(stop_words(["und", "oder"]))
-    ['oder', 'und']
     """
     if source is None or source == "none":
         return frozenset()

@@ -12,7 +12,6 @@ depend on the executor either.
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from contextvars import ContextVar
 from functools import cached_property, partial
 from itertools import pairwise
@@ -83,44 +82,49 @@ class Shared:
         return self.make(*self.parts)
 
 
-class Executor(ABC):
-    """Interface of executors: threads, processes or a Dask cluster.
+class Executor:
+    """Threads of this process; processes and Dask clusters override what they do elsewhere, with the same results.
 
     ``size`` is the number of workers that hold parts of their own, ``grain`` the size of a piece of work relative to
     that for a thread, larger where sending is expensive.
     """
 
-    size: int
+    size: int = 1
     grain: int = 1
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
 
     @property
     def copies(self) -> int:
         """Number of sequential transfers until every worker has a broadcast value: two for each level of a tree."""
         return 2 * self.size.bit_length()
 
-    @abstractmethod
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
         """Yield ``work(item)``, or ``work(shared value, item)``, for each item in order; a few are computed ahead."""
+        do = work if shared is None else partial(work, shared.value)
+        return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
     def sees(self, files: Sequence[str]) -> bool:
         """Whether every worker sees the same files and can read them itself."""
         return not any(file.startswith("memory://") for file in files)
 
-    @abstractmethod
     def forget(self, shared: Shared) -> None:
         """Release a shared value."""
+        shared.__dict__.pop("value", None)
 
-    @abstractmethod
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
         """Keep parts where they are worked on; ``cost`` estimates the work of a part."""
+        del cost
+        return parts
 
-    @abstractmethod
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
         """Return ``work(part, given, own value of the part, threads)`` for each held part."""
+        both = zip(held, [None] * len(held) if own is None else own, strict=True)
+        return [work(part, given, mine, self.threads) for part, mine in both]
 
-    @abstractmethod
     def reduce(
         self,
         work: Callable[[Any, Any, int], Sum],
@@ -130,6 +134,11 @@ class Executor(ABC):
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
         """Add ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
+        tree, inside = SumTree(), max(1, self.threads // len(held))
+        for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
+            tree.add(leaf)
+            callback()
+        return tree.total()
 
 
 _CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
@@ -149,55 +158,10 @@ def spans(starts: NDArray[Any], number: int) -> list[slice]:
 
 def get_executor(threads: int) -> Executor:
     """Return the current cluster, or an executor with this number of threads."""
-    return cluster() or ThreadExecutor(threads)
+    return cluster() or Executor(threads)
 
 
-class ThreadExecutor(Executor):
-    """Threads of this process, which share memory."""
-
-    size = 1
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """See :class:`Executor`."""
-        do = work if shared is None else partial(work, shared.value)
-        return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
-
-    def forget(self, shared: Shared) -> None:
-        """See :class:`Executor`."""
-        shared.__dict__.pop("value", None)
-
-    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Sequence[Any]:
-        """Return the parts unchanged."""
-        del cost
-        return parts
-
-    def map(
-        self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """See :class:`Executor`; parts are processed one after another, each by all threads."""
-        both = zip(held, [None] * len(held) if own is None else own, strict=True)
-        return [work(part, given, mine, self.threads) for part, mine in both]
-
-    def reduce(
-        self,
-        work: Callable[[Any, Any, int], Sum],
-        held: Any,
-        given: Any,
-        *,
-        callback: Callable[[], None] = lambda: None,
-    ) -> Sum:
-        """See :class:`Executor`; parts are processed in parallel, with one thread each if there are enough parts."""
-        tree, inside = SumTree(), max(1, self.threads // len(held))
-        for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
-            tree.add(leaf)
-            callback()
-        return tree.total()
-
-
-class ProcessExecutor(ThreadExecutor):
+class ProcessExecutor(Executor):
     """Processes of this machine for ``imap`` (Python code); threads for compiled work."""
 
     def __init__(self, processes: int | None) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
+from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, added, spans
 from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
@@ -135,7 +135,7 @@ class DaskExecutor(Executor):
 
     def __init__(self, client: Any) -> None:
         self.client, self.used = client, False
-        self._known: dict[tuple[bytes, str], Any] = {}
+        self._known: dict[tuple[str, str], Any] = {}
         self._sent: dict[str, Any] = {}
         self._check()
 
@@ -158,6 +158,8 @@ class DaskExecutor(Executor):
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
         """Distribute parts evenly by cost; those of the previous call, perhaps of the same entries, are reused."""
+        from dask.base import tokenize
+
         self.used = True
         costs = np.array([cost(part) for part in parts])
         owners = self._owners(costs)
@@ -170,7 +172,7 @@ class DaskExecutor(Executor):
                     f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
                     " or workers with more memory"
                 )
-        marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
+        marks = [(tokenize(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
         self._known = dict(zip(marks, futures, strict=True))
         return Held(parts, futures, owners, costs)
@@ -377,9 +379,7 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
     """Add the results of consecutive parts."""
-    return ThreadExecutor(threads).reduce(
-        work, parts, [_own(factor) for factor in given] if type(given) is list else given
-    )
+    return Executor(threads).reduce(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -427,29 +427,6 @@ def _portable(value: Any) -> Any:
 def _own(value: Any) -> Any:
     """Copy an array: one in a message is read-only and differently aligned, so that BLAS may round otherwise."""
     return np.array(value) if isinstance(value, np.ndarray) else value
-
-
-def _mark(value: Any) -> bytes:
-    """Return a digest of the content of a value."""
-    whole = hashlib.blake2b(digest_size=16)
-
-    def take(value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            whole.update(f"{value.dtype} {value.shape}".encode())
-            whole.update(np.ascontiguousarray(value).data)
-        elif isinstance(value, (tuple, list)):
-            whole.update(f"{type(value).__name__} {len(value)}".encode())
-            for item in value:
-                take(item)
-        elif isinstance(value, dict):
-            take([*value.items()])
-        elif hasattr(value, "__dict__"):  # such as a loss, by its settings
-            take([type(value).__qualname__, vars(value)])
-        else:
-            whole.update(repr(value).encode())
-
-    take(value)
-    return whole.digest()
 
 
 def _size(value: Any) -> int:

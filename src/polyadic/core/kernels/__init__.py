@@ -9,9 +9,8 @@ from polyadic.core.lazy import attach
 
 _NAMES = {
     "common": ("table",),
-    "cp": ("cp_predict", "cp_pullback", "cp_squared"),
+    "cp": ("cp_predict", "cp_pullback", "cp_squared", "mttkrp", "mttkrp_symmetric"),
     "lasso": ("nonnegative_lasso", "sparse_activations"),
-    "matricized_products": ("mttkrp", "mttkrp_symmetric"),
     "nonnegative": ("divergence_rows", "expected_rows", "hals", "nonnegative_rows", "simplex_rows"),
     "polya_gamma_sampler": ("polya_gamma",),
     "products": ("sparse_product",),

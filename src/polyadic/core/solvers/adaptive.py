@@ -12,7 +12,7 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,31 +24,6 @@ if TYPE_CHECKING:
 
 EPS = 1e-12
 """Keeps the first step of an element with zero gradient finite; far below any relevant gradient."""
-
-
-class StepRule(Protocol):
-    """A step rule and its state."""
-
-    layers: int
-    """Layers of a table needed for the state, after a row and its gradient."""
-
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Return the initial further state, one number per row of ``T``."""
-
-    def move(
-        self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
-        *,
-        pace: NDArray[Any],
-        rank: int,
-    ) -> None:
-        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
-
-    def forget(self, T: NDArray[Any]) -> None:
-        """Drop the momentum, after an epoch that failed."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +43,7 @@ class Adam:
     step: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)
     layers = 2
+    """Layers of a table needed for the state, after a row and its gradient."""
 
     def __post_init__(self) -> None:
         check_number("step", self.step)
@@ -87,7 +63,7 @@ class Adam:
         state: NDArray[Any],
         *,
         pace: NDArray[Any],
-        rank: int,  # noqa: ARG002 # part of the protocol
+        rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
         """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
         pace = pace * T.dtype.type(self.step)
@@ -144,3 +120,6 @@ class Adagrad:
 
     def forget(self, T: NDArray[Any]) -> None:
         """Do nothing: there is no momentum."""
+
+
+StepRule = Adam | Adagrad

@@ -85,36 +85,16 @@ def run(
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:
-    """Draw iterations from ``solver`` until the objective converges.
+    """Draw iterations from ``solver`` until the objective converges, the solver ends, or ``max_iter`` are done.
 
     The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
     total change since the start. (A share of the first value would stop at once where a start near a saddle moves
     slowly.) The first item of a solver is its start. Ctrl-C, or an objective that is not finite, ends the run and keeps
     the last complete iteration.
 
-    Parameters
-    ----------
-    solver : iterator of Sweep
-        A solver of this package. It may end by itself when no improvement is possible.
-    max_iter : int
-        Maximum number of iterations, at least 1.
-    tol : float
-        Relative change at which to stop; 0 never stops early.
-    callback : callable, optional
-        Called with the result so far after each iteration. If it has an attribute ``reached``
-        (:class:`~polyadic.words.checkpoint.Checkpoint`), the run resumes from that result.
-    measure : callable, optional
-        Validation loss of factors, the lower the better. The best factors are kept.
-    patience : int
-        Consecutive iterations without a lower measure after which to stop.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> halves = (Sweep([np.array(2.0**-k)], 2.0**-k) for k in range(99))
-    >>> result = run(halves, max_iter=50, tol=0.2)
-    >>> result.history, result.converged
-    ([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], True)
+    ``callback`` is called with the result so far after each iteration; from its attribute ``reached``
+    (:class:`~polyadic.words.checkpoint.Checkpoint`), if any, the run resumes. With ``measure``, a validation loss of
+    factors, the best factors are kept, and the run ends after ``patience`` iterations without a lower one.
     """
     check_int("max_iter", max_iter, low=1)
     check_number("tol", tol)

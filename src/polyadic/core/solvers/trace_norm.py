@@ -35,6 +35,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.kernels import cp_predict
@@ -111,8 +112,6 @@ class Pattern:
             dense = np.zeros(self.shape)
             dense.ravel()[self._flat] = y
             return (dense + dense.T) / 2 if self.symmetric else dense
-        from scipy.sparse import csr_array
-
         sparse = csr_array((y, self.columns, self._starts), shape=self.shape)
         return ((sparse + sparse.T) / 2).tocsr() if self.symmetric else sparse
 

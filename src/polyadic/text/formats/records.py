@@ -18,7 +18,7 @@ from polyadic.text.streams import MAX_LINE_LENGTH, lines, open_bytes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Row = tuple[int, "Sequence[Any]"]
 """Row number in its file, and its cells."""
@@ -52,21 +52,6 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             raise InputError(f"{where} has no field {field!r}; its fields are {named(record)}")
         content = checked(record[field], f"{where}: the field {field!r}")
         yield Piece(content, fields=_strings({name: value for name, value in record.items() if name != field}))
-
-
-def read_csv(file: File) -> Iterator[Piece]:
-    """Read a delimited text table (comma, semicolon, tab or bar) with column names in its first line."""
-    return _documents(file, csv_rows(file))
-
-
-def read_xlsx(file: File) -> Iterator[Piece]:
-    """Read the first sheet of an Excel file, with column names in its first row."""
-    return _documents(file, xlsx_rows(file))
-
-
-def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet or Arrow file in batches."""
-    return _documents(file, parquet_rows(file))
 
 
 def csv_rows(file: File) -> Iterator[Row]:
@@ -152,8 +137,9 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
         yield number, row
 
 
-def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
-    """Yield one document per row of a table whose first row names the columns."""
+def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Iterator[Piece]:
+    """Read one document per row of a table whose first row names the columns."""
+    rows = table_rows(file)
     names = names_of(file, rows)
     sample = list(islice(rows, SAMPLE_SIZE))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
