@@ -33,10 +33,9 @@ from polyadic import (
 )
 from polyadic.core import objective as objectives
 from polyadic.core.errors import SkippedFilesWarning
-from polyadic.core.executor import Executor, ProcessExecutor, Shared, Sum, SumTree, added, cluster
+from polyadic.core.executor import Executor, ProcessExecutor, RowBlock, RowBlocks, Shared, Sum, SumTree, added, cluster
 from polyadic.core.executor import dask as dask_workers
 from polyadic.core.executor.dask import half, nodes_within, working_on
-from polyadic.core.executor.rows import RowBlock, RowBlocks
 from polyadic.core.forms import CP
 from polyadic.core.linalg import truncated_eigh, truncated_svd
 from polyadic.core.losses import Squared

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import cells_of, columns_of_row, pairs, split_cells
 from polyadic.completion.updating import SWEEPS, updates
 from polyadic.core.errors import InputError
-from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import RowBlock, RowBlocks
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads, Transformer

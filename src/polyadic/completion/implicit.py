@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.completion.updating import SWEEPS, updates
-from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import RowBlock, RowBlocks
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.explanation import Contributions, parts_of_row
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads, Transformer

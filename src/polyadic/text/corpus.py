@@ -394,13 +394,7 @@ class Corpus:
 
 
 def _fill(
-    draft: Draft,
-    source: Source,
-    how: Reading,
-    account: Account,
-    language: str,
-    tokenizer: Tokenize,
-    jobs: int | None,
+    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; return its language and tokenizer."""
     files = find_files(source)

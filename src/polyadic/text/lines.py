@@ -132,8 +132,7 @@ class Lines:
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)",
-                "keep_text",
+                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)", "keep_text"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}

@@ -180,11 +180,7 @@ def find_files(source: Source) -> list[str] | None:
 
 
 def pieces(
-    source: Source,
-    reading: Reading,
-    *,
-    advance: Callable[[float], None] | None = None,
-    account: Account | None = None,
+    source: Source, reading: Reading, *, advance: Callable[[float], None] | None = None, account: Account | None = None
 ) -> Iterator[Piece]:
     """Yield the documents of :func:`read` in pieces of bounded size, and warn about skipped files.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import frozen, in_spans
+from polyadic.core.kernels.rows import by_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,15 +161,10 @@ def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous arrays; check columns, as kernels do not check bounds."""
-    starts, columns, c, y = entries
-    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be by row, with columns that are rows of V")
-    if len(starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
-        raise ValueError(f"entries of {len(starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
-    kinds = (np.int64, np.int32, np.float32, np.float32, np.float32)
-    return [frozen(array, kind) for array, kind in zip((starts, columns, c, y, V), kinds, strict=True)]
+    """Return contiguous arrays of single precision, and check their shapes."""
+    if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
+        raise ValueError(f"entries of {len(entries.starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
+    return by_row(entries, V, np.float32)
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}

@@ -20,7 +20,7 @@ from polyadic.core.kernels.common import frozen, in_spans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 PARTS = 8
 """Parts of the rows for each thread, for load balance."""
@@ -98,14 +98,12 @@ def conjugate_rows(
     A step (Takács, Pilászy, Tikk 2011) costs two products with the entries and one with the precision, and lowers
     :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`; ``R`` steps solve the equations. Sums have the precision of ``U``.
     """
-    starts, columns, c, y = entries
-    n, rank = len(starts) - 1, V.shape[1]
-    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or columns.ndim != 1 or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be by row, with columns that are rows of V")
+    n, rank = len(entries.starts) - 1, V.shape[1]
     if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
         raise ValueError(f"U, contiguous, and precision must fit {n} rows of {rank}")
-    arrays = [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(x, U.dtype) for x in (c, y, V, precision))]
+    if entries.columns.ndim != 1:
+        raise ValueError(f"entries have one column each; got shape {entries.columns.shape}")
+    arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
     kind = np.finfo(U.dtype)
     ends = kind.eps**2, kind.tiny / kind.eps  # rounding errors; denormal numbers
     _in_parts(lambda first, last: _conjugate_rows(*arrays, steps, *ends, first, last, U), n, threads)
@@ -140,16 +138,19 @@ def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
         raise ValueError(f"rows go into a contiguous float64 array of shape {shape}; got {array.dtype} {array.shape}")
 
 
-def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
-    """Return contiguous arrays; check columns, as kernels do not check bounds."""
+def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
+    """Return contiguous arrays of the entries and of ``V``; check columns, as kernels do not check bounds."""
     starts, columns, c, y = entries
-    n = len(starts) - 1
-    wide = columns if columns.ndim == 2 else columns[:, None]
-    fit = len(wide) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or (wide.size and not 0 <= wide.min() <= wide.max() < len(V)):
+    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
+    if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
         raise ValueError("entries must be by row, with columns that are rows of V")
-    arrays = [frozen(starts, np.int64), frozen(wide, np.int32), *(frozen(array, np.float64) for array in (c, y, V))]
-    return arrays, n, V.shape[1]
+    return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
+
+
+def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
+    """Return double-precision arrays, with columns of shape (entries, k), and the shape of the rows."""
+    columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
+    return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}

@@ -10,8 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
-from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import RowBlock, RowBlocks
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -214,8 +214,8 @@ def stochastic(
 
     Terms must have CP forms, and factors one rank. The default ``batch``, over all terms, is a 256th of all listed
     entries, from 256 to 65,536 (best or within noise of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300).
-    ``zeros`` are drawn per listed entry, each of weight ``zeros_weight``, among all cells or, if ``zeros_beside``, those
-    that share all indices but the last with a listed entry (:class:`Zeros`).
+    ``zeros`` are drawn per listed entry, each of weight ``zeros_weight``, among all cells or, if ``zeros_beside``,
+    those that share all indices but the last with a listed entry (:class:`Zeros`).
     """
     number = sum(len(term.entries) for term in objective.terms)
     batch = int(np.clip(number // STEPS, *BATCHES)) if batch is None else check_int("batch", batch, low=1)
