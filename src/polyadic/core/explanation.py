@@ -52,20 +52,10 @@ class Contributions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Contributions to one predicted value, by name.
-
-    Attributes
-    ----------
-    value : float
-        Predicted value.
-    base : float
-        The value less all contributions. NaN where contributions are effects rather than shares of the value.
-    parts : list of (name, float)
-        Contributions in descending order of magnitude.
-    """
+    """Contributions to one predicted value, by name, in descending order of magnitude."""
 
     value: float
-    base: float
+    base: float  # the value less all contributions; NaN where these are effects rather than shares of the value
     parts: list[tuple[Any, float]]
 
     @classmethod

@@ -60,30 +60,14 @@ MAX_WIDTH = 1000
 
 @dataclass(eq=False, repr=False)
 class Counts:
-    """Co-occurrence counts of words.
-
-    Attributes
-    ----------
-    entries : Entries
-        Symmetric tensor of the counts.
-    events : int
-        Number of tuples seen, including those not kept.
-    marginals : ndarray of shape (V,)
-        Number of tuples that contain each word, with multiplicity; they sum to ``order * events``.
-    vocabulary : Vocabulary
-        The words.
-    settings : dict
-        Settings of the count.
-    chunks : Chunks or None
-        Sums for the chunk normalisers of :mod:`polyadic.text.weighting`.
-    """
+    """Co-occurrence counts of words: a symmetric tensor."""
 
     entries: Entries
-    events: int
-    marginals: NDArray[np.int64]
+    events: int  # number of tuples seen, including those not kept
+    marginals: NDArray[np.int64]  # tuples that contain each word, with multiplicity; they sum to ``order * events``
     vocabulary: Vocabulary
     settings: dict[str, Any]
-    chunks: Chunks | None = None
+    chunks: Chunks | None = None  # sums for the chunk normalisers of :mod:`polyadic.text.weighting`
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -42,24 +42,12 @@ _CATEGORIES = "L* M* N* P* S* Co"
 
 
 class ConcordanceLine(NamedTuple):
-    """Sentence that contains the words searched for.
-
-    Attributes
-    ----------
-    document : int
-        Number of the document, from 0.
-    fields : mapping of str to str
-        Metadata of the document.
-    text : str
-        The sentence.
-    places : tuple of (int, int)
-        Start and end of each word searched for.
-    """
+    """Sentence that contains the words searched for, with the number, from 0, and the metadata of its document."""
 
     document: int
     fields: Mapping[str, str]
     text: str
-    places: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int], ...]  # start and end of each word searched for
 
     @property
     def left(self) -> str:
@@ -183,31 +171,13 @@ class Lines:
         start: int = 0,
         top: int | None = None,
     ) -> Iterator[ConcordanceLine]:
-        """Yield the lines that contain all the words.
+        """Yield the lines that contain all the words, or any one with ``either``.
 
-        Parameters
-        ----------
-        *words : str
-            Words to find, in any case. One with spaces is a phrase; ``"bank*"`` matches all words that begin with
-            "bank".
-        width : int, optional
-            Maximum number of other words between the words; by default they may be anywhere in the sentence.
-        either : bool
-            Whether a line with any one of the words matches.
-        sort : {"document", "left", "right", "relevance"}
-            Order of the lines: as in the text; by the words to the left of the first match, nearest first; by those to
-            its right; or by BM25, which ranks lines with most of the words, and the rarest, first.
-        where : mapping of str to str, optional
-            Only search documents whose fields have these values.
-        start : int
-            Number of lines to skip.
-        top : int, optional
-            Maximum number of lines.
-
-        Raises
-        ------
-        InputError
-            If no word is given, or the file is damaged.
+        Words are found in any case; one with spaces is a phrase, and ``"bank*"`` matches all words that begin with
+        "bank". ``width`` is the maximum number of other words between them; by default they may be anywhere in the
+        sentence. Lines are in the order of the text, by the words to the left of the first match, nearest first, by
+        those to its right, or by BM25, which ranks lines with most of the words, and the rarest, first. Only documents
+        whose fields have the values ``where`` are searched; ``start`` lines are skipped.
         """
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0, high=MAX_ROWS)

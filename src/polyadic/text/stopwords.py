@@ -43,14 +43,9 @@ _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or '
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
     """Return the set of words to leave out, as spelled by the default tokenizer.
 
-    Parameters
-    ----------
-    source : None, "none", "language", name or code of a language, path or iterable of str
-        Where the words come from: none at all; the list of ``language``; the list of another language, such as "german"
-        or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are compared
-        exactly: a lower-case list does not remove "The" from text whose case was kept.
-    language : str
-        Language code of the text.
+    The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
+    "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
+    compared exactly: a lower-case list does not remove "The" from text whose case was kept.
     """
     if source is None or source == "none":
         return frozenset()

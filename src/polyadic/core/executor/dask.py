@@ -52,19 +52,9 @@ MEMORY_SHARE = 0.6
 def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
     """Run encoding, counting and objectives of listed entries on a Dask cluster within the ``with`` block.
 
-    Parameters
-    ----------
-    where : dask.distributed.Client or str, optional
-        Cluster: a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file.
-    workers : int, optional
-        Number of local worker processes to start if no cluster is given.
-
-    Raises
-    ------
-    InputError
-        If there is no scheduler, or workers have other versions of polyadic, numpy, numba or Python.
-    MissingExtraError
-        If dask.distributed is not installed.
+    ``where`` is a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file; without one,
+    ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
+    of polyadic, numpy, numba or Python.
     """
     try:
         import dask

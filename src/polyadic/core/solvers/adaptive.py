@@ -28,16 +28,9 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam: running means of gradients, divided by the root of those of their squares.
+    """Adam: running means of gradients, divided by the root of those of their squares, of relative rate ``step``.
 
-    Each row corrects the bias of its means by its own count of steps.
-
-    Parameters
-    ----------
-    step : float
-        Learning rate, relative.
-    decays : (float, float)
-        Decay of the two means at each step that touches the row.
+    Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
     """
 
     step: float = 0.05
@@ -76,14 +69,9 @@ class Adam:
 
 @dataclass(frozen=True)
 class Adagrad:
-    """Adagrad: gradients divided by the root of the sum of their squares so far.
+    """Adagrad: gradients divided by the root of the sum of their squares so far, of relative initial rate ``step``.
 
-    Parameters
-    ----------
-    step : float
-        Initial learning rate, relative.
-    whole_rows : bool
-        Whether all elements of a row share one sum, the mean over the row: a state of one number per row.
+    With ``whole_rows`` all elements of a row share one sum, the mean over the row: a state of one number per row.
     """
 
     step: float = 0.2

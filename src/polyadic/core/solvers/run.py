@@ -31,36 +31,16 @@ class Sweep(NamedTuple):
 
 @dataclass
 class Result:
-    """Record of a solver run.
+    """Record of a solver run; if it is not converged, interrupted or diverged, it ended at ``max_iter``."""
 
-    Attributes
-    ----------
-    factors : list of ndarray
-        Factors of iteration ``best``.
-    history : list of float
-        Objective at the start and after each iteration.
-    seconds : list of float
-        Elapsed time at each of these; not saved, so that equal fits make equal files.
-    measured : list of float
-        Value of ``measure`` at each of these; empty without one.
-    best : int
-        Iteration whose factors are kept: the last, or that of the lowest measure.
-    converged : bool
-        Whether the objective converged, or the measure stopped improving.
-    interrupted : bool
-        Whether Ctrl-C stopped the run.
-    diverged : bool
-        Whether the objective became infinite or NaN. If none of the three is true, the run ended at ``max_iter``.
-    """
-
-    factors: Factors
-    history: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list, metadata={"kept": False})
-    measured: list[float] = field(default_factory=list)
-    best: int = 0
-    converged: bool = False
+    factors: Factors  # of iteration ``best``
+    history: list[float] = field(default_factory=list)  # objective at the start and after each iteration
+    seconds: list[float] = field(default_factory=list, metadata={"kept": False})  # so that equal fits make equal files
+    measured: list[float] = field(default_factory=list)  # value of ``measure`` at each of these; empty without one
+    best: int = 0  # iteration whose factors are kept: the last, or that of the lowest measure
+    converged: bool = False  # or the measure stopped improving
     interrupted: bool = False
-    diverged: bool = False
+    diverged: bool = False  # the objective became infinite or NaN
 
     @property
     def n_iter(self) -> int:
