@@ -194,7 +194,9 @@ class Objective:
         """
         seen = slot_factors(self.terms, factors)
         if self._held is None:
-            self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
+            self._held = self._executor.hold(
+                [piece._replace(number=0) for piece in self._pieces], cost=lambda piece: work_of(piece.indices)
+            )
         done = 0
 
         def advance() -> None:
@@ -318,10 +320,6 @@ def work_of(indices: NDArray[Any]) -> float:
     """
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
-
-
-def _cost(part: Part) -> float:
-    return work_of(part.indices)
 
 
 class Laid(NamedTuple):

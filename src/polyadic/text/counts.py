@@ -227,7 +227,7 @@ def count(
     window_of: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
     settings = {**window_of, "min_count": check_int("min_count", min_count, low=1), "corpus": corpus.digest}
     if planned is None:
-        planned = _planned(corpus, window_of, threads, memory)
+        planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
         raise InputError("the plan was made for another corpus or window")
     with folder_or_temporary(path) as (target, release):
@@ -248,6 +248,15 @@ def count(
     return counts
 
 
+def _count_part(
+    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
+) -> tuple[Spilled, NDArray[np.int64]]:
+    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
+    first, last, max_tuples = part
+    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
+    return spool.leave([words, counts]), marginals
+
+
 def plan(
     corpus: Corpus,
     *,
@@ -258,25 +267,10 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Estimate the cost of :func:`count` with the same arguments."""
-    window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
-    return _planned(corpus, window_of, resources.thread_count(threads), memory)
-
-
-def _count_part(
-    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
-) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
-    first, last, max_tuples = part
-    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
-    return spool.leave([words, counts]), marginals
-
-
-def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> CountPlan:
-    """Check the settings, cut the text into chunks if requested, index the words, and plan the tasks."""
-    window = check_choice("window", settings["window"], get_args(Window))
-    order = check_int("order", settings["order"], low=2, high=5)
-    width = check_int("width", settings["width"], low=1, high=MAX_WIDTH)
+    """Estimate the cost of :func:`count` with the same arguments, index the words, and divide the work."""
+    threads = resources.thread_count(threads)
+    check_choice("window", window, get_args(Window))
+    order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
@@ -291,13 +285,14 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
-    looking = partial(_work, order, repeats=settings["repeats"])
+    looking = partial(_work, order, repeats=repeats)
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
     looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
-    return CountPlan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
+    made_of = {"corpus": corpus.digest, "order": order, "window": window, "width": width, "repeats": repeats}
+    return CountPlan(*ranges, index, chunks, made_of)
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
