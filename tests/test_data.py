@@ -2,7 +2,6 @@
 
 import errno
 import itertools
-import json
 import math
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import edit_meta
 from polyadic.core import entries as data
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
@@ -196,8 +196,7 @@ def test_damaged_content(folder):
 )
 def test_damaged_meta(folder, change, message):
     """A folder of another kind or version, or whose description does not fit or lacks something, is refused."""
-    meta = json.loads((folder / "meta.json").read_text()) | change
-    (folder / "meta.json").write_text(json.dumps({key: value for key, value in meta.items() if value is not None}))
+    edit_meta(folder, **change)
     with pytest.raises(InputError, match=message):
         Entries.load(folder)
 
