@@ -13,7 +13,7 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.forms import CP
 from polyadic.core.losses import Huber, Logistic, Poisson, Squared
-from polyadic.core.objective import Objective, Term, fit
+from polyadic.core.objective import Objective, Term, fit, work_of
 from polyadic.core.penalties import L1, L2, NonNegative
 from polyadic.words.orders import symmetric_terms
 from strategies import plain_entries, symmetric_entries, tries
@@ -385,3 +385,8 @@ def test_fit_is_what_norms_say(slots, entries, seed):
     assert found.listed == pytest.approx(1 - np.linalg.norm(errors[listed]) / size)
     assert found.all_cells == pytest.approx(1 - np.linalg.norm(errors) / size)
     assert fit(replace(term, entries=replace(entries, unlisted="missing")), factors).all_cells is None
+
+
+def test_work_counts_entries_and_fibres():
+    """Four entries in three fibres."""
+    assert work_of(np.array([[2, 1, 0], [3, 1, 0], [3, 2, 0], [3, 2, 1]])) == 4 + 2 * objective.FIBRE

@@ -148,9 +148,15 @@ def test_wikiextractor(tmp_path):
 def test_jsonl(tmp_path):
     """The field of each line is a document: a string, tokens or tokenised sentences."""
     path = tmp_path / "a.jsonl.gz"
-    records = [{"text": "a b"}, {"text": ["a", "b"], "n": 1}, {"text": [["a"], ["b"]]}, {"text": "\u2028"}]
-    path.write_bytes(gzip.compress("\n\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode()))
-    assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028"]
+    records = [
+        {"text": "a b"},
+        {"text": ["a", "b"], "n": 1},
+        {"text": [["a"], ["b"]]},
+        {"text": "\u2028"},
+        {"text": "smile 😀 \ud83d"},
+    ]
+    path.write_bytes(gzip.compress("\n\n".join(map(json.dumps, records)).encode()))
+    assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028", "smile 😀 \ufffd"]
     with pytest.raises(InputError, match="field must name the column"):
         list(read(path))
 

@@ -313,11 +313,7 @@ FIBRE = 3.7
 
 
 def work_of(indices: NDArray[Any]) -> float:
-    """Estimate the cost of the gradient, in units of an entry of an existing fibre.
-
-    >>> work_of(np.array([[2, 1, 0], [3, 1, 0], [3, 2, 0], [3, 2, 1]]))
-    11.4
-    """
+    """Estimate the cost of the gradient, in units of an entry of an existing fibre."""
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
 

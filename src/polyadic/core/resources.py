@@ -145,16 +145,6 @@ def deferred_interrupts() -> Iterator[None]:
 
     Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
     calls the handler in the main thread; so the handler is replaced as well.
-
-    >>> import signal
-    >>> try:
-    ...     with deferred_interrupts():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("held")
-    ... except KeyboardInterrupt:
-    ...     print("interrupted")
-    held
-    interrupted
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield

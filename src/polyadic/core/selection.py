@@ -330,11 +330,7 @@ class _Trials:
 
 
 def held_out_share(number: int) -> float:
-    """Return the share of ``number`` units to hold out.
-
-    >>> held_out_share(5000), held_out_share(2_000_000)
-    (0.1, 0.05)
-    """
+    """Return the share of ``number`` units to hold out."""
     return min(HELD_OUT, MAX_HELD_OUT / number)
 
 

@@ -40,11 +40,7 @@ class URL(os.PathLike[str]):
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL.
-
-    >>> [is_url(path) for path in ("s3://texts/a.txt", "C:/texts/a.txt", "-")]
-    [True, False, False]
-    """
+    """Whether a path is a URL."""
     return _URL.match(path) is not None
 
 
@@ -54,20 +50,12 @@ def is_file(path: str) -> bool:
 
 
 def suffix_of(path: str) -> str:
-    """Return the last suffix of a path or URL, in lower case.
-
-    >>> [suffix_of(path) for path in ("a.txt.GZ", "https://example.org/a.xz?download=1", "-")]
-    ['.gz', '.xz', '']
-    """
+    """Return the last suffix of a path or URL, in lower case."""
     return Path(without_query(path)).suffix.lower()
 
 
 def without_query(path: str) -> str:
-    """Return a path or URL without query and fragment.
-
-    >>> without_query("https://example.org/a.xz?download=1")
-    'https://example.org/a.xz'
-    """
+    """Return a path or URL without query and fragment."""
     return re.split("[?#]", path)[0] if _of_web(path) else path
 
 

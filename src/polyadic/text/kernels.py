@@ -244,18 +244,13 @@ def _add_counts(words, counts, marginals):
 def _count_tuples(
     ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
 ):
-    """Count the tuples whose rarest word is ``first``..``last`` - 1.
-
-    ``keys`` is a buffer for encoded tuples. Writes kept tuples to ``words`` (order, n), rarest word first and in
-    lexicographic order, and to ``counts`` (n + 1); returns their number, or -1 if there may be more than n. All tuples,
-    kept or not, add to ``marginals``, with multiplicity.
-    """
+    """Write kept tuples to ``words`` and ``counts``; return their number, or -1 if there may be more than fit."""
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
     around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
     candidates = np.empty((2, 2 * reach + 1), np.int64)
     degrees = np.empty(2 * reach + 1, np.int64)
-    level = np.empty((2, 64), np.int64)
+    level = np.empty((2, 64), np.int64)  # members of subsets, 15 bits each
     written = np.int64(0)  # a literal would be a type of its own, for which all below is compiled once more
     for c in range(first, last):
         bits = 1
@@ -354,10 +349,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write the keys of all ``size``-subsets of the candidates that form a tuple with position 0.
-
-    Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits each.
-    """
+    """Write the keys of all ``size``-subsets that form a tuple with position 0, grown by falling id; count them."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k

@@ -125,11 +125,7 @@ _BEFORE = 4  # characters that these look at, before blanks
 
 
 def lowered(text: str, language: str) -> str:
-    """Convert text to lower case.
-
-    >>> lowered("ILGIN İnsan", "tr")
-    'ılgın insan'
-    """
+    """Convert text to lower case."""
     return (text.replace("I", "ı").replace("İ", "i") if language in DOTTED else text).lower()
 
 

@@ -164,9 +164,6 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
 
     The step at time t adds t times its change of a weight to the sum s (Daumé 2006, Practical structured learning
     techniques for natural language processing, figure 2.3).
-
-    >>> mean_weights(np.array([3.0], np.float32), np.array([2 * 3.0]), 5).tolist()  # moved by 3 in step 2 of 5
-    [2.0]
     """
     mean = np.empty_like(w)
     for start in range(0, len(w), MEAN_ROWS):

@@ -263,11 +263,7 @@ def _add_to_prefix(indices, offsets, T, e, s, rest):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_fibres(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - z_e m_e^2]`` over entries first..last.
-
-    ``z_e`` is ``zero_weight`` times the ``importance`` of each index. ``indices`` is (order, n), ``T`` is (rows, 2, R).
-    Returns the value, summed in double precision.
-    """
+    """Add the gradient of the loss of ``cp_squared`` over entries first..last to ``T``; return the value."""
     rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
     w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)

@@ -364,11 +364,9 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Minimize ``a G a' / 2 - b a'`` for rows first..last of ``A``, on the probability simplex.
+    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return how many are left.
 
-    Each step moves weight optimally from the positive element with the largest gradient to the element with the
-    smallest. A row has converged when these gradients differ by at most ``tol``. Returns the number of rows that have
-    not.
+    Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
     """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)

@@ -159,10 +159,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
-
-    The ``v`` of an entry is the elementwise product of the rows ``columns`` of ``V``.
-    """
+    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``."""
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
         for q in range(4):
@@ -237,10 +234,9 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Set rows first..last of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
+    """Set rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
 
-    ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
-    may be empty. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
+    ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
@@ -300,11 +296,7 @@ def _invert(R, X):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
-    """Set rows first..last of ``U`` to means and ``C`` to covariances of normal distributions.
-
-    Rows of ``V`` are random with covariances ``S``; see ``_posterior_rows`` for the rest. ``U`` and ``C`` may be parts
-    of ``V`` and ``S``. Returns the first row whose matrix is not positive, or -1.
-    """
+    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first that fails, or -1."""
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
@@ -344,12 +336,7 @@ def _moments(indices, V, S, first, last, mean, square):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, first, last, U):
-    """Take ``steps`` steps from rows first..last of ``U`` towards ``A^-1 b``; ``A = precision + sum c v v'``.
-
-    ``b = sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``, whose ``v`` are rows of ``V``. A row is done
-    when its squared residual has shrunk by ``tiny``, or to ``least``. Returns the first row whose ``A`` is not
-    positive, or -1.
-    """
+    """Take ``steps`` steps from rows of ``U`` towards ``A^-1 b``; return the first row that fails, or -1."""
     rank = V.shape[1]
     kind = U.dtype.type
     residual, direction, product = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)

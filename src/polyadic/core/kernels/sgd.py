@@ -309,11 +309,7 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Take a step for each listed cell, and for zeros drawn beside it.
-
-    These are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``. ``sums``
-    are, for each row of ``U`` and of ``V``, the summed mean squares of its gradients.
-    """
+    """Take a step for each listed cell, and zeros among ``members`` of its row, or of rows ``group``."""
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
