@@ -32,7 +32,7 @@ from polyadic.core.stage_cache import Facts, StageCache, write_json, write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.core.progress import Steps
+    from polyadic.core.progress import StepTimer
 
 S = TypeVar("S", bound="ExperimentSettings")
 
@@ -184,7 +184,7 @@ def run_experiment(
     parts: Sequence[str] = (),
     root: Path | None = None,
     force: bool = False,
-    steps: Steps = no_steps,
+    steps: StepTimer = no_steps,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Facts:
     """Run the stages that are not finished yet and write the report.

@@ -1,7 +1,9 @@
 """Functions that several test files share: the command line, folders, arrays."""
 
+import contextlib
 import itertools
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -62,6 +64,32 @@ def refuses(message, function, *arguments, **options):
 def content(folder):
     """Return the bytes of all files below a folder by relative path, and None for each folder."""
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+def edit_meta(folder, **changes):
+    """Change what the ``meta.json`` of a folder says; what becomes None is left out."""
+    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8")) | changes
+    kept = {key: value for key, value in meta.items() if value is not None}
+    (folder / "meta.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
+def edit_array(file, change):
+    """Write an array anew after a change."""
+    np.save(file, change(np.load(file)))
+
+
+@contextlib.contextmanager
+def files_no_longer_than(size):
+    """Let no file of this process grow beyond a size in the ``with`` block."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 # Arrays

@@ -23,7 +23,7 @@ from polyadic import (
 )
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Model, Natural
-from polyadic.core.selection import SearchSpace, select
+from polyadic.core.selection import SearchSpace, held_out_share, select
 from polyadic.relations.facts import facts_of, held_out_facts
 
 
@@ -284,3 +284,8 @@ def test_facts_given_to_judge_by_are_not_learned():
     assert len(model.facts_) == len(part)
     assert model.selection_.number == len(judged)
     assert model.result_.measured
+
+
+def test_shares_that_are_held_out():
+    """A tenth, or as many units as help."""
+    assert (held_out_share(5000), held_out_share(2_000_000)) == (0.1, 0.05)

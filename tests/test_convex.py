@@ -22,11 +22,10 @@ from polyadic.core.linalg import (
     top_singular_pair,
 )
 from polyadic.core.losses import Huber, Logistic, Poisson, Squared
-from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.core.solvers.proximal import proximal_gradient
+from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient, onto_simplex
 from polyadic.core.solvers.run import NotConvergedWarning, run
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
-from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem
+from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem, proximal_gradient
 from strategies import tries
 
 LOSSES = [Squared(), Logistic(), Huber(0.5)]
@@ -701,3 +700,8 @@ def test_ratings_are_completed_better_than_by_biases(realdata):
         model = TraceNormCompletion(penalty, offsets="biases", bias_ridge=5.0).fit(X)
         errors.append(np.sqrt(((model.predict(test[:, 0] - 1, test[:, 1] - 1) - test[:, 2]) ** 2).mean()))
     assert errors[1] < errors[0] - 0.025
+
+
+def test_projection_onto_the_simplex():
+    """Of 3, 1, 1/2 onto those that sum to 3."""
+    assert onto_simplex(np.array([3.0, 1.0, 0.5]), 3.0).tolist() == [2.5, 0.5, 0.0]

@@ -1,7 +1,6 @@
 """Counts of tuples of words, against their slow twin."""
 
 import errno
-import json
 import tempfile
 from collections import Counter
 from functools import partialmethod
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import edit_array, edit_meta, files_no_longer_than
 from polyadic import Corpus
 from polyadic.core.arrays import ArrayWriter
 from polyadic.core.errors import InputError
@@ -250,17 +250,11 @@ def test_failure_leaves_nothing_new(error, place, overwrite, tmp_path, monkeypat
 
 def test_disk_that_is_full(tmp_path):
     """Where files cannot grow beyond a size counting fails with an error that says so, and leaves nothing."""
-    resource = pytest.importorskip("resource")
     text = Text.of(np.random.default_rng(0).integers(0, 40, (50, 30)).tolist(), 40)
     column = count(text, width=2).entries.indices.nbytes // 3
-    largest, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for limit in (column // 2, column * 5 // 2):  # no column fits; the columns fit but not the table made of them
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-        try:
-            with pytest.raises(OSError, match="too large"):
-                count(text, tmp_path / "counts", width=2)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
+        with pytest.raises(OSError, match="too large"), files_no_longer_than(limit):
+            count(text, tmp_path / "counts", width=2)
         assert list(tmp_path.iterdir()) == []
 
 
@@ -270,44 +264,35 @@ def folder(tmp_path):
     return tmp_path / "counts"
 
 
-def test_folders_of_other_kinds(folder):
-    """Another kind or version is refused, and so are parts that do not fit one another."""
-    meta = json.loads((folder / "meta.json").read_text())
-    for change, message in [
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
         ({"kind": "corpus"}, "of kind .corpus.; one of kind .counts. is needed"),
         ({"version": 99}, "version 99 of the counts format"),
         ({"shape": [5, 5, 5]}, "4 words, 4 marginals"),
         ({"shape": [3, 3, 3]}, "index 3 of entry .* is out of range"),
         ({"shape": [4, 4]}, "3 modes do not fit"),
-    ]:
-        (folder / "meta.json").write_text(json.dumps(meta | change))
-        with pytest.raises(InputError, match=message):
-            Counts.open(folder)
-
-
-def rewrite(folder, name, change):
-    """Write an array of a folder anew after a change."""
-    array = np.load(folder / name)
-    np.save(folder / name, change(array.copy()))
-
-
-def in_meta(folder, **change):
-    meta = json.loads((folder / "meta.json").read_text())
-    (folder / "meta.json").write_text(json.dumps(meta | change))
+    ],
+)
+def test_folders_of_other_kinds(folder, change, message):
+    """Another kind or version is refused, and so are parts that do not fit one another."""
+    edit_meta(folder, **change)
+    with pytest.raises(InputError, match=message):
+        Counts.open(folder)
 
 
 SPOILT = {
-    "values of zero": lambda folder: rewrite(folder, "values.npy", lambda values: values * 0),
-    "other values": lambda folder: rewrite(folder, "values.npy", lambda values: values + 1000),
-    "no marginals": lambda folder: rewrite(folder, "marginals.npy", lambda marginals: marginals * 0),
-    "shuffled marginals": lambda folder: rewrite(folder, "marginals.npy", lambda marginals: marginals[::-1]),
-    "fewer events": lambda folder: in_meta(folder, events=1),
-    "events in words": lambda folder: in_meta(folder, events="many"),
-    "no settings": lambda folder: in_meta(folder, settings=None),
-    "one length": lambda folder: in_meta(folder, shape=5),
-    "broken lengths": lambda folder: in_meta(folder, shape=[1.5, 2.5, 3.5]),
-    "not symmetric": lambda folder: in_meta(folder, symmetric=False),
-    "missing cells": lambda folder: in_meta(folder, unlisted="missing"),
+    "values of zero": lambda folder: edit_array(folder / "values.npy", lambda values: values * 0),
+    "other values": lambda folder: edit_array(folder / "values.npy", lambda values: values + 1000),
+    "no marginals": lambda folder: edit_array(folder / "marginals.npy", lambda marginals: marginals * 0),
+    "shuffled marginals": lambda folder: edit_array(folder / "marginals.npy", lambda marginals: marginals[::-1]),
+    "fewer events": lambda folder: edit_meta(folder, events=1),
+    "events in words": lambda folder: edit_meta(folder, events="many"),
+    "no settings": lambda folder: edit_meta(folder, settings=None),
+    "one length": lambda folder: edit_meta(folder, shape=5),
+    "broken lengths": lambda folder: edit_meta(folder, shape=[1.5, 2.5, 3.5]),
+    "not symmetric": lambda folder: edit_meta(folder, symmetric=False),
+    "missing cells": lambda folder: edit_meta(folder, unlisted="missing"),
     "nested": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
     "a long number": lambda folder: (folder / "meta.json").write_text('{"kind": ' + "1" * 5000 + "}"),
     "a spoilt header": lambda folder: (folder / "values.npy").write_bytes(

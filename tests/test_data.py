@@ -2,7 +2,6 @@
 
 import errno
 import itertools
-import json
 import math
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from helpers import edit_meta
 from polyadic.core import entries as data
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
@@ -191,23 +191,13 @@ def test_damaged_content(folder):
         ({"version": 2}, "version 2 of the entries format; this polyadic reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
         ({"shape": [2, 2, 2]}, "is out of range"),
+        *(({key: None}, f"meta.json lacks '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
     ],
 )
 def test_damaged_meta(folder, change, message):
-    """A folder of another kind or version, or whose description does not fit, is refused."""
-    meta = json.loads((folder / "meta.json").read_text())
-    (folder / "meta.json").write_text(json.dumps(meta | change))
+    """A folder of another kind or version, or whose description does not fit or lacks something, is refused."""
+    edit_meta(folder, **change)
     with pytest.raises(InputError, match=message):
-        Entries.load(folder)
-
-
-@pytest.mark.parametrize("key", ["shape", "unlisted", "symmetric", "weighted"])
-def test_incomplete_meta(folder, key):
-    """A description that lacks something is refused; the message says what."""
-    meta = json.loads((folder / "meta.json").read_text())
-    del meta[key]
-    (folder / "meta.json").write_text(json.dumps(meta))
-    with pytest.raises(InputError, match=f"meta.json lacks '{key}'"):
         Entries.load(folder)
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 import reference
 from polyadic.core import kernels
 from polyadic.core.entries import Entries
+from polyadic.core.kernels import products
 from polyadic.text.kernels import (
     chunk_sets,
     count_tuples,
@@ -261,7 +262,7 @@ def test_best_of_rows_against_a_stable_sort(dtype, n):
 @pytest.mark.parametrize("R", [1, 5, 32])
 def test_sparse_product(R, kind, monkeypatch):
     """``sparse_product`` is that of the dense matrix, with the same bits on any number of threads."""
-    monkeypatch.setattr(kernels.products, "MIN_WORK", 50)
+    monkeypatch.setattr(products, "MIN_WORK", 50)
     rng = np.random.default_rng(0)
     A = csr_array(rng.poisson(0.1 / np.arange(1, 71)[:, None], (70, 90)) * rng.standard_normal((70, 90)), dtype=kind)
     X = rng.standard_normal((90, R)).astype(kind)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from experiments.data.annotated import web_treebank
 from helpers import in_json, invoke, output, succeed
 from polyadic import InputError, load
-from polyadic.core.kernels.averaging import ROWS, mean_weights
+from polyadic.core.kernels.common import MEAN_ROWS, mean_weights
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.syntax.arc_features import (
     EDGE,
@@ -219,7 +219,7 @@ def test_factors_may_move_in_turn(n, seed, turn):
 def test_means_of_many_rows():
     """Of more rows than are looked at together: the mean of what the weights were at the start and after each step."""
     rng = np.random.default_rng(0)
-    w = np.zeros((2 * ROWS + 3, 2), np.float32)
+    w = np.zeros((2 * MEAN_ROWS + 3, 2), np.float32)
     s, seen = np.zeros(w.shape), [w.copy()]
     for t in range(1, 5):
         moves = rng.integers(-8, 9, w.shape)

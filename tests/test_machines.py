@@ -26,7 +26,7 @@ from polyadic import (
 from polyadic.completion.coupled.gibbs import Priors
 from polyadic.core.losses import Huber, Logistic, Squared
 from polyadic.core.solvers.run import NotConvergedWarning
-from polyadic.core.solvers.sgd import Steps
+from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.fm_gibbs import draw_machines, first_draw, latent
 from polyadic.supervised.fm_solvers import Machine, Observed, Ridge, Stepper, descend_features, orders_of, started
 from polyadic.supervised.kernels import FeatureTable, GradientBuffer, anova_scores, anova_sweep
@@ -193,7 +193,7 @@ def test_a_plain_step_of_one_row_is_that_of_the_textbook():
     """By sgd_features V moves by the slope times its derivative, then shrinks; the bias by the slope."""
     V, x, y = np.array([[0.5, 1.0], [0.2, -2.0]]), np.array([[1.0, 3.0]]), np.array([1.0])
     data = Observed(FeatureTable(sparse.csr_array(x)), y)
-    steps, ridge = Steps(0.1, 0.0), Ridge(np.array([0.0, 2.0]), 0.0)
+    steps, ridge = LearningRate(0.1, 0.0), Ridge(np.array([0.0, 2.0]), 0.0)
     stepper = Stepper(Machine(0.1, V), orders=orders_of((1,)), ridge=ridge, steps=steps, batch=1, adagrad=False)
     stepper.counts = stepper.rows = np.array([1.0, 4.0])
     stepper.epoch(data, Squared(), np.array([0]))

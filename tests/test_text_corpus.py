@@ -3,9 +3,7 @@
 import contextlib
 import gc
 import hashlib
-import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -21,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyadic
-from polyadic.core.arrays import ArrayWriter, open_array
+from helpers import edit_array, edit_meta, files_no_longer_than
 from polyadic.core.errors import InputError
 from polyadic.text import encoder
 from polyadic.text.corpus import Corpus
@@ -274,19 +272,11 @@ def test_digest_is_of_the_content(tmp_path):
 
 
 def change_meta(key, value):
-    def damage(folder):
-        meta = json.loads((folder / "meta.json").read_text())
-        (folder / "meta.json").write_text(json.dumps(meta | {key: value}))
-
-    return damage
+    return lambda folder: edit_meta(folder, **{key: value})
 
 
 def change(name, edit):
-    def damage(folder):
-        array = np.load(folder / name)
-        np.save(folder / name, edit(array))
-
-    return damage
+    return lambda folder: edit_array(folder / name, edit)
 
 
 def put(where, value):
@@ -340,33 +330,12 @@ def test_damage_is_named(damage, fault, tmp_path):
     assert str(tmp_path / "damaged") in str(caught.value)
 
 
-@given(st.lists(st.lists(st.integers(0, 2**16 - 1))))
-def test_growing_arrays(tmp_path_factory, parts):
-    """An array written in parts is what numpy would have written at once."""
-    folder = tmp_path_factory.mktemp("arrays")
-    with ArrayWriter(folder / "a.npy", np.uint16) as writer:
-        for part in parts:
-            writer.append(part)
-    together = [value for part in parts for value in part]
-    np.save(folder / "b.npy", np.array(together, dtype=np.uint16))
-    assert (folder / "a.npy").read_bytes() == (folder / "b.npy").read_bytes()
-    if together:
-        assert open_array(folder / "a.npy", (np.uint16,)).tolist() == together
-
-
 def test_full_disk_leaves_nothing(tmp_path):
     """When a file cannot grow, the system's error arrives and no folder is left, whatever file it was."""
     texts = english(3000)
     for limit in (5_000, 40_000, 100_000):
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-        try:
-            with pytest.raises(OSError, match="File too large"):
-                Corpus.build(texts, tmp_path / "c", min_count=1)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            signal.signal(signal.SIGXFSZ, handler)
+        with pytest.raises(OSError, match="File too large"), files_no_longer_than(limit):
+            Corpus.build(texts, tmp_path / "c", min_count=1)
         assert list(tmp_path.iterdir()) == []
 
 

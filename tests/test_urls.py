@@ -151,3 +151,10 @@ def test_faults(store, web, monkeypatch):
             patch.setitem(sys.modules, missing, None)
             with pytest.raises(MissingExtraError, match=r"polyadic\[remote\]"):
                 [*read(web)]
+
+
+def test_parts_of_names():
+    """Schemes, suffixes and queries, of paths too."""
+    assert [urls.is_url(path) for path in ("s3://texts/a.txt", "C:/texts/a.txt", "-")] == [True, False, False]
+    assert [urls.suffix_of(path) for path in ("a.txt.GZ", "https://x.org/a.xz?b=1", "-")] == [".gz", ".xz", ""]
+    assert urls.without_query("https://example.org/a.xz?download=1") == "https://example.org/a.xz"

@@ -42,7 +42,7 @@ MAX_INNER_STEPS, REL_TOL = 100, 1e-12
 
 
 def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
-    """Yield U, s, V of the problem of :func:`~polyadic.core.solvers.proximal.proximal_gradient`, on dense matrices."""
+    """Yield U, s, V of :func:`~polyadic.core.solvers.trace_norm.proximal_gradient` on dense matrices."""
     check_size(problem.pattern.shape)
     smooth: Any = problem.smooth
     known = problem.pattern.rows, problem.pattern.columns

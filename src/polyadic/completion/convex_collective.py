@@ -13,9 +13,8 @@ from polyadic.completion.trace_norm import fit_offsets
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.losses import Squared
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum
-from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

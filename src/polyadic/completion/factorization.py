@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.completion.base import AlternatingModel
 from polyadic.completion.cells import split_cells
 from polyadic.core.errors import InputError
-from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Natural, Positive, Seed, Threads
 from polyadic.core.selection import SearchSpace, held_out_share
-from polyadic.core.solvers.sgd import Steps, descend_cells
+from polyadic.core.solvers.sgd import LearningRate, descend_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,10 +159,10 @@ class MatrixFactorization(AlternatingModel):
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
         return U, V
 
-    def _rows(self, cells: ObservedEntries) -> Block:
+    def _rows(self, cells: ObservedEntries) -> RowBlock:
         """Return the cells by row, with weights and values."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
-        return Block(cells.starts, cells.columns, (c, cells.values))
+        return RowBlock(cells.starts, cells.columns, (c, cells.values))
 
     def _row_equations(
         self, cells: ObservedEntries, V: NDArray[Any]
@@ -194,7 +193,7 @@ class MatrixFactorization(AlternatingModel):
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
-def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
+def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
     """Return the least-squares equations of rows, with a column of ones for the bias."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
@@ -202,7 +201,7 @@ def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArra
 
 
 def _solved_rows(
-    block: Block, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
+    block: RowBlock, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
 ) -> NDArray[np.float64]:
     del before  # rows are solved for exactly
     entries, against = _equations(block, V)
@@ -262,6 +261,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             start,
             ridges=ridges,
             objective=lambda U, V: self._objective(cells, U, V),
-            steps=Steps(self.learning_rate, self.decay),
+            steps=LearningRate(self.learning_rate, self.decay),
             rng=rng,
         )

@@ -9,8 +9,7 @@ import numpy as np
 
 from polyadic.completion.base import AlternatingModel
 from polyadic.completion.recommending import Recommender, search_listed
-from polyadic.core.executor import get_executor
-from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 
@@ -134,7 +133,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
     def _blocks(self, cells: ObservedEntries, kind: Any) -> RowBlocks:
         starts, columns, *listed = self._entries(cells, kind)
-        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], get_executor(self._threads))
+        return RowBlocks(RowBlock(starts, columns, tuple(listed)), cells.shape[1], get_executor(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
         return blocks.map(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
@@ -147,7 +146,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
         return float(listed + self.zero_weight * np.vdot(*grams) + self._ridge * sum(np.trace(G) for G in grams))
 
 
-def _solved_rows(block: Block, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
+def _solved_rows(block: RowBlock, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
     """Solve for rows given the other factor, exactly or by some conjugate gradient steps."""
     precision, steps = given
     entries = RowEntries(block.starts, block.columns, *block.listed)

@@ -13,7 +13,7 @@ import numpy as np
 from polyadic.completion.cells import ObservedEntries
 from polyadic.core.errors import InputError
 from polyadic.core.frames import is_frame, rows_of
-from polyadic.text.fields import read_fields
+from polyadic.text.formats.records import read_fields
 
 if TYPE_CHECKING:
     import os

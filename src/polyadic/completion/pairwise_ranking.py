@@ -11,7 +11,7 @@ from polyadic.completion.recommending import Recommender, search_listed
 from polyadic.core.errors import InputError
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.solvers.run import run
-from polyadic.core.solvers.sgd import Steps, descend_pairs
+from polyadic.core.solvers.sgd import LearningRate, descend_pairs
 
 if TYPE_CHECKING:
     from polyadic.completion.cells import ObservedEntries
@@ -87,7 +87,7 @@ class PairwiseRanking(Recommender):
             )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
-        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.learning_rate, self.decay)
+        listed, steps = (cells.rows, cells.columns, cells.starts), LearningRate(self.learning_rate, self.decay)
         how: dict[str, Any] = {"negatives": self.n_negatives, "ridge": self.ridge, "threads": self._threads}
         solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, callback=self.callback))

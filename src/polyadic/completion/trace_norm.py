@@ -22,9 +22,8 @@ from polyadic.core.losses import Convex, Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Positive, Threads, Transformer
 from polyadic.core.progress import tracked
 from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses
-from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +133,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         Penalty :math:`\lambda` on the trace norm, in units of the values. See
         :func:`~polyadic.completion.trace_norm.choose_penalty` for its selection.
     method : {"fista", "soft-impute", "frank-wolfe", "admm"}
-        Solver; see :mod:`~polyadic.core.solvers.proximal`, :mod:`~polyadic.core.solvers.conditional_gradient` and
+        Solver; see :mod:`~polyadic.core.solvers.trace_norm`, :mod:`~polyadic.core.solvers.conditional_gradient` and
         :mod:`~polyadic.completion.admm`. ADMM stores dense matrices.
     radius : float, optional
         Bound :math:`\tau` of the trace norm for Frank-Wolfe, instead of the penalty.

@@ -14,9 +14,8 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels import RowEntries, posterior_rows
 from polyadic.core.losses import Logistic, Squared
 from polyadic.core.model import Amount, Callback, Count, Model, Positive, Threads
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.smooth import CellLosses, SeparableSum, WithOffsets
-from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,18 +18,7 @@ if TYPE_CHECKING:
 
 
 class ArrayWriter:
-    """Write a vector whose length is not known in advance.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.npy"
-    >>> with ArrayWriter(path, np.uint16) as writer:
-    ...     writer.append([1, 2])
-    ...     writer.append([3])
-    >>> open_array(path, (np.uint16,))
-    memmap([1, 2, 3], dtype=uint16)
-    """
+    """Write a vector whose length is not known in advance."""
 
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
@@ -67,16 +56,7 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Write an array to a path or an open file; unlike numpy's ``save``, an OSError keeps its reason.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.npy"
-    >>> save_array(path, np.eye(2))
-    >>> open_array(path, (float,), ndim=2).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Write an array to a path or an open file; unlike numpy's ``save``, an OSError keeps its reason."""
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from polyadic.core.arrays import open_array, save_array
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
@@ -28,15 +29,17 @@ BLOCK = 1 << 20
 
 
 def blocks(n: int, size: int | None = None) -> Iterator[slice]:
-    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries.
-
-    Examples
-    --------
-    >>> list(blocks(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Return slices of ``size`` (default ``BLOCK``) that cover ``n`` entries."""
     step = BLOCK if size is None else size
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each row but the first follows the one before in lexicographic order; rows are given by column."""
+    later = np.zeros(columns.shape[1] - 1, bool)
+    for column in columns[::-1]:
+        later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
+    return later
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,9 +246,7 @@ class Entries:
             for a, b in combinations(range(self.order), 2):  # indices decrease along a row
                 held |= np.isin(columns[a] * size + columns[b], keys)
             found.append(block.start + np.flatnonzero(held))
-        at = np.concatenate(found)
-        weights = None if self.weights is None else self.weights[at]
-        return replace(self, indices=np.asfortranarray(self.indices[at]), values=self.values[at], weights=weights)
+        return self._only(np.concatenate(found))
 
     def squares(self) -> float:
         """Return the weighted sum of squared values, each entry once.
@@ -299,32 +300,29 @@ class Entries:
         if not share:
             return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
         weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
-        of = weights[out]
+        held = self._only(out, weights=weights[out])
         weights[out] = 0
-        held = replace(self, indices=np.asfortranarray(self.indices[out]), values=self.values[out], weights=of)
         return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
         """Return all permutations of symmetric entries; others are returned unchanged."""
         if not self.symmetric:
             return self
-        from itertools import permutations
-
         rows, parts = [], []
         for axes in permutations(range(self.order)):
             rows.append(self.indices[:, axes])
             parts.append(np.arange(len(self)))
         indices, first = np.unique(np.concatenate(rows), axis=0, return_index=True)
-        source = np.concatenate(parts)[first]
-        weights = None if self.weights is None else self.weights[source]
-        return replace(
-            self, indices=np.asfortranarray(indices), values=self.values[source], weights=weights, symmetric=False
-        )
+        return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
+
+    def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
+        """Return the entries at some positions, with other changes."""
+        weights = None if self.weights is None else self.weights[at]
+        some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
+        return replace(self, **some | changes)
 
     def to_coo(self) -> Any:
         """Return a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
-        from scipy.sparse import coo_array
-
         full = self.expand()
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
@@ -425,10 +423,7 @@ class Entries:
             falling = np.ones(rows.shape[1], bool)
             for d in range(1, self.order):
                 falling &= rows[d] <= rows[d - 1]
-            later = np.zeros(rows.shape[1] - 1, bool)
-            for d in reversed(range(self.order)):
-                later = (rows[d, 1:] > rows[d, :-1]) | ((rows[d, 1:] == rows[d, :-1]) & later)
-            bad = np.flatnonzero(~falling[1:] | ~later) if falling[:1].all() else np.array([0])
+            bad = np.flatnonzero(~falling[1:] | ~rising(rows)) if falling[:1].all() else np.array([0])
             if bad.size:
                 raise InputError(
                     "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order; the"

@@ -41,16 +41,9 @@ BYTES = 256
 
 
 class Contributions(NamedTuple):
-    """Contributions to several values of one row.
+    """Contributions of the m cells of a row to n values, ``base + parts.sum(axis=1)``.
 
-    Attributes
-    ----------
-    base : ndarray of shape (n,)
-        The part of each value that is not due to a cell of the row.
-    columns : ndarray of int of shape (m,)
-        Columns of the cells of the row.
-    parts : ndarray of shape (n, m)
-        Contribution of each cell to each value; ``base`` plus their sum is the value.
+    ``base`` (n,) is due to no cell; ``columns`` (m,) are those of the cells, and ``parts`` has shape (n, m).
     """
 
     base: NDArray[np.float64]
@@ -59,31 +52,15 @@ class Contributions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Contributions to one predicted value, by name.
-
-    Attributes
-    ----------
-    value : float
-        Predicted value.
-    base : float
-        The value less all contributions. NaN where contributions are effects rather than shares of the value.
-    parts : list of (name, float)
-        Contributions in descending order of magnitude.
-    """
+    """Contributions to one predicted value, by name, in descending order of magnitude."""
 
     value: float
-    base: float
+    base: float  # the value less all contributions; NaN where these are effects rather than shares of the value
     parts: list[tuple[Any, float]]
 
     @classmethod
     def of(cls, value: float, parts: Iterable[tuple[Any, float]]) -> Self:
-        """Sort the contributions to a value; the base is the remainder.
-
-        Examples
-        --------
-        >>> Explanation.of(4.5, [("a", 1.0), ("b", -2.0)])
-        Explanation(value=4.5, base=5.5, parts=[('b', -2.0), ('a', 1.0)])
-        """
+        """Sort the contributions to a value; the base is the remainder."""
         largest = sorted(parts, key=lambda part: -abs(part[1]))
         return cls(value, value - sum(part for _, part in largest), largest)
 
@@ -91,18 +68,7 @@ class Explanation(NamedTuple):
 def parts_of_row(
     entries: RowEntries, V: NDArray[Any], targets: NDArray[Any], *, precision: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Attribute products of a least-squares row to its entries.
-
-    ``V`` is (columns, R), ``targets``, shape (n, R), are the vectors that the row is multiplied by, and ``precision``
-    is (R, R). Returns an array of shape (n, entries).
-
-    Examples
-    --------
-    >>> from polyadic.core.kernels import RowEntries
-    >>> entries = RowEntries(np.array([0, 2]), np.array([0, 1]), np.ones(2), np.array([3.0, 1.0]))
-    >>> parts_of_row(entries, np.eye(2), np.array([[2.0, 4.0]]), precision=np.eye(2)).round(9).tolist()
-    [[3.0, 2.0]]
-    """
+    """Attribute a row times ``targets``, shape (n, R), to its entries, as rows of ``V``; return shape (n, entries)."""
     v = V[entries.columns].astype(float)
     A = precision + (v * entries.c[:, None]).T @ v
     return np.asarray(targets @ solve(A, (v * entries.y[:, None]).T, assume_a="pos"))
@@ -113,15 +79,7 @@ def parts_of_products(
 ) -> Iterator[tuple[tuple[Any, ...], float]]:
     r"""Yield the contribution of each set of features to :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)`.
 
-    Shapes (features,), (features, K), (features,), and (K,) for ``orders``, the :math:`d_f`. The contribution of a set
-    of :math:`d` features is :math:`\sum_f \prod_j v_{jf} x_j` over the columns of that order. Raises InputError if
-    there are more sets than memory holds.
-
-    Examples
-    --------
-    >>> x, V = np.array([2.0, 3.0]), np.array([[1.0, 1.0], [-1.0, 4.0]])
-    >>> [*parts_of_products(x, V, "ab", orders=np.array([1, 2]))]
-    [(('a',), 2.0), (('b',), -3.0), (('a', 'b'), 24.0)]
+    That of :math:`d` features is :math:`\sum_f \prod_j v_{jf} x_j` over the columns f with ``orders`` :math:`d_f = d`.
     """
     sizes: list[int] = np.unique(orders).tolist()
     number = sum(comb(len(x), d) for d in sizes)

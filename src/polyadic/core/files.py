@@ -35,19 +35,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure.
-
-    Raises InputError if ``path`` is a folder, link or device, or its folder does not exist.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> target = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
-    >>> with whole_file(target) as draft:
-    ...     _ = draft.write_text("done")
-    >>> target.read_text()
-    'done'
-    """
+    """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure."""
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file")
@@ -83,8 +71,7 @@ def _named(target: Path) -> Iterator[None]:
 def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` that takes its name on success and is deleted on failure.
 
-    ``kind`` is that of :func:`write_meta`. With ``overwrite`` only a folder of the same kind is replaced, so that a
-    typing error deletes nothing else.
+    With ``overwrite`` only a folder of the same ``kind`` is replaced, so that a typing error deletes nothing else.
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
@@ -133,10 +120,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
 
 @contextlib.contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Create a folder if it does not exist; delete it again if the ``with`` block fails and leaves it empty.
-
-    Raises InputError if the path is a file, its parent does not exist, or another process is writing it.
-    """
+    """Create a folder if it does not exist; delete it again if the ``with`` block fails and leaves it empty."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder")
     with locked(folder):
@@ -175,10 +159,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield the folder to create and a function that deletes it if it is temporary.
-
-    The caller passes the function to :func:`weakref.finalize` of the object that reads from the folder.
-    """
+    """Yield the folder to create, and a function that deletes it if temporary, for :func:`weakref.finalize`."""
     if path is not None:
         yield Path(path), lambda: None
         return
@@ -284,10 +265,7 @@ def _host() -> str:
 
 
 def _start(process: int) -> int | None:
-    """Return the start time of a process in clock ticks, or None if it has ended or the system does not say.
-
-    A killed process is listed as a zombie until its parent collects it.
-    """
+    """Return the start time of a process in clock ticks; None if unknown, or if it has ended or is a zombie."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return None if stat[0] in "ZX" else int(stat[19])
@@ -337,18 +315,7 @@ def _flush(path: Path) -> None:
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
-    """Convert settings and results to JSON types, without anything that changes between runs, such as addresses.
-
-    Raises
-    ------
-    TypeError
-        If an object has no representation but its address.
-
-    Examples
-    --------
-    >>> plain({"rank": 3, "start": None, "low": float("nan"), "rule": functools.partial(max, default=0), 5: {2, 1}})
-    {'rank': 3, 'start': None, 'low': None, 'rule': {'max': {'default': 0}}, '5': [1, 2]}
-    """
+    """Convert settings and results to JSON types, without anything that changes between runs, such as addresses."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -431,24 +398,7 @@ def _sealed(meta: dict[str, Any]) -> str:
 
 
 def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
-    """Check the digests of the files of a folder, except those in ``but``; return the number checked.
-
-    Files that :func:`whole_folder` did not write are ignored; a folder of an older version has no digests. Raises
-    InputError if a file is missing or has changed.
-
-    Examples
-    --------
-    >>> folder = Path(tempfile.mkdtemp()) / "poems"
-    >>> with whole_folder(folder, kind="poems") as draft:
-    ...     _ = (draft / "one.txt").write_text("A rose.")
-    ...     write_meta(draft, "poems", 1)
-    >>> check_whole(folder)
-    2
-    >>> _ = (folder / "one.txt").write_text("A ruse.")
-    >>> check_whole(folder)
-    Traceback (most recent call last):
-    polyadic.core.errors.InputError: ...one.txt is damaged: it does not hold what was written
-    """
+    """Check the digests of the files of a folder, except those in ``but``; return the number checked."""
     meta = read_meta(folder)
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
@@ -525,13 +475,7 @@ def _umask() -> int:
 
 
 def read_names(path: Path) -> list[str]:
-    """Read a text file with a name on each line; blank lines are skipped.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as UTF-8.
-    """
+    """Read a text file with a name on each line; blank lines are skipped."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

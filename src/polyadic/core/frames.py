@@ -59,17 +59,7 @@ def is_frame(table: Any) -> bool:
 
 
 def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Return the column names and rows of a data frame of any library.
-
-    Raises InputError if it is not a data frame, and MissingExtraError if narwhals is not installed.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> names, rows = rows_of(pd.DataFrame({"who": ["ann", "bob"], "stars": [5, 2]}))
-    >>> names, list(rows)
-    (['who', 'stars'], [('ann', 5), ('bob', 2)])
-    """
+    """Return the column names and rows of a data frame of any library."""
     try:
         import narwhals as nw
     except ImportError:
@@ -82,28 +72,15 @@ def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
 
 
 def records(answer: Any) -> Iterator[Record]:
-    """Yield the rows of a result as dicts.
+    """Yield the rows of a result as dicts; raise InputError for a result of another kind.
 
-    Parameters
-    ----------
-    answer : object
-        One of: neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
-        share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
-        field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
-        rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); themes of a
-        table (theme, share, column, loading); a table (row, column, count); a correspondence analysis (side, label,
-        mass, quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the
-        first column.
-
-    Raises
-    ------
-    InputError
-        If it is none of these.
-
-    Examples
-    --------
-    >>> list(records([("god", 0.5)]))
-    [{'word': 'god', 'cosine': 0.5}]
+    Results are neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense,
+    share, rank, substitute); concordance lines (document, left, word, right, and the fields of the document, as
+    field_word if a name is taken); counts (one column for each word of a tuple, count); topics of documents (topic,
+    rank, word, weight); recommendations (column, value); an explanation (value, base, name, part); themes of a table
+    (theme, share, column, loading); a table (row, column, count); a correspondence analysis (side, label, mass,
+    quality, and coordinate, contribution and squared cosine on each axis). A dict of them has the key in the first
+    column.
     """
     if isinstance(answer, Mapping):
         return ({"query": query, **row} for query, one in answer.items() for row in records(one))

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyadic.core import kernels, resources
 from polyadic.core.entries import blocks
-from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, check_number
 from polyadic.core.executor import Sum, get_executor
 from polyadic.core.forms import CP, Factors, Form
 from polyadic.core.kernels.common import PARTS, thick_parts
@@ -153,9 +153,7 @@ class Objective:
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
-        self.threads = (
-            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
-        )
+        self.threads = resources.thread_count(threads)
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(
@@ -169,13 +167,7 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
-        """
+        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile."""
         for _ in range(2):
             start = time.perf_counter()
             self.value_and_gradient(factors)
@@ -185,13 +177,7 @@ class Objective:
         return took
 
     def value(self, factors: Factors) -> float:
-        """Compute the objective.
-
-        Parameters
-        ----------
-        factors : list of ndarray
-            Factors.
-        """
+        """Compute the objective."""
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
@@ -210,7 +196,9 @@ class Objective:
         """
         seen = slot_factors(self.terms, factors)
         if self._held is None:
-            self._held = self._executor.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
+            self._held = self._executor.hold(
+                [piece._replace(number=0) for piece in self._pieces], cost=lambda piece: work_of(piece.indices)
+            )
         done = 0
 
         def advance() -> None:
@@ -230,7 +218,8 @@ class Objective:
             if term.zero_weight:
                 loss, more = _all_zero(term, seen, grams)
                 value += loss
-                _add(gradients, more)
+                for number, gradient in _by_factor(more, factors):
+                    gradients[number] += gradient
         value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
         return value, gradients
 
@@ -244,10 +233,7 @@ def _numbers(slot: Slot) -> tuple[int, ...]:
 
 
 def slot_factors(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
-    """Return the factor matrix of each slot.
-
-    Raises InputError unless factors are matrices of one rank with a row per index: kernels do not check bounds.
-    """
+    """Return the factor matrix of each slot; raise InputError unless all are of one rank with a row per index."""
     seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
         _check_fit(term, seen)
@@ -284,16 +270,8 @@ class Fit(NamedTuple):
 
 
 def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
-    """Compute how much of the values of a term its factors explain; weights of entries are not used.
-
-    Examples
-    --------
-    >>> from polyadic.core.entries import Entries
-    >>> x = Entries.collect([[0, 1]], [2.0], 2)
-    >>> fit(Term(x, CP(), Squared(), (0, 0)), [np.array([[1.0], [1.0]])])
-    Fit(listed=0.5, all_cells=0.29...)
-    """
-    threads = resources.cores() if threads is None else threads
+    """Compute how much of the values of a term its factors explain; weights of entries are not used."""
+    threads = resources.thread_count(threads)
     seen = slot_factors([term], factors)
     size = product = error = 0.0
     for part in parts_of(replace(term, weight=1.0)):
@@ -337,19 +315,9 @@ FIBRE = 3.7
 
 
 def work_of(indices: NDArray[Any]) -> float:
-    """Estimate the cost of the gradient, in units of an entry of an existing fibre.
-
-    Examples
-    --------
-    >>> work_of(np.array([[2, 1, 0], [3, 1, 0], [3, 2, 0], [3, 2, 1]]))
-    11.4
-    """
+    """Estimate the cost of the gradient, in units of an entry of an existing fibre."""
     shared = indices[:, :-1]
     return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
-
-
-def _cost(part: Part) -> float:
-    return work_of(part.indices)
 
 
 class Laid(NamedTuple):
@@ -377,13 +345,9 @@ class Evaluation:
         fast = self.compiled and isinstance(part.form, CP)
         value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
         total: list[NDArray[Any] | None] = [None] * len(factors)
-        for slot, gradient in gradients:
-            at = 0
-            for number in _numbers(slot):
-                width = factors[number].shape[1]
-                more, before = gradient[:, at : at + width], total[number]
-                total[number] = more if before is None else before + more
-                at += width
+        for number, more in _by_factor(gradients, factors):
+            before = total[number]
+            total[number] = more if before is None else before + more
         return Sum(value, total)
 
     def _of(self, part: Part, seen: Seen) -> Laid:
@@ -533,11 +497,11 @@ def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[A
     return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
 
 
-def _add(gradients: Factors, more: Gradients) -> None:
-    """Add the gradient of each slot to those of its factors."""
-    for slot, gradient in more:
+def _by_factor(gradients: Gradients, factors: Factors) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Divide the gradient of each slot among its factors."""
+    for slot, gradient in gradients:
         at = 0
         for number in _numbers(slot):
-            width = gradients[number].shape[1]
-            gradients[number] += gradient[:, at : at + width]
+            width = factors[number].shape[1]
+            yield number, gradient[:, at : at + width]
             at += width

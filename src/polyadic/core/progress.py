@@ -19,7 +19,7 @@ class Advance(Protocol):
         """Add ``amount`` to the completed work and show ``note`` at the end of the line."""
 
 
-class Steps(Protocol):
+class StepTimer(Protocol):
     """Timer of named steps: reports the duration and what the ``with`` block puts into its dict."""
 
     def __call__(self, name: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
@@ -27,23 +27,16 @@ class Steps(Protocol):
 
 
 @contextlib.contextmanager
-def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of Steps
-    """Time nothing: the :class:`Steps` that reports nothing."""
+def no_steps(name: str) -> Iterator[dict[str, Any]]:  # noqa: ARG001 # one of StepTimer
+    """Time nothing: the :class:`StepTimer` that reports nothing."""
     yield {}
 
 
 @contextlib.contextmanager
 def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
-    """Show a progress bar on standard error during the ``with`` block, if standard error is a terminal.
+    """Show a progress bar on standard error if it is a terminal; yield ``advance(amount, note="...")``.
 
-    Yields ``advance(amount, note="...")``. ``unit`` is the unit of ``total``; without a total the bar only shows
-    activity.
-
-    Examples
-    --------
-    >>> with bar("counting", total=3) as advance:
-    ...     for _ in range(3):
-    ...         advance()
+    ``unit`` is the unit of ``total``; without a total the bar only shows activity.
     """
     if not sys.stderr.isatty():
         yield _silent
@@ -72,18 +65,7 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
 
 @contextlib.contextmanager
 def sweeps(model: Any, label: str) -> Iterator[None]:
-    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model.
-
-    Examples
-    --------
-    >>> from polyadic import SymmetricCP
-    >>> model = SymmetricCP(2)
-    >>> with sweeps(model, "factorizing"):
-    ...     model.callback is not None
-    True
-    >>> model.callback is None
-    True
-    """
+    """Show the iterations of the fit in the ``with`` block, through the ``callback`` of the model."""
     if not hasattr(model, "callback"):
         yield
         return
@@ -119,13 +101,7 @@ class _Sweeping:
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
-    """Yield the items under a progress bar; ``total`` is their number.
-
-    Examples
-    --------
-    >>> sum(tracked([1, 2, 3], "adding"))
-    6
-    """
+    """Yield the items under a progress bar; ``total`` is their number."""
     with bar(label, total) as advance:
         for item in items:
             yield item

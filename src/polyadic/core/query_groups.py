@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,6 @@ class QueryGroups:
         InputError
             If the candidates of a group are not consecutive, or as for the class.
         """
-        from scipy.sparse import csr_array
-
         X, names = csr_array(features), np.asarray(group)
         if names.shape != (X.shape[0],):
             raise InputError(f"there are {X.shape[0]:,} candidates and groups of shape {names.shape}")

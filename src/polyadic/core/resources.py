@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +25,13 @@ def cores() -> int:
 
 MAX_THREADS = 1024
 """Maximum number of threads: each needs memory for a stack."""
+
+
+def thread_count(threads: int | None) -> int:
+    """Return a checked number of threads, all cores by default."""
+    return cores() if threads is None else check_int("threads", threads, low=1, high=MAX_THREADS)
+
+
 SYSTEM = Path("/")
 GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
@@ -124,15 +131,7 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do.
-
-    Examples
-    --------
-    >>> check_memory(2.0**60, "a model of rank 10,000", "lower the rank")
-    Traceback (most recent call last):
-    polyadic.core.errors.InputError: a model of rank 10,000 needs 1,099,511,627,776 MiB of memory and ...; lower the
-    rank
-    """
+    """Raise InputError if ``needed`` bytes are not free; ``what`` needs them, and ``remedy`` says what to do."""
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(
@@ -146,18 +145,6 @@ def deferred_interrupts() -> Iterator[None]:
 
     Child processes inherit the blocked signal. In this process another thread may still receive it, and Python then
     calls the handler in the main thread; so the handler is replaced as well.
-
-    Examples
-    --------
-    >>> import signal
-    >>> try:
-    ...     with deferred_interrupts():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("held")
-    ... except KeyboardInterrupt:
-    ...     print("interrupted")
-    held
-    interrupted
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -185,8 +172,6 @@ def deferred_interrupts() -> Iterator[None]:
 def reraised_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt at the end of the ``with`` block if Ctrl-C was pressed in it, even if a fit handled it.
 
-    Examples
-    --------
     >>> import signal
     >>> try:
     ...     with reraised_interrupts():

@@ -86,16 +86,7 @@ class SearchSpace:
 
 @dataclass
 class Trial:
-    """Settings that were evaluated.
-
-    Attributes
-    ----------
-    settings : dict of str to value
-    loss : float
-        Mean loss over the held-out units.
-    figure : float
-        The reported metric.
-    """
+    """Settings that were evaluated, with their mean loss over the held-out units and the reported metric."""
 
     settings: dict[str, Any]
     loss: float
@@ -104,36 +95,16 @@ class Trial:
 
 @dataclass
 class Selection:
-    """The selected settings and all trials.
-
-    Attributes
-    ----------
-    settings : dict of str to value
-        Selected settings.
-    trials : list of Trial
-        Trials in the order of evaluation; the first has the settings that the model had.
-    best : int
-        Index of the selected trial.
-    measure : str
-        Name of the metric in ``Trial.figure``.
-    units : str
-        Name of the held-out units.
-    number : int
-        Number of held-out units.
-    complete : bool
-        Whether the search finished, rather than being stopped by the time limit or Ctrl-C.
-    seconds : list of float
-        Duration of each trial; not saved, so that equal fits make equal files.
-    """
+    """The selected settings, and all trials in the order of evaluation."""
 
     settings: dict[str, Any]
-    trials: list[Trial]
-    best: int
-    measure: str
-    units: str
-    number: int
-    complete: bool
-    seconds: list[float] = field(default_factory=list, metadata={"kept": False})
+    trials: list[Trial]  # the first has the settings that the model had
+    best: int  # index of the selected trial
+    measure: str  # name of the metric in ``Trial.figure``
+    units: str  # name of the held-out units
+    number: int  # of held-out units
+    complete: bool  # whether the search finished, rather than being stopped by the time limit or Ctrl-C
+    seconds: list[float] = field(default_factory=list, metadata={"kept": False})  # so that equal fits make equal files
 
     def summary(self) -> dict[str, Any]:
         """Return the selection as a dict for JSON."""
@@ -359,13 +330,7 @@ class _Trials:
 
 
 def held_out_share(number: int) -> float:
-    """Return the share of ``number`` units to hold out.
-
-    Examples
-    --------
-    >>> held_out_share(5000), held_out_share(2_000_000)
-    (0.1, 0.05)
-    """
+    """Return the share of ``number`` units to hold out."""
     return min(HELD_OUT, MAX_HELD_OUT / number)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from polyadic.core.progress import Steps
+    from polyadic.core.progress import StepTimer
 
 Facts = dict[str, Any]
 Model = TypeVar("Model")
@@ -34,7 +34,7 @@ class StageCache:
     error.
     """
 
-    def __init__(self, folder: Path, *, steps: Steps, force: bool = False) -> None:
+    def __init__(self, folder: Path, *, steps: StepTimer, force: bool = False) -> None:
         self.folder = folder
         self._steps = steps
         self._force = force

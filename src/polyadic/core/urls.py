@@ -28,13 +28,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class URL(os.PathLike[str]):
-    """A URL as a path-like object; :class:`pathlib.Path` would collapse its double slash.
-
-    Examples
-    --------
-    >>> os.fspath(URL("s3://texts/a.txt"))
-    's3://texts/a.txt'
-    """
+    """A URL as a path-like object; :class:`pathlib.Path` would collapse its double slash."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -46,13 +40,7 @@ class URL(os.PathLike[str]):
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is a URL.
-
-    Examples
-    --------
-    >>> [is_url(path) for path in ("s3://texts/a.txt", "C:/texts/a.txt", "-")]
-    [True, False, False]
-    """
+    """Whether a path is a URL."""
     return _URL.match(path) is not None
 
 
@@ -62,32 +50,17 @@ def is_file(path: str) -> bool:
 
 
 def suffix_of(path: str) -> str:
-    """Return the last suffix of a path or URL, in lower case.
-
-    Examples
-    --------
-    >>> [suffix_of(path) for path in ("a.txt.GZ", "https://example.org/a.xz?download=1", "-")]
-    ['.gz', '.xz', '']
-    """
+    """Return the last suffix of a path or URL, in lower case."""
     return Path(without_query(path)).suffix.lower()
 
 
 def without_query(path: str) -> str:
-    """Return a path or URL without query and fragment.
-
-    Examples
-    --------
-    >>> without_query("https://example.org/a.xz?download=1")
-    'https://example.org/a.xz'
-    """
+    """Return a path or URL without query and fragment."""
     return re.split("[?#]", path)[0] if _of_web(path) else path
 
 
 def files_behind(url: str) -> list[str]:
-    """List the files of a URL: a file, all files below a folder, or the matches of a pattern; one file for ``http``.
-
-    Raises InputError if there are none or the store cannot be read, and MissingExtraError if fsspec is not installed.
-    """
+    """List the files of a URL: a file, all files below a folder, or the matches of a pattern; one file for ``http``."""
     if _of_web(url):
         return [url]
     store, name = _located(url)
@@ -106,11 +79,7 @@ def files_behind(url: str) -> list[str]:
 
 
 def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
-    """Return size (0 if unknown) and version of each file.
-
-    Listings of stores are cached unless ``anew``. Raises InputError if a store cannot be read, MissingExtraError if
-    fsspec is not installed, and OSError if a local file is missing.
-    """
+    """Return size (0 if unknown) and version of each file; listings of stores are cached unless ``anew``."""
     states: list[tuple[int, str]] = []
     asked = None
     for path in paths:
@@ -129,10 +98,7 @@ def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, st
 
 
 def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield byte ranges of a file; those of a URL are requested several at a time.
-
-    Raises InputError if a URL cannot be read, or only from its beginning.
-    """
+    """Yield byte ranges of a file; those of a URL are requested several at a time."""
     if not is_url(path):
         with Path(path).open("rb") as file:
             for start, stop in spans:
@@ -157,11 +123,7 @@ def bytes_of(paths: Iterable[str]) -> int:
 
 @contextlib.contextmanager
 def open_url(url: str, span: tuple[int, int] | None = None) -> Iterator[Any]:
-    """Open a URL as a stream, or a byte range of it, read at once.
-
-    Raises InputError if it cannot be read, or ``span`` is not supported, and MissingExtraError if fsspec is not
-    installed.
-    """
+    """Open a URL as a stream, or a byte range of it, read at once."""
     store, name = _located(url)
     how: dict[str, Any] = {"cache_type": "none"} if span else {"block_size": 0} if _of_web(url) else {}
     with _told(url):

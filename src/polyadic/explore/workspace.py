@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.core.progress import Steps
+    from polyadic.core.progress import StepTimer
 
 KIND, VERSION = "workspace", 1
 MAX_MAPPED = 100_000
@@ -74,7 +74,7 @@ class Workspace:
         source: Any,
         path: str | os.PathLike[str],
         *,
-        steps: Steps = no_steps,
+        steps: StepTimer = no_steps,
         overwrite: bool = False,
         **settings: Any,
     ) -> Workspace:

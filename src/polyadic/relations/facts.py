@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice
-from polyadic.text.fields import read_fields
+from polyadic.text.formats.records import read_fields
 
 if TYPE_CHECKING:
     import os

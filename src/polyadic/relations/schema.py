@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.text.fields import read_fields
+from polyadic.text.formats.records import read_fields
 
 if TYPE_CHECKING:
     import os

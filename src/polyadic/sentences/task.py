@@ -10,7 +10,7 @@ from polyadic.core.settings import BUDGET, Amount, Count, File, Help, Metavar, N
 from polyadic.interface.run import Saved
 from polyadic.interface.run import train as run
 from polyadic.interface.task import Task
-from polyadic.text.arguments import READING, Docs
+from polyadic.text.task import READING, Docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,10 +37,9 @@ from polyadic.core import resources
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
 from polyadic.core.linalg.spectral import soft_threshold, zero
 from polyadic.core.losses import Squared
-from polyadic.core.solvers.proximal import proximal_gradient
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.core.solvers.smooth import CellLosses
-from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+from polyadic.core.solvers.trace_norm import Pattern, Problem, proximal_gradient, solve
 from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.losses import Huber, Logistic, LogPoisson, Loss, Squared
 from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
-from polyadic.core.solvers.sgd import Steps
+from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import BinaryClassifier, PointMachine
 from polyadic.supervised.fm_solvers import Machine, Observed, Stepper, descend_features, descend_rows
 from polyadic.supervised.kernels import anova_scores
@@ -118,7 +118,7 @@ class PenalizedMachine(PointMachine, ABC):
             start,
             orders=self._orders,
             ridge=self._ridge,
-            steps=Steps(step, self.decay),
+            steps=LearningRate(step, self.decay),
             batch=self.batch or max(1, min(BATCH, rows // STEPS)),
             adagrad=adagrad,
             squares=squares,

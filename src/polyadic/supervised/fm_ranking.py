@@ -12,7 +12,7 @@ from polyadic.core.errors import InputError
 from polyadic.core.kernels import absent_columns
 from polyadic.core.model import Amount, Count, Positive
 from polyadic.core.solvers.run import run
-from polyadic.core.solvers.sgd import Steps
+from polyadic.core.solvers.sgd import LearningRate
 from polyadic.supervised.base import PointMachine, canonical
 from polyadic.supervised.fm_solvers import Machine, Pairs, Stepper, descend_row_pairs
 from polyadic.supervised.kernels import FeatureTable
@@ -161,7 +161,7 @@ class FactorizationMachineRanker(PointMachine):
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
         """Fit to sampled pairs; ``table`` has all features that can occur."""
-        rng, steps = np.random.default_rng(self.seed), Steps(self.learning_rate, self.decay)
+        rng, steps = np.random.default_rng(self.seed), LearningRate(self.learning_rate, self.decay)
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
         start = Machine(0.0, self._started(table, rng))
         stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)

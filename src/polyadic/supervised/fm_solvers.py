@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.core.losses import Convex, Loss
-    from polyadic.core.solvers.sgd import Steps
+    from polyadic.core.solvers.sgd import LearningRate
 
     Array = NDArray[np.float64]
 
@@ -172,7 +172,7 @@ class Stepper:
         *,
         orders: NDArray[np.int64],
         ridge: Ridge,
-        steps: Steps,
+        steps: LearningRate,
         batch: int,
         adagrad: bool,
         squares: tuple[float, Array] | None = None,

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import mean_weights
 from polyadic.syntax.arc_features import RELATION_PAIRS, with_children
 from polyadic.syntax.kernels.arc_tensor import (
     ArcParts,

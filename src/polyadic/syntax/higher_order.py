@@ -33,7 +33,7 @@ import numpy as np
 
 from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError
-from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import mean_weights
 from polyadic.core.model import Natural, Within
 from polyadic.syntax.arc_features import LEMMA, PAIRS, POS, TAG, WORD
 from polyadic.syntax.arc_learning import ArcLearner

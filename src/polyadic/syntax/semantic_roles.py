@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import mean_weights
 from polyadic.core.kernels.triples import summed_rows
 from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Share
 from polyadic.core.progress import tracked

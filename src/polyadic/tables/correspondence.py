@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.core.explanation import Explanation
-from polyadic.core.linalg import Method, symmetric_matrix
+from polyadic.core.linalg import SVDMethod, symmetric_matrix
 from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
 from polyadic.embedding import Embedding
 from polyadic.tables.residuals import decompose, inverse, linear, with_values
@@ -71,7 +71,7 @@ class TableAnalysis(TableTransformer):
     _: KW_ONLY
     power: Amount = 1.0
     count_exponent: Positive = 1.0
-    method: Method = "lanczos"
+    method: SVDMethod = "lanczos"
     tol: Positive = 1e-2
     seed: Seed = None
 

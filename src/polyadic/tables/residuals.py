@@ -34,7 +34,7 @@ from polyadic.core.resources import check_memory
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from polyadic.core.linalg import Method
+    from polyadic.core.linalg import SVDMethod
 
 
 class Residual(NamedTuple):
@@ -186,7 +186,7 @@ def decompose(
     *,
     kernels: tuple[Kernel, Kernel],
     symmetric: bool,
-    method: Method,
+    method: SVDMethod,
     tol: float,
     seed: int | None,
 ) -> Decomposition:

@@ -24,32 +24,10 @@ BLOCK = 1 << 22
 def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
     """Count the context words of each word in the same sentence.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        Encoded text.
-    side : {"both", "left", "right"}
-        Side of the context words. With both sides the table is symmetric and, off the diagonal, equal to
-        ``count(corpus, order=2, width=width)``.
-    width : int
-        Maximum distance in words.
-    positional : bool
-        Whether each distance has contexts of its own: column ``place * V + word``, with places from the leftmost to the
-        rightmost, ``2 * width`` of them for both sides, else ``width``.
-
-    Returns
-    -------
-    csr_array of shape (V, V) or (V, places * V)
-        Rows are words, columns their contexts.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> corpus = Corpus.build(["red rose", "red rose", "blue rose red"], min_count=1)
-    >>> corpus.vocabulary.words
-    ('red', 'rose', 'blue')
-    >>> contexts(corpus, side="left", width=1).toarray().tolist()
-    [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
+    The result has a row for each word and a column for each context. Contexts are words up to ``width`` words away;
+    with both sides the table is symmetric and, off the diagonal, equal to ``count(corpus, order=2, width=width)``. If
+    ``positional``, each distance has contexts of its own: column ``place * V + word``, with places from the leftmost to
+    the rightmost, ``2 * width`` of them for both sides, else ``width``.
     """
     check_choice("side", side, get_args(Side))
     check_int("width", width, low=1, high=MAX_WIDTH)

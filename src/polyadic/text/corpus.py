@@ -44,6 +44,7 @@ SAMPLES = 16
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Corpus:
     """Documents of sentences of word numbers, as memory-mapped arrays.
 
@@ -81,24 +82,14 @@ class Corpus:
     (('a', 'is', 'rose', 'it', 'no'), [0, 2, 1, 0, 2, 1, 3, 4], [['a', 'rose', 'is', 'a', 'rose'], ['is', 'it']])
     """
 
-    def __init__(
-        self,
-        ids: NDArray[np.integer],
-        sentences: NDArray[np.int64],
-        documents: NDArray[np.int64],
-        *,
-        vocabulary: Vocabulary,
-        settings: dict[str, Any],
-        digest: str,
-        path: Path,
-    ) -> None:
-        self.ids = ids
-        self.sentences = sentences
-        self.documents = documents
-        self.vocabulary = vocabulary
-        self.settings = settings
-        self.digest = digest
-        self.path = path
+    ids: NDArray[np.integer]
+    sentences: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    _: dataclasses.KW_ONLY
+    vocabulary: Vocabulary
+    settings: dict[str, Any]
+    digest: str
+    path: Path
 
     @classmethod
     def build(
@@ -214,15 +205,8 @@ class Corpus:
             _check_offsets(folder / "sentences.npy", sentences, end=len(ids), of="tokens in ids.npy")
             _check_offsets(folder / "documents.npy", documents, end=len(sentences) - 1, of="sentences in sentences.npy")
             _check_ids(folder / "ids.npy", ids, vocabulary)
-        return cls(
-            ids,
-            sentences,
-            documents,
-            vocabulary=vocabulary,
-            settings=meta["settings"],
-            digest=meta["digest"],
-            path=folder,
-        )
+        known = {key: meta[key] for key in ("settings", "digest")}
+        return cls(ids, sentences, documents, vocabulary=vocabulary, path=folder, **known)
 
     @functools.cached_property
     def fields(self) -> tuple[dict[str, str], ...] | None:
@@ -410,13 +394,7 @@ class Corpus:
 
 
 def _fill(
-    draft: Draft,
-    source: Source,
-    how: Reading,
-    account: Account,
-    language: str,
-    tokenizer: Tokenize,
-    jobs: int | None,
+    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; return its language and tokenizer."""
     files = find_files(source)

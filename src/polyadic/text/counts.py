@@ -60,30 +60,14 @@ MAX_WIDTH = 1000
 
 @dataclass(eq=False, repr=False)
 class Counts:
-    """Co-occurrence counts of words.
-
-    Attributes
-    ----------
-    entries : Entries
-        Symmetric tensor of the counts.
-    events : int
-        Number of tuples seen, including those not kept.
-    marginals : ndarray of shape (V,)
-        Number of tuples that contain each word, with multiplicity; they sum to ``order * events``.
-    vocabulary : Vocabulary
-        The words.
-    settings : dict
-        Settings of the count.
-    chunks : Chunks or None
-        Sums for the chunk normalisers of :mod:`polyadic.text.weighting`.
-    """
+    """Co-occurrence counts of words: a symmetric tensor."""
 
     entries: Entries
-    events: int
-    marginals: NDArray[np.int64]
+    events: int  # number of tuples seen, including those not kept
+    marginals: NDArray[np.int64]  # tuples that contain each word, with multiplicity; they sum to ``order * events``
     vocabulary: Vocabulary
     settings: dict[str, Any]
-    chunks: Chunks | None = None
+    chunks: Chunks | None = None  # sums for the chunk normalisers of :mod:`polyadic.text.weighting`
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -112,13 +96,7 @@ class Counts:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Counts:
-        """Memory-map a folder of counts.
-
-        Raises
-        ------
-        InputError
-            If the folder is of another kind or version, is damaged, or its files do not match.
-        """
+        """Memory-map a folder of counts."""
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         with checked_in_background(folder):
             entries = Entries.read_from(folder, meta)
@@ -245,11 +223,11 @@ def count(
     >>> [corpus.vocabulary.words[i] for i in counts.entries.indices[0]], counts.events
     (['is', 'rose', 'a'], 7)
     """
-    threads = _threads(threads)
+    threads = resources.thread_count(threads)
     window_of: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
     settings = {**window_of, "min_count": check_int("min_count", min_count, low=1), "corpus": corpus.digest}
     if planned is None:
-        planned = _planned(corpus, window_of, threads, memory)
+        planned = plan(corpus, **window_of, memory=memory, threads=threads)
     elif planned.made_of != {"corpus": corpus.digest, **window_of}:
         raise InputError("the plan was made for another corpus or window")
     with folder_or_temporary(path) as (target, release):
@@ -270,6 +248,15 @@ def count(
     return counts
 
 
+def _count_part(
+    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
+) -> tuple[Spilled, NDArray[np.int64]]:
+    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
+    first, last, max_tuples = part
+    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
+    return spool.leave([words, counts]), marginals
+
+
 def plan(
     corpus: Corpus,
     *,
@@ -280,29 +267,10 @@ def plan(
     memory: int | None = None,
     threads: int | None = None,
 ) -> CountPlan:
-    """Estimate the cost of :func:`count` with the same arguments."""
-    window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
-    return _planned(corpus, window_of, _threads(threads), memory)
-
-
-def _threads(threads: int | None) -> int:
-    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
-
-
-def _count_part(
-    arguments: dict[str, Any], spool: SpillFile, index: kernels.WordIndex, part: tuple[int, int, int]
-) -> tuple[Spilled, NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range; return the spill file and the marginals."""
-    first, last, max_tuples = part
-    words, counts, marginals = kernels.count_tuples(index, first, last, max_tuples=max_tuples, **arguments)
-    return spool.leave([words, counts]), marginals
-
-
-def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> CountPlan:
-    """Check the settings, cut the text into chunks if requested, index the words, and plan the tasks."""
-    window = check_choice("window", settings["window"], get_args(Window))
-    order = check_int("order", settings["order"], low=2, high=5)
-    width = check_int("width", settings["width"], low=1, high=MAX_WIDTH)
+    """Estimate the cost of :func:`count` with the same arguments, index the words, and divide the work."""
+    threads = resources.thread_count(threads)
+    check_choice("window", window, get_args(Window))
+    order, width = check_int("order", order, low=2, high=5), check_int("width", width, low=1, high=MAX_WIDTH)
     size = len(corpus.vocabulary)
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
@@ -317,13 +285,14 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
-    looking = partial(_work, order, repeats=settings["repeats"])
+    looking = partial(_work, order, repeats=repeats)
     length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
     looked = [*get_executor(threads).imap(looking, blocks(length, -(-length // N_SAMPLES)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * get_executor(threads).grain)
-    return CountPlan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
+    made_of = {"corpus": corpus.digest, "order": order, "window": window, "width": width, "repeats": repeats}
+    return CountPlan(*ranges, index, chunks, made_of)
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:

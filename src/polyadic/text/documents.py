@@ -20,33 +20,13 @@ if TYPE_CHECKING:
 
 
 def document_table(corpus: Corpus) -> csr_array:
-    """Count the words of each document of a corpus.
-
-    Returns
-    -------
-    csr_array of shape (documents, words), float32
-        One row per document, including empty ones; columns as in ``corpus.vocabulary``.
-
-    Examples
-    --------
-    >>> from polyadic.text.corpus import Corpus
-    >>> corpus = Corpus.build(["A rose is a rose.", "Is it?"], min_count=1)
-    >>> corpus.vocabulary.words, document_table(corpus).toarray().tolist()
-    (('a', 'is', 'rose', 'it'), [[2.0, 1.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-    """
+    """Count the words of each document of a corpus, empty ones included; shape (documents, words), float32."""
     starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
     return _counted(np.asarray(corpus.ids), starts, len(corpus.vocabulary))
 
 
 def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
-    """Count the words of new documents that are in ``index``; shape (documents, words).
-
-    Examples
-    --------
-    >>> from polyadic.text.tokens import Tokenizer
-    >>> table_of_texts(["Is it red?"], {"is": 0, "red": 1, "rose": 2}, Tokenizer()).toarray().tolist()
-    [[1.0, 1.0, 0.0]]
-    """
+    """Count the words of new documents that are in ``index``; shape (documents, words)."""
     if isinstance(texts, str):
         raise InputError("texts must be an iterable of strings; got a single one: pass [text]", "texts")
     known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
@@ -55,13 +35,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
 
 
 def counts_by_row(table: Any) -> csr_array:
-    """Return a table of counts in CSR format without duplicates and zeros; the input is not modified.
-
-    Examples
-    --------
-    >>> counts_by_row([[0, 2], [1, 0]]).indices.tolist()
-    [1, 0]
-    """
+    """Return a table of counts in CSR format without duplicates and zeros; the input is not modified."""
     counts = csr_array(table)
     if not (counts.has_canonical_format and counts.data.all()):
         counts = counts.copy()

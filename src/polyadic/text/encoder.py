@@ -140,11 +140,7 @@ def _executor(jobs: int | None) -> Executor:
 def encode_all(
     groups: Iterable[Group], tokenize: Tokenize, spool: SpillFile, jobs: int | None, *, keep_text: bool = False
 ) -> Generator[Chunk]:
-    """Encode groups of pieces or files in order with ``jobs`` processes (default: all cores).
-
-    Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and stop when the generator
-    ends.
-    """
+    """Encode groups of pieces or files in order; processes start if there are more than SMALL groups."""
     remaining, executor = iter(groups), _executor(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
@@ -165,7 +161,7 @@ class Draft:
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = False
         self._parts: list[tuple[int, Spilled]] = []
-        self._documents = self._tokens = 0
+        self.documents = self.tokens = 0  # so far, of all types
         self._index: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
 
@@ -199,18 +195,8 @@ class Draft:
         self._known |= any(chunk.fields)
         if self._lines is not None:
             self._lines.add(chunk.starts, chunk.fields, chunk.texts)
-        self._documents += sum(chunk.starts)
-        self._tokens += int(chunk.counts.sum())
-
-    @property
-    def documents(self) -> int:
-        """Number of documents so far."""
-        return self._documents
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens so far, of all types."""
-        return self._tokens
+        self.documents += sum(chunk.starts)
+        self.tokens += int(chunk.counts.sum())
 
     def counts(self) -> dict[str, int]:
         """Return the count of each type."""
@@ -227,10 +213,7 @@ class Draft:
     def join(
         self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
     ) -> list[str]:
-        """Join adjacent words that co-occur far more often than by chance with "_"; return the joined words.
-
-        Pairs that do not make it into the vocabulary returned by ``choose`` are separated again.
-        """
+        """Join words that co-occur far more often than by chance with "_", if ``choose`` keeps them; return these."""
         words, min_pair_count = list(self._index), max(min_count, MIN_COUNT)
         usable = self._counts[: len(words)] >= min_count
         usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))

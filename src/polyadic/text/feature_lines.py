@@ -1,26 +1,26 @@
-"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank, with query groups."""
+"""Read lines of labels and numbered features in the formats of libsvm, libFM and SVMrank; query groups kept on disk."""
 
 from __future__ import annotations
 
 import math
+import weakref
 from codecs import BOM_UTF8
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from polyadic.core.errors import InputError, check_int
+from polyadic.core.files import folder_or_temporary
 from polyadic.core.query_groups import QueryGroups
-from polyadic.text.kept_blocks import KeptBlocks
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
-
 
 BLOCK = 1 << 24
 """Bytes read at a time."""
@@ -31,15 +31,9 @@ MAX_FEATURES = 1 << 31
 
 
 class FeatureLines(NamedTuple):
-    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``.
+    """Data of lines such as ``1 qid:3 7:0.5 9:1 # a comment``; ``groups`` are the ``qid:``, or -1.
 
-    Attributes
-    ----------
-    features : csr_array of shape (lines, features)
-        Column i holds the values of feature ``i:``; column 0 is empty in files that number from 1.
-    labels : ndarray of shape (lines,)
-    groups : ndarray of int of shape (lines,)
-        The ``qid:`` of each line, or -1.
+    Column i of ``features`` holds the values of feature ``i:``; column 0 is empty in files that number from 1.
     """
 
     features: csr_array
@@ -48,25 +42,7 @@ class FeatureLines(NamedTuple):
 
 
 def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
-    r"""Read a whole file.
-
-    Parameters
-    ----------
-    path : path
-        Lines of a label, optionally ``qid:`` and a number, and features as ``number:value`` in any order; ``#`` begins
-        a comment.
-    features : int, optional
-        Minimum number of columns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "lists.txt"
-    >>> _ = path.write_text("1 qid:3 2:0.5 1:2 # best\n0 qid:3 1:1\n")
-    >>> X, y, groups = read_feature_lines(path)
-    >>> X.toarray().tolist(), y.tolist(), groups.tolist()
-    ([[0.0, 2.0, 0.5], [0.0, 1.0, 0.0]], [1.0, 0.0], [3, 3])
-    """
+    """Read a whole file, as a table of at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
         raise InputError(f"{path} has only comments and empty lines")
@@ -110,8 +86,6 @@ def _complete(groups: NDArray[np.int64]) -> int:
 
 
 def _joined(parts: list[FeatureLines]) -> FeatureLines:
-    from scipy.sparse import vstack
-
     width = max(part.features.shape[1] for part in parts)
     for part in parts:
         part.features.resize((part.features.shape[0], width))
@@ -133,7 +107,6 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 
 def _few(piece: bytes, path: str, line: int) -> FeatureLines:
     """Parse lines with scikit-learn's fast reader, or slowly if lines are unsorted or invalid."""
-    from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -150,8 +123,6 @@ def _few(piece: bytes, path: str, line: int) -> FeatureLines:
 
 
 def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
-    from scipy.sparse import csr_array
-
     labels: list[float] = []
     groups: list[int] = []
     columns: list[int] = []
@@ -211,26 +182,44 @@ def _whole(word: str) -> int:
     return int(word)
 
 
+class KeptBlocks:
+    """Repeatable iteration over blocks of query groups, which are created on first use."""
+
+    def __init__(self, make: Callable[[], Iterable[QueryGroups]]) -> None:
+        self._make = make
+        self._folder: Path | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[QueryGroups]:
+        if self._folder is None:
+            with folder_or_temporary(None) as (folder, release):
+                weakref.finalize(self, release)
+                folder.mkdir()
+                count = 0
+                for groups in self._make():
+                    _write_groups(folder / f"{count}.npz", groups)
+                    count += 1
+                self._folder, self._count = folder, count
+        for k in range(self._count):
+            yield _read_groups(self._folder / f"{k}.npz")
+
+
+def _write_groups(path: Path, groups: QueryGroups) -> None:
+    X = groups.features
+    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "costs": groups.costs, "starts": groups.starts}
+    np.savez(path, shape=X.shape, **parts)
+
+
+def _read_groups(path: Path) -> QueryGroups:
+    with np.load(path, allow_pickle=False) as file:
+        X = csr_array((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"].tolist()))
+        return QueryGroups(X, file["costs"], file["starts"])
+
+
 class RankLines:
-    r"""Query groups of a file in blocks, for repeated iteration; the file is read once.
+    """Query groups of a file in blocks, for repeated iteration; the file is read once.
 
     The cost of a candidate is the highest relevance of its list minus its own.
-
-    Parameters
-    ----------
-    path : path
-        File in the format of :func:`~polyadic.text.feature_lines.read_feature_lines`; each line needs ``qid:``, and the
-        lines of a list must be consecutive.
-    size : int
-        Approximate number of bytes of a block.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lists.txt"
-    >>> _ = path.write_text("2 qid:1 1:0.5\n0 qid:1 2:1\n1 qid:2 1:1\n")
-    >>> [(groups.costs.tolist(), groups.starts.tolist()) for groups in RankLines(path)]
-    [([0.0, 2.0, 0.0], [0, 2, 3])]
     """
 
     def __init__(self, path: str | os.PathLike[str], *, size: int = BLOCK) -> None:

@@ -39,19 +39,7 @@ class WordIndex(NamedTuple):
 
 
 def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """Index the occurrences of each word and separate sentences so that windows of ``reach`` see their ends.
-
-    Parameters
-    ----------
-    ids : ndarray of shape (N,)
-        Word ids below ``size``.
-    sentences : ndarray of shape (S + 1,)
-        Offsets of sentences; the last value is N.
-    size : int
-        Number of words, V.
-    reach : int
-        Maximum distance between words of a tuple, at most 32,767.
-    """
+    """Index the occurrences of ``size`` words; separate sentences, by their offsets, for windows of ``reach``."""
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
         raise ValueError(f"ids must be below {size} and reach below 32,768; got {ids.max(initial=0)} and {reach}")
@@ -63,13 +51,7 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
 
 
 def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of each word in order of word ids, and the offset of each word; ``end`` is not a word.
-
-    Examples
-    --------
-    >>> word_positions(np.array([0, 1, 0]), 2)
-    (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
-    """
+    """Return the positions of each word in order of word ids, and the offset of each word; ``end`` is not a word."""
     ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
     n = _word_starts(ids, end, starts)
@@ -81,13 +63,7 @@ def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray
 
 
 def indexed_length(ids: int, bounds: int, reach: int) -> int:
-    """Return the length of the ids of an index, given the numbers of ids and of sentence offsets.
-
-    Examples
-    --------
-    >>> len(index_words(np.array([0, 1, 0]), np.array([0, 1, 3]), 2, 4).ids) == indexed_length(3, 3, 4)
-    True
-    """
+    """Return the length of the ids of an index, given the numbers of ids and of sentence offsets."""
     return ids + bounds - 1 + 2 * reach
 
 
@@ -123,33 +99,11 @@ def count_tuples(
     min_count: int,
     max_tuples: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-    """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
+    """Count the tuples whose rarest word is one of ``first``..``last`` - 1, at least ``min_count`` times.
 
-    Parameters
-    ----------
-    index : WordIndex
-        The corpus; a tuple spans at most its ``reach`` positions.
-    first, last : int
-        Range of words.
-    order : int
-        Number of words in a tuple; ``(order - 1) * bit_length(last - 1)`` must not exceed 64.
-    near : int
-        One of the positions of a tuple is within ``near`` of both ends.
-    repeats : bool
-        Whether a word may occur twice in a tuple.
-    min_count : int
-        Minimum count of the tuples to return.
-    max_tuples : int, optional
-        Upper bound of the number of tuples; by default from :func:`tuple_work`. ValueError if there are more.
-
-    Returns
-    -------
-    words : ndarray of shape (order, n)
-        Ids, rarest word first, in lexicographic order.
-    counts : ndarray of shape (n,)
-        Count of each tuple, at least ``min_count``.
-    marginals : ndarray of shape (V,)
-        Number of tuples, kept or not, that contain each word, with multiplicity.
+    A tuple spans at most the ``reach`` of the index, and one of its positions is within ``near`` of both ends. ``(order
+    - 1) * bit_length(last - 1)`` must not exceed 64. Returns words (order, n), rarest first and in lexicographic order,
+    counts (n,), and in marginals (V,) the number of tuples, kept or not, of each word with multiplicity.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     bits = (order - 1) * max(last - 1, 1).bit_length()
@@ -166,17 +120,7 @@ def count_tuples(
 
 
 def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
-    """Return the number of tuples that contain each word, with multiplicity; shape (V,).
-
-    Parameters
-    ----------
-    tuples : ndarray of shape (n, order)
-        Word ids below ``size``, column by column in memory.
-    counts : ndarray of shape (n,)
-        Count of each tuple.
-    size : int
-        Number of words, V.
-    """
+    """Return the number of tuples, (n, order), that contain each word, with multiplicity; shape (V,)."""
     marginals = np.zeros(size, np.int64)
     for d in range(tuples.shape[1]):
         _add_counts(frozen(tuples[:, d]), frozen(counts), marginals)
@@ -242,10 +186,7 @@ def _occurrences(ids, end, positions, starts):
 
 @njit(cache=True, nogil=True)
 def _chunk_sets(ids, sentences, length, order, sets, bounds):
-    """Cut sentences into chunks of ``length`` words and keep each chunk's distinct words, if at least ``order``.
-
-    Returns the number of words written to ``sets`` and the number of chunks; chunk offsets go to ``bounds``.
-    """
+    """Cut sentences into chunks and keep their distinct words; return the numbers of words and chunks."""
     n, chunks = 0, 0
     bounds[0] = 0
     for s in range(sentences.shape[0] - 1):
@@ -303,18 +244,13 @@ def _add_counts(words, counts, marginals):
 def _count_tuples(
     ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
 ):
-    """Count the tuples whose rarest word is ``first``..``last`` - 1.
-
-    ``keys`` is a buffer for encoded tuples. Writes kept tuples to ``words`` (order, n), rarest word first and in
-    lexicographic order, and to ``counts`` (n + 1); returns their number, or -1 if there may be more than n. All tuples,
-    kept or not, add to ``marginals``, with multiplicity.
-    """
+    """Write kept tuples to ``words`` and ``counts``; return their number, or -1 if there may be more than fit."""
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
     around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
     candidates = np.empty((2, 2 * reach + 1), np.int64)
     degrees = np.empty(2 * reach + 1, np.int64)
-    level = np.empty((2, 64), np.int64)
+    level = np.empty((2, 64), np.int64)  # members of subsets, 15 bits each
     written = np.int64(0)  # a literal would be a type of its own, for which all below is compiled once more
     for c in range(first, last):
         bits = 1
@@ -413,10 +349,7 @@ def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
 
 @njit(cache=True, nogil=True)
 def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
-    """Write the keys of all ``size``-subsets of the candidates that form a tuple with position 0.
-
-    Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits each.
-    """
+    """Write the keys of all ``size``-subsets that form a tuple with position 0, grown by falling id; count them."""
     for k in range(1, m):  # insertion sort by id, then by position
         x, q = candidates[0, k], candidates[1, k]
         j = k

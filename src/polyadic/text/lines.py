@@ -42,24 +42,12 @@ _CATEGORIES = "L* M* N* P* S* Co"
 
 
 class ConcordanceLine(NamedTuple):
-    """Sentence that contains the words searched for.
-
-    Attributes
-    ----------
-    document : int
-        Number of the document, from 0.
-    fields : mapping of str to str
-        Metadata of the document.
-    text : str
-        The sentence.
-    places : tuple of (int, int)
-        Start and end of each word searched for.
-    """
+    """Sentence that contains the words searched for, with the number, from 0, and the metadata of its document."""
 
     document: int
     fields: Mapping[str, str]
     text: str
-    places: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int], ...]  # start and end of each word searched for
 
     @property
     def left(self) -> str:
@@ -78,10 +66,7 @@ class ConcordanceLine(NamedTuple):
 
 
 class _Connection(sqlite3.Connection):
-    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones.
-
-    It is made with ``check_same_thread=False``, since the garbage collector may run in any thread.
-    """
+    """Connection that closes itself when collected; each thread has its own, and Python 3.13 warns about open ones."""
 
     def __del__(self) -> None:
         self.close()
@@ -128,36 +113,14 @@ class LineWriter:
 
 
 class Lines:
-    """Searchable text of a corpus that was built with ``keep_text=True``.
-
-    Parameters
-    ----------
-    path : path
-        Folder of the corpus.
-
-    Raises
-    ------
-    InputError
-        If the folder is not a corpus, or its text was not kept or is damaged.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> texts = ["The bank of the river. A bank lends.", "Money in the bank!"]
-    >>> corpus = Corpus.build(texts, min_count=1, keep_text=True)
-    >>> [(line.document, line.left, line.word, line.right) for line in corpus.lines.find("bank", "river")]
-    [(0, 'The ', 'bank', ' of the river.')]
-    >>> corpus.lines.count("bank")
-    3
-    """
+    """Searchable text of a corpus that was built with ``keep_text=True``."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         settings = read_meta(path, "corpus").get("settings", {})
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
-                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)",
-                "keep_text",
+                f"{path} does not contain the text: build the corpus again to keep it (keep_text=True)", "keep_text"
             )
         tokenizer = str(settings.get("tokenizer"))
         self._pairs = {*(settings.get("multiwords") or ())}
@@ -208,31 +171,13 @@ class Lines:
         start: int = 0,
         top: int | None = None,
     ) -> Iterator[ConcordanceLine]:
-        """Yield the lines that contain all the words.
+        """Yield the lines that contain all the words, or any one with ``either``.
 
-        Parameters
-        ----------
-        *words : str
-            Words to find, in any case. One with spaces is a phrase; ``"bank*"`` matches all words that begin with
-            "bank".
-        width : int, optional
-            Maximum number of other words between the words; by default they may be anywhere in the sentence.
-        either : bool
-            Whether a line with any one of the words matches.
-        sort : {"document", "left", "right", "relevance"}
-            Order of the lines: as in the text; by the words to the left of the first match, nearest first; by those to
-            its right; or by BM25, which ranks lines with most of the words, and the rarest, first.
-        where : mapping of str to str, optional
-            Only search documents whose fields have these values.
-        start : int
-            Number of lines to skip.
-        top : int, optional
-            Maximum number of lines.
-
-        Raises
-        ------
-        InputError
-            If no word is given, or the file is damaged.
+        Words are found in any case; one with spaces is a phrase, and ``"bank*"`` matches all words that begin with
+        "bank". ``width`` is the maximum number of other words between them; by default they may be anywhere in the
+        sentence. Lines are in the order of the text, by the words to the left of the first match, nearest first, by
+        those to its right, or by BM25, which ranks lines with most of the words, and the rarest, first. Only documents
+        whose fields have the values ``where`` are searched; ``start`` lines are skipped.
         """
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0, high=MAX_ROWS)
@@ -259,20 +204,7 @@ class Lines:
             )
 
     def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
-        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences.
-
-        Raises
-        ------
-        InputError
-            If there is no such document, or the file is damaged.
-
-        Examples
-        --------
-        >>> from polyadic import Corpus
-        >>> text = Corpus.build(["One rose. Two roses.", "No rose."], min_count=1, keep_text=True).lines
-        >>> text.document(0, start=1)
-        ({}, ['Two roses.'], 2)
-        """
+        """Return the fields of a document, its sentences from ``start`` on, and its number of sentences."""
         check_int("start", start, low=0, high=MAX_ROWS)
         with self._checked():
             known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()

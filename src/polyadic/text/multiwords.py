@@ -32,21 +32,7 @@ Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
 def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, min_count: int = MIN_COUNT) -> Counted:
-    """Count adjacent pairs of usable words with at least ``min_count`` occurrences.
-
-    Parameters
-    ----------
-    chunks : callable
-        Returns an iterable of (word numbers, lengths of sentences); called twice.
-    usable : ndarray of shape (V,)
-        Whether each word may be part of a pair.
-    min_count : int
-
-    Returns
-    -------
-    keys, counts
-        Pairs encoded as a 2^32 + b, sorted, and their counts.
-    """
+    """Count adjacent pairs of usable words; return the frequent ones as a 2^32 + b, sorted, and their counts."""
 
     def found() -> Iterator[NDArray[np.uint64]]:
         for numbers, lengths in chunks():
@@ -87,14 +73,7 @@ def keys_of(numbers: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> NDArray
 def select_pairs(
     counted: Counted, occurrences: NDArray[np.int64], *, threshold: float = THRESHOLD
 ) -> NDArray[np.uint64]:
-    """Return the pairs whose NPMI reaches the threshold, the most frequent first.
-
-    Examples
-    --------
-    >>> keys, n = np.array([1, 2], np.uint64), np.array([90, 20])  # of the words 0 and 1, and of 0 and 2
-    >>> select_pairs((keys, n), np.array([110, 95, 5000])).tolist()
-    [1]
-    """
+    """Return the pairs whose NPMI reaches the threshold, the most frequent first."""
     keys, n = counted
     total = occurrences.sum()
     a, b = (occurrences[word.astype(np.int64)] for word in (keys >> np.uint64(32), keys & np.uint64(2**32 - 1)))
@@ -106,14 +85,7 @@ def select_pairs(
 def join_pairs(
     numbers: NDArray[np.uint32], lengths: NDArray[np.uint32], keys: NDArray[np.uint64], named: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Join pairs in encoded sentences: ``keys[k]`` becomes the word ``named[k]``; return words and sentence lengths.
-
-    Examples
-    --------
-    >>> numbers, lengths = np.array([3, 5, 3, 3, 5], np.uint32), np.array([3, 2], np.uint32)
-    >>> join_pairs(numbers, lengths, np.array([(3 << 32) + 5], np.uint64), np.array([9], np.uint32))
-    (array([9, 3, 9], dtype=uint32), array([2, 1], dtype=uint32))
-    """
+    """Join pairs in encoded sentences: ``keys[k]`` becomes the word ``named[k]``; return words and sentence lengths."""
     order = np.argsort(keys)
     here = keys_of(numbers, lengths)
     at = np.minimum(np.searchsorted(keys[order], here), len(keys) - 1)
@@ -131,13 +103,7 @@ def join_pairs(
 
 
 def join_words(sentence: Sequence[str], words: Container[str]) -> list[str]:
-    """Join adjacent words of a sentence whose combination is in ``words``.
-
-    Examples
-    --------
-    >>> join_words(["in", "new", "york"], {"in", "new", "new_york"})
-    ['in', 'new_york']
-    """
+    """Join adjacent words of a sentence whose combination is in ``words``."""
     result: list[str] = []
     free = False  # whether the word before may be the first of two
     for word in sentence:

@@ -25,20 +25,7 @@ MAX_WIDTH = 50
 
 
 class Occurrences:
-    """Index of the positions of all words of a corpus; takes 4 bytes per token.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> corpus = Corpus.build(["a rose is a rose", "is a rose red"], min_count=1)
-    >>> where = Occurrences(corpus)
-    >>> rose = corpus.vocabulary["rose"]
-    >>> where.positions(rose).tolist()
-    [1, 4, 7]
-    >>> words, counts = where.pairs(where.positions(rose), 1)
-    >>> {corpus.vocabulary.words[i]: n for i, n in zip(words.tolist(), counts.tolist(), strict=True)}
-    {'a': 3, 'is': 1, 'red': 1}
-    """
+    """Index of the positions of all words of a corpus; takes 4 bytes per token."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -74,14 +61,7 @@ class Occurrences:
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count pairs of different words that lie with a position within ``width + 1`` consecutive words.
-
-        Returns
-        -------
-        pairs : ndarray of shape (m, 2)
-            Word numbers, the smaller first.
-        counts : ndarray of shape (m,)
-        """
+        """Count pairs of different words that lie with a position within ``width + 1`` words; the smaller is first."""
         around, offsets = self.around(positions, width), _offsets(width)
         i, j = np.triu_indices(2 * width, 1)
         fits = np.maximum(offsets[j], 0) - np.minimum(offsets[i], 0) <= width
@@ -102,13 +82,7 @@ class Occurrences:
 
 
 def sample(positions: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
-    """Return at most ``max_size`` positions, evenly spaced.
-
-    Examples
-    --------
-    >>> sample(np.arange(10), 4).tolist()
-    [0, 3, 6, 9]
-    """
+    """Return at most ``max_size`` positions, evenly spaced."""
     if len(positions) <= max_size:
         return positions
     return positions[np.linspace(0, len(positions) - 1, max_size).round().astype(int)]

@@ -25,18 +25,9 @@ Content = str | list[str] | list[list[str]]
 
 
 class Piece(NamedTuple):
-    """Document, or part of a long one.
+    """Document, or part of a long one: text, a tokenized sentence, or tokenized sentences.
 
-    Attributes
-    ----------
-    content : str, list of str or list of list of str
-        Text, a tokenized sentence, or tokenized sentences.
-    starts : bool
-        Whether a new document begins.
-    markup : bool
-        Whether the content is MediaWiki markup.
-    fields : mapping of str to str
-        Metadata of the document, such as its title.
+    ``starts`` says whether a new document begins, whose metadata are ``fields``; ``markup`` is that of MediaWiki.
     """
 
     content: Content

@@ -11,13 +11,14 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, SkippedFilesWarning
 from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
-from polyadic.text.formats import markup, office, plain, records, treebanks
+from polyadic.text.formats import markup, office, plain, records
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
 
@@ -30,9 +31,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "wiki": plain.read_wiki,
     "mediawiki": markup.read_mediawiki,
     "jsonl": records.read_jsonl,
-    "csv": records.read_csv,
-    "xlsx": records.read_xlsx,
-    "parquet": records.read_parquet,
+    **{name: partial(records.read_table, table_rows=rows) for name, rows in records.ROWS.items()},
     "html": markup.read_html,
     "xml": markup.read_xml,
     "epub": markup.read_epub,
@@ -40,7 +39,7 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
-    "conllu": treebanks.read_conllu,
+    "conllu": plain.read_conllu,
 }
 SUFFIXES = {
     **{
@@ -116,11 +115,6 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
         document is a string, a list of tokens (one tokenized sentence) or a list of lists of tokens.
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
-
-    Examples
-    --------
-    >>> list(read(["A rose.", ["is", "a", "rose"]]))
-    ['A rose.', 'is a rose']
     """
     return (document.text for document in documents(source, **reading))
 
@@ -133,13 +127,7 @@ class Document(NamedTuple):
 
 
 def documents(source: Source, **reading: Any) -> Iterator[Document]:
-    """Yield the documents of :func:`read` with their metadata.
-
-    Examples
-    --------
-    >>> next(documents(["A rose."]))
-    Document(text='A rose.', fields={})
-    """
+    """Yield the documents of :func:`read` with their metadata."""
     parts: list[str] = []
     fields: Mapping[str, str] | None = None
     for piece in pieces(source, Reading(**reading)):
@@ -153,16 +141,7 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
 
 
 def with_documents_by_line(source: str, reading: Reading) -> Reading:
-    """Return settings that read each line of a single file of plain text as a document.
-
-    Other sources keep their settings: each file of a folder or a glob pattern is a document, and so is each row of a
-    table.
-
-    Examples
-    --------
-    >>> with_documents_by_line("-", Reading()).format
-    'lines'
-    """
+    """Return settings that read each line of a single file of plain text, but of no other source, as a document."""
     suffixes = {suffix.lower() for suffix in Path(without_query(source)).suffixes}
     plain_text = find_files(source) == [source] and not suffixes & {*SUFFIXES, *OTHERS}
     if plain_text and reading.format == "auto" and reading.field is None:
@@ -171,13 +150,7 @@ def with_documents_by_line(source: str, reading: Reading) -> Reading:
 
 
 def name_of_document(fields: Mapping[str, str]) -> str:
-    """Return the title of a document, or its file if there are several files, or an empty string.
-
-    Examples
-    --------
-    >>> name_of_document({"file": "a.txt", "year": "1999"})
-    'a.txt'
-    """
+    """Return the title of a document, or its file if there are several files, or an empty string."""
     return " ".join((fields.get("title") or fields.get("file") or "").split())
 
 
@@ -207,11 +180,7 @@ def find_files(source: Source) -> list[str] | None:
 
 
 def pieces(
-    source: Source,
-    reading: Reading,
-    *,
-    advance: Callable[[float], None] | None = None,
-    account: Account | None = None,
+    source: Source, reading: Reading, *, advance: Callable[[float], None] | None = None, account: Account | None = None
 ) -> Iterator[Piece]:
     """Yield the documents of :func:`read` in pieces of bounded size, and warn about skipped files.
 
@@ -242,14 +211,7 @@ def pieces(
 
 
 def survey(source: Source, reading: Reading) -> dict[str, Any]:
-    """Describe the files of a source from their first bytes; empty for sources that can be read only once.
-
-    Returns
-    -------
-    dict
-        ``files``, their ``formats``, and the number with ``wrapped`` lines if any; only the number of files if more
-        than :data:`MAX_SURVEYED` are remote.
-    """
+    """Describe the files of a source from their first bytes: ``files``, ``formats``, and how many are ``wrapped``."""
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     if sum(map(is_url, files)) > MAX_SURVEYED:
         return {"files": len(files)}
@@ -281,14 +243,7 @@ def as_text(piece: Piece) -> str:
 class Files(NamedTuple):
     """Files that are read one after another; unreadable ones are skipped where allowed.
 
-    Attributes
-    ----------
-    paths : tuple of str
-    folder : str or None
-        Base of relative file names; None for a single file.
-    reading : Reading
-    span : (int, int) or None
-        Byte range of the only path; None for all.
+    ``folder`` is the base of relative names, None for a single file; ``span`` is a byte range of the only path.
     """
 
     paths: tuple[str, ...]
@@ -443,10 +398,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format from the setting, the first bytes, or the suffix.
-
-    Otherwise a table if one is expected or a column was named, else text.
-    """
+    """Detect the format from the setting, the first bytes or the suffix; else a table if one is expected, or text."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))

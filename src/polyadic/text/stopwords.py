@@ -43,21 +43,9 @@ _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or '
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
     """Return the set of words to leave out, as spelled by the default tokenizer.
 
-    Parameters
-    ----------
-    source : None, "none", "language", name or code of a language, path or iterable of str
-        Where the words come from: none at all; the list of ``language``; the list of another language, such as "german"
-        or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are compared
-        exactly: a lower-case list does not remove "The" from text whose case was kept.
-    language : str
-        Language code of the text.
-
-    Examples
-    --------
-    >>> "the" in stop_words("english"), "und" in stop_words("language", "de"), stop_words(None)
-    (True, True, frozenset())
-    >>> sorted(stop_words(["und", "oder"]))
-    ['oder', 'und']
+    The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
+    "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
+    compared exactly: a lower-case list does not remove "The" from text whose case was kept.
     """
     if source is None or source == "none":
         return frozenset()
@@ -91,11 +79,6 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
     Of the 100 words in most blocks of 2,000 words, 82 % are in the English list for Wikipedia, 84 % for novels, and 90
     % in the German list for aphorisms; of the 100 most frequent words, 74, 87 and 80 %. Words without a letter are
     excluded.
-
-    Examples
-    --------
-    >>> most_spread({"the": 2, "cat": 1, "3": 2})
-    ['the', 'cat']
     """
     ranked = sorted((-n, word) for word, n in parts.items() if any(map(str.isalpha, word)))
     return [word for _, word in ranked[:MAX_STOP_WORDS]]
@@ -103,15 +86,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop list of a language (code or name) from the package stop-words; empty if it has none.
-
-    Words are spelled as by the default tokenizer; entries that it splits are excluded.
-
-    Examples
-    --------
-    >>> "und" in stop_list("de"), "dell" in stop_list("italian"), len(stop_list("xx"))
-    (True, True, 0)
-    """
+    """Return the stop list of a language (code or name), spelled as by the default tokenizer; perhaps empty."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}

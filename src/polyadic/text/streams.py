@@ -35,15 +35,8 @@ def open_bytes(
 ) -> Iterator[io.BufferedReader]:
     """Open a file, URL or standard input (``"-"``) and decompress it according to its suffix.
 
-    Parameters
-    ----------
-    path : str
-        The file, URL, or ``"-"``.
-    advance : callable, optional
-        Called with the number of (compressed) bytes of each read.
-    span : (int, int), optional
-        Byte range to read from an uncompressed file; by default the whole file. A range of a URL is fetched in one
-        request.
+    ``advance`` is called with the number of (compressed) bytes of each read; ``span`` is a range of an uncompressed
+    file.
     """
     suffix = suffix_of(path)
     try:
@@ -103,13 +96,7 @@ def blocks(
 
 
 def lines(texts: Iterable[str]) -> Iterator[str]:
-    r"""Split consecutive blocks of text into lines without ``\n``.
-
-    Examples
-    --------
-    >>> list(lines(["a\nb", "c\n", "\nd"]))
-    ['a', 'bc', '', 'd']
-    """
+    r"""Split consecutive blocks of text into lines without ``\n``."""
     unfinished: list[str] = []
     number = 1
     for text in texts:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 TASK = Task("text", "Encode text, search it, and verify what was written.")
 READING = "polyadic.text.pieces:Reading"
+"""Settings for reading files."""
+Docs = Annotated[
+    str,
+    Help("Folder or glob pattern with a document in each file, a file with a document on each line, or a table."),
+    Metavar("DOCS"),
+]
 Sources = Annotated[
     list[str],
     Metavar("SOURCE..."),

@@ -112,13 +112,7 @@ class Tokenizer:
 
 
 def whitespace(text: str) -> list[list[str]]:
-    r"""Split pre-tokenized text: one sentence per line, tokens separated by white space.
-
-    Examples
-    --------
-    >>> whitespace("The dog 's bowl .\n\nIt is empty .")
-    [['The', 'dog', "'s", 'bowl', '.'], ['It', 'is', 'empty', '.']]
-    """
+    """Split pre-tokenized text: one sentence per line, tokens separated by white space."""
     return [tokens for line in text.split("\n") if (tokens := line.split())]
 
 
@@ -160,15 +154,7 @@ MARKS = 30
 
 
 def composed(text: str) -> str:
-    r"""Normalize a text to Unicode NFC.
-
-    Ordering n combining marks takes n^2 steps, so at most :data:`MARKS` are kept in a row.
-
-    Examples
-    --------
-    >>> composed("e\u0301") == "\u00e9"
-    True
-    """
+    """Normalize a text to Unicode NFC."""
     perhaps, surely = _many_marks()
     if not text.isascii() and perhaps.search(text):
         text = surely.sub("\\1\u034f", text)
@@ -185,10 +171,7 @@ def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @functools.cache
 def marks() -> str:
-    r"""Return a character class body with all combining marks, which ``\w`` does not match.
-
-    Without it the vowel signs of Devanagari or Tamil would split words.
-    """
+    r"""Return a character class body with all combining marks, which ``\w`` does not match."""
     first, last = 0x300, 0x1FFFF  # no mark lies outside, but for variation selectors
     codes = [code for code in range(first, last) if unicodedata.category(chr(code)).startswith("M")]
     starts = [code for code in codes if unicodedata.category(chr(code - 1))[0] != "M" or code == first]

@@ -11,6 +11,7 @@ so both sum to one, and independent words have an expected PMI near zero. Logari
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -111,7 +112,7 @@ def ppmi(
     for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
         pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
         for sign, places, part in parts:
-            pmi += sign * part.log_probability(entries.indices[block][:, places])
+            pmi += sign * part(entries.indices[block][:, places])
         positive = np.flatnonzero(pmi > 0)
         kept.append(entries.indices.T[:, block].take(positive, axis=1))
         values.append(pmi[positive].astype(np.float32))
@@ -169,49 +170,43 @@ def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
     return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
 
 
-class _Marginal:
+Lookup = Callable[["NDArray[Any]"], "NDArray[np.float64]"]
+Parts = list[tuple[int, tuple[int, ...], Lookup]]
+"""Sign, places in a tuple, and the lookup of the log probability of the words in these places."""
+
+
+def _of_tuples(counts: Counts) -> Lookup:
     """Look up the log probability of tuples of a lower order."""
+    order, log = counts.entries.order, _log_tuple(counts, slice(None), "tuples")
 
-    def __init__(self, counts: Counts) -> None:
-        self._entries = counts.entries
-        self._log = _log_tuple(counts, slice(None), "tuples") if counts.entries.order > 1 else np.empty(0)
-
-    def log_probability(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        at = self._entries.find(rows)
+    def lookup(rows: NDArray[Any]) -> NDArray[np.float64]:
+        at = counts.entries.find(rows)
         if (at < 0).any():
-            order = self._entries.order
             raise InputError(
                 f"specific interaction needs every {order}-tuple within a counted tuple; count order"
                 f" {order} of the same corpus with the same window and min_count=1",
                 "min_count",
             )
-        return self._log[at]
+        return log[at]
+
+    return lookup
 
 
-class _Words:
+def _of_words(log_word: NDArray[np.float64]) -> Lookup:
     """Look up the log probability of single words."""
-
-    def __init__(self, log_word: NDArray[np.float64]) -> None:
-        self._log = log_word
-
-    def log_probability(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        return self._log[rows[:, 0]]
-
-
-Parts = list[tuple[int, tuple[int, ...], "_Words | _Marginal"]]
-"""Sign, places in a tuple, and the lookup of the log probability of the words in these places."""
+    return lambda rows: log_word[rows[:, 0]]
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
     """Terms of total correlation: minus each word."""
-    return [(-1, (d,), _Words(log_word)) for d in range(counts.entries.order)]
+    return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 
 def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
     """Terms of interaction information: plus or minus each proper part of a tuple, by its size."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
-    parts: Parts = [((-1) ** (order - 1), (d,), _Words(log_word)) for d in range(order)]
+    parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]
     if order > 2 and counts.settings.get("window") == "centred":
         raise InputError(
             "form 'specific' needs window 'span' or 'chunk': a centred triple has pairs that are not centred"
@@ -222,6 +217,6 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` have another {key}")
-        table = _Marginal(by_order[size])
+        table = _of_tuples(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

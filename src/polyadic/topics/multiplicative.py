@@ -21,7 +21,7 @@ from scipy.special import xlogy
 from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import truncated_svd
-from polyadic.core.linalg.distributed import distribute
+from polyadic.core.linalg.sparse import distribute
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from polyadic.words.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from polyadic.core.progress import Steps
+    from polyadic.core.progress import StepTimer
     from polyadic.core.solvers.run import Result
     from polyadic.text.vocabulary import Vocabulary
     from polyadic.words.methods import Method, Options
@@ -55,7 +55,7 @@ def train(
     *,
     keep: str | Path | None = None,
     overwrite: bool = False,
-    steps: Steps | None = None,
+    steps: StepTimer | None = None,
     **settings: Any,
 ) -> Embedding:
     """Train word vectors on text: read it, count tuples of words, weight the counts, and factorize.
@@ -186,7 +186,7 @@ class Builder:
     """Build the steps before the model, reported by a progress callback and cached in a store if there is one."""
 
     store: StageCache | None
-    steps: Steps
+    steps: StepTimer
 
     def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
         """Build a step, or open its cached result."""
@@ -234,7 +234,7 @@ def _opened(source: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[StageCache | None]:
+def _store(keep: str | Path | None, *, overwrite: bool, steps: StepTimer) -> Iterator[StageCache | None]:
     if keep is None:
         yield None
         return
@@ -320,7 +320,7 @@ def _counts(corpus: Corpus, plan: TrainingPlan, builder: Builder, k: int) -> Cou
     return made
 
 
-def counted(corpus: Corpus, *, steps: Steps = no_steps, **settings: Any) -> Counts:
+def counted(corpus: Corpus, *, steps: StepTimer = no_steps, **settings: Any) -> Counts:
     """Report the estimated cost, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")

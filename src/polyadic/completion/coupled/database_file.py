@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from polyadic.completion.coupled.database import Database, Relation
 from polyadic.core.errors import InputError
 from polyadic.core.files import read_names
-from polyadic.text.fields import Fields, read_fields
+from polyadic.text.formats.records import Fields, read_fields
 
 if TYPE_CHECKING:
     import os

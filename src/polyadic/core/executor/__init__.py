@@ -6,24 +6,21 @@ worked on. ``map`` applies a pure function to every held part, and ``reduce`` ad
 .. math:: \big((t_0 + t_1) + (t_2 + t_3)\big) + \big((t_4 + t_5) + t_6\big),
 
 so that the rounding of the sum does not depend on the executor or the number of machines. The number of parts does not
-depend on the executor either.
+depend on the executor either. ``RowBlocks`` are the rows of a sparse table, whose products do not depend on the blocks.
 """
 
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.kernels.common import in_turns
+from polyadic.core.kernels.common import imap, in_window
 from polyadic.core.resources import deferred_interrupts
 
 if TYPE_CHECKING:
@@ -50,17 +47,8 @@ def added(left: Sum, right: Sum) -> Sum:
     return Sum(left.value + right.value, arrays)
 
 
-class Tree:
-    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept.
-
-    Examples
-    --------
-    >>> tree = Tree()
-    >>> for number in (1.0, 2.0, 3.0):
-    ...     tree.add(Sum(number, []))
-    >>> tree.total().value
-    6.0
-    """
+class SumTree:
+    """Add sums that arrive one after another along the fixed tree; only a logarithmic number is kept."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, Sum]] = []
@@ -94,121 +82,46 @@ class Shared:
         return self.make(*self.parts)
 
 
-class Executor(ABC):
-    """Interface of executors: threads, processes or a Dask cluster.
+class Executor:
+    """Threads of this process; processes and Dask clusters override what they do elsewhere, with the same results.
 
-    Attributes
-    ----------
-    size : int
-        Number of workers that hold parts of their own.
-    grain : int
-        Size of a piece of work relative to that for a thread; larger where sending is expensive.
+    ``size`` is the number of workers that hold parts of their own, ``grain`` the size of a piece of work relative to
+    that for a thread, larger where sending is expensive.
     """
 
-    size: int
+    size: int = 1
     grain: int = 1
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
 
     @property
     def copies(self) -> int:
         """Number of sequential transfers until every worker has a broadcast value: two for each level of a tree."""
         return 2 * self.size.bit_length()
 
-    @abstractmethod
     def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
         """Yield ``work(item)``, or ``work(shared value, item)``, for each item in order; a few are computed ahead."""
+        do = work if shared is None else partial(work, shared.value)
+        return imap(do, items, self.threads, ahead=self.threads + MAX_WAITING)
 
     def sees(self, files: Sequence[str]) -> bool:
         """Whether every worker sees the same files and can read them itself."""
         return not any(file.startswith("memory://") for file in files)
 
-    @abstractmethod
     def forget(self, shared: Shared) -> None:
         """Release a shared value."""
-
-    @abstractmethod
-    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
-        """Keep parts where they are worked on; ``cost`` estimates the work of a part."""
-
-    @abstractmethod
-    def map(
-        self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
-    ) -> list[Any]:
-        """Return ``work(part, given, own value of the part, threads)`` for each held part."""
-
-    @abstractmethod
-    def reduce(
-        self,
-        work: Callable[[Any, Any, int], Sum],
-        held: Any,
-        given: Any,
-        *,
-        callback: Callable[[], None] = lambda: None,
-    ) -> Sum:
-        """Add ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
-
-
-_CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
-
-
-def cluster() -> Executor | None:
-    """Return the current cluster (see :func:`polyadic.core.executor.dask.working_on`), or None."""
-    return _CLUSTER.get()
-
-
-def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``.
-
-    Examples
-    --------
-    >>> spans(np.array([0, 4, 5, 6, 8]), 2)
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
-    shares = np.linspace(0, starts[-1], number + 1)[1:-1]
-    nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
-    return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
-
-
-def get_executor(threads: int) -> Executor:
-    """Return the current cluster, or an executor with this number of threads."""
-    return cluster() or ThreadExecutor(threads)
-
-
-class ThreadExecutor(Executor):
-    """Threads of this process, which share memory."""
-
-    size = 1
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def imap(self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None) -> Iterator[Any]:
-        """See :class:`Executor`."""
-        given = () if shared is None else (shared.value,)
-        pool = ThreadPoolExecutor(self.threads)
-        waiting: deque[Any] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, *given, item))
-                if len(waiting) == self.threads + MAX_WAITING:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def forget(self, shared: Shared) -> None:
-        """See :class:`Executor`."""
         shared.__dict__.pop("value", None)
 
-    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Sequence[Any]:
-        """Return the parts unchanged."""
+    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
+        """Keep parts where they are worked on; ``cost`` estimates the work of a part."""
         del cost
         return parts
 
     def map(
         self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
     ) -> list[Any]:
-        """See :class:`Executor`; parts are processed one after another, each by all threads."""
+        """Return ``work(part, given, own value of the part, threads)`` for each held part."""
         both = zip(held, [None] * len(held) if own is None else own, strict=True)
         return [work(part, given, mine, self.threads) for part, mine in both]
 
@@ -220,18 +133,35 @@ class ThreadExecutor(Executor):
         *,
         callback: Callable[[], None] = lambda: None,
     ) -> Sum:
-        """See :class:`Executor`; parts are processed in parallel, with one thread each if there are enough parts."""
-        tree, inside = Tree(), max(1, self.threads // len(held))
-
-        def take(leaf: Sum) -> None:
+        """Add ``work(part, given, threads)`` over the held parts; ``callback`` is called once per part."""
+        tree, inside = SumTree(), max(1, self.threads // len(held))
+        for leaf in imap(lambda part: work(part, given, inside), held, self.threads):
             tree.add(leaf)
             callback()
-
-        in_turns(lambda k: work(held[k], given, inside), take, len(held), self.threads)
         return tree.total()
 
 
-class ProcessExecutor(ThreadExecutor):
+_CLUSTER: ContextVar[Executor | None] = ContextVar("cluster", default=None)
+
+
+def cluster() -> Executor | None:
+    """Return the current cluster (see :func:`polyadic.core.executor.dask.working_on`), or None."""
+    return _CLUSTER.get()
+
+
+def spans(starts: NDArray[Any], number: int) -> list[slice]:
+    """Cut items into at most ``number`` runs of similar cost; item ``i`` costs ``starts[i + 1] - starts[i]``."""
+    shares = np.linspace(0, starts[-1], number + 1)[1:-1]
+    nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
+    return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
+
+
+def get_executor(threads: int) -> Executor:
+    """Return the current cluster, or an executor with this number of threads."""
+    return cluster() or Executor(threads)
+
+
+class ProcessExecutor(Executor):
     """Processes of this machine for ``imap`` (Python code); threads for compiled work."""
 
     def __init__(self, processes: int | None) -> None:
@@ -249,15 +179,14 @@ class ProcessExecutor(ThreadExecutor):
         given = () if shared is None else (shared.value,)
         pool = ProcessPoolExecutor(max_workers=self.threads)
         finished = False
+
+        def submit(item: Any) -> Any:
+            with deferred_interrupts():
+                return pool.submit(work, *given, item)
+
         try:
-            waiting: deque[Any] = deque()
-            for item in items:
-                with deferred_interrupts():
-                    waiting.append(pool.submit(work, *given, item))
-                if len(waiting) > MAX_WAITING * self.threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            for future in in_window(submit, items, MAX_WAITING * self.threads + 1):
+                yield future.result()
             finished = True
         except PicklingError as error:
             raise InputError(
@@ -265,3 +194,63 @@ class ProcessExecutor(ThreadExecutor):
             ) from error
         finally:
             pool.shutdown(wait=True, kill_workers=not finished)
+
+
+class RowBlock(NamedTuple):
+    """Rows of a sparse table in CSR form; ``listed`` are arrays of values of each entry."""
+
+    starts: NDArray[Any]
+    columns: NDArray[Any]
+    listed: tuple[NDArray[Any], ...]
+
+
+class RowBlocks:
+    """Rows cut into one block per worker of the executor, with about as many entries each.
+
+    A block receives the rows of the right factor that its columns need, or all where one broadcast copy is cheaper.
+    """
+
+    def __init__(self, rows: RowBlock, columns: int, executor: Executor) -> None:
+        self._spans, self._executor = spans(rows.starts, executor.size), executor
+        blocks = [_block(rows, span) for span in self._spans]
+        self._needed: list[NDArray[Any]] | None = None
+        if len(blocks) > 1:
+            needed, renamed = zip(*(np.unique(block.columns, return_inverse=True) for block in blocks), strict=True)
+            if sum(map(len, needed)) <= executor.copies * columns:
+                self._needed = list(needed)
+                blocks = [b._replace(columns=at.astype(b.columns.dtype)) for b, at in zip(blocks, renamed, strict=True)]
+        self._held = executor.hold(blocks)
+
+    def map(
+        self,
+        work: Callable[..., NDArray[Any]],
+        V: NDArray[Any],
+        *,
+        given: Any = None,
+        before: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the rows of ``work(block, rows of V, given, rows before, threads)``, concatenated over blocks."""
+        own: list[Any] = [None if before is None else before[span] for span in self._spans]
+        if self._needed is None:
+            parts = self._executor.map(partial(_with_all, work), self._held, (V, given), own)
+        else:
+            own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
+            parts = self._executor.map(partial(_with_its_own, work), self._held, given, own)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _block(rows: RowBlock, span: slice) -> RowBlock:
+    starts = rows.starts[span.start : span.stop + 1]
+    some = slice(int(starts[0]), int(starts[-1]))
+    return RowBlock(starts - starts[0], rows.columns[some], tuple(array[some] for array in rows.listed))
+
+
+def _with_all(work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int) -> NDArray[Any]:
+    return work(block, *given, own, threads)
+
+
+def _with_its_own(
+    work: Callable[..., NDArray[Any]], block: RowBlock, given: Any, own: Any, threads: int
+) -> NDArray[Any]:
+    V, before = own
+    return work(block, V, given, before, threads)

@@ -14,15 +14,16 @@ import json
 import logging
 import platform
 import threading
-from collections import deque
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.core.errors import InputError, MissingExtraError
-from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, ThreadExecutor, added, spans
+from polyadic.core.executor import _CLUSTER, MAX_WAITING, Executor, Shared, Sum, added, spans
+from polyadic.core.kernels.common import in_window
 from polyadic.core.resources import deferred_interrupts
 from polyadic.core.urls import states_of
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 4
 """Attempts at a sum, or at sending an item, when workers are lost."""
-JOIN_TIMEOUT = 30.0
-"""Seconds to wait for a worker if there is none."""
+CONNECT_TIMEOUT, JOIN_TIMEOUT = 10.0, 30.0
+"""Seconds to wait for a scheduler, and for a worker if there is none."""
 LOCAL_SETTINGS: dict[str, object] = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.deploy.lost-worker-timeout": "1 day",
@@ -51,19 +52,9 @@ MEMORY_SHARE = 0.6
 def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskExecutor]:
     """Run encoding, counting and objectives of listed entries on a Dask cluster within the ``with`` block.
 
-    Parameters
-    ----------
-    where : dask.distributed.Client or str, optional
-        Cluster: a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file.
-    workers : int, optional
-        Number of local worker processes to start if no cluster is given.
-
-    Raises
-    ------
-    InputError
-        If there is no scheduler, or workers have other versions of polyadic, numpy, numba or Python.
-    MissingExtraError
-        If dask.distributed is not installed.
+    ``where`` is a client, the address of a scheduler (``"tcp://10.0.0.1:8786"``) or its scheduler file; without one,
+    ``workers`` local processes are started. Raises InputError if there is no scheduler, or workers have other versions
+    of polyadic, numpy, numba or Python.
     """
     try:
         import dask
@@ -91,7 +82,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
             try:
                 file = Path(where)
                 address = json.loads(file.read_text(encoding="utf-8"))["address"] if file.is_file() else where
-                client = stack.enter_context(Client(address, timeout=10))
+                client = stack.enter_context(Client(address, timeout=CONNECT_TIMEOUT))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"cannot connect to a scheduler at {where}: {error}") from None
         executor = DaskExecutor(client)
@@ -128,20 +119,13 @@ class Held(NamedTuple):
 
 
 class DaskExecutor(Executor):
-    """The workers of a Dask cluster.
-
-    Attributes
-    ----------
-    client : dask.distributed.Client
-    used : bool
-        Whether any work was sent.
-    """
+    """The workers of a Dask cluster, and whether any work was sent (``used``)."""
 
     grain = 16
 
     def __init__(self, client: Any) -> None:
         self.client, self.used = client, False
-        self._known: dict[tuple[bytes, str], Any] = {}
+        self._known: dict[tuple[str, str], Any] = {}
         self._sent: dict[str, Any] = {}
         self._check()
 
@@ -149,17 +133,8 @@ class DaskExecutor(Executor):
         """See :class:`~polyadic.core.executor.Executor`; the shared value is built once on each worker."""
         self.used = True
         ahead = MAX_WAITING * max(sum(self._threads().values()), 1) + MAX_WAITING
-        sending = _Sending(self, work, shared)
-        waiting: deque[tuple[Any, Any]] = deque()
-        try:
-            for item in items:
-                waiting.append((item, sending.send(item)))
-                if len(waiting) >= ahead:
-                    yield sending.result(*waiting.popleft())
-            while waiting:
-                yield sending.result(*waiting.popleft())
-        finally:
-            self.client.cancel([future for _, future in waiting])
+        for sent in in_window(partial(_Sent, self, work, shared), items, ahead):
+            yield sent.result()
 
     def sees(self, files: Sequence[str]) -> bool:
         """See :class:`~polyadic.core.executor.Executor`; files are compared by size and modification time."""
@@ -172,10 +147,9 @@ class DaskExecutor(Executor):
         self.client.run(_forget, shared.key, on_error="ignore")  # some workers may be lost
 
     def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
-        """Distribute parts evenly by cost; raise InputError before sending if a worker has too little memory.
+        """Distribute parts evenly by cost; those of the previous call, perhaps of the same entries, are reused."""
+        from dask.base import tokenize
 
-        The parts of the previous call are reused: a fit makes several objectives of the same entries.
-        """
         self.used = True
         costs = np.array([cost(part) for part in parts])
         owners = self._owners(costs)
@@ -188,7 +162,7 @@ class DaskExecutor(Executor):
                     f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
                     " or workers with more memory"
                 )
-        marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
+        marks = [(tokenize(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
         self._known = dict(zip(marks, futures, strict=True))
         return Held(parts, futures, owners, costs)
@@ -341,31 +315,31 @@ class DaskExecutor(Executor):
                 )
 
 
-class _Sending:
-    """The function and shared value of an ``imap``, resent with each item if lost."""
+class _Sent:
+    """An item of an ``imap``, sent to any worker, and again with the shared value if a worker is lost."""
 
-    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None) -> None:
-        self._executor, self._work, self._shared = executor, work, shared
+    def __init__(self, executor: DaskExecutor, work: Callable[..., Any], shared: Shared | None, item: Any) -> None:
+        self._executor, self._work, self._shared, self._item = executor, work, shared, item
+        self._future = with_retries(self._send)
 
-    def send(self, item: Any) -> Any:
-        """Submit an item to any worker."""
-        return with_retries(lambda: self._sent(item))
-
-    def _sent(self, item: Any) -> Any:
-        client, shared = self._executor.client, self._shared
-        sent = self._executor.put(item) if _size(item) else item
+    def _send(self) -> Any:
+        executor, shared = self._executor, self._shared
+        item = executor.put(self._item) if _size(self._item) else self._item
         if shared is None:
-            return client.submit(self._work, sent, pure=False)
-        return client.submit(
-            _with_made, self._work, shared.make, shared.key, self._executor.parts_of(shared), sent, pure=False
-        )
+            return executor.client.submit(self._work, item, pure=False)
+        made = shared.make, shared.key, executor.parts_of(shared)
+        return executor.client.submit(_with_made, self._work, *made, item, pure=False)
 
-    def result(self, item: Any, future: Any) -> Any:
-        """Wait for the result of an item; resubmit it if a worker was lost."""
+    def result(self) -> Any:
+        """Wait for the result; send the item again if a worker was lost."""
         try:
-            return self._executor.take(future)
+            return self._executor.take(self._future)
         except WorkerLostError:
-            return with_retries(lambda: self._executor.take(self._sent(item)))
+            return with_retries(lambda: self._executor.take(self._send()))
+
+    def cancel(self) -> None:
+        """Give up the result."""
+        self._future.cancel()
 
 
 def half(n: int) -> int:
@@ -374,13 +348,7 @@ def half(n: int) -> int:
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the largest nodes of a tree with ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``.
-
-    Examples
-    --------
-    >>> list(nodes_within(7, 1, 6))
-    [(1, 2), (2, 4), (4, 6)]
-    """
+    """Yield the largest nodes of a tree of ``leaves`` leaves from ``low`` on that lie within ``first`` to ``last``."""
     high = low + leaves
     if first <= low and high <= last:
         yield low, high
@@ -401,9 +369,7 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
     """Add the results of consecutive parts."""
-    return ThreadExecutor(threads).reduce(
-        work, parts, [_own(factor) for factor in given] if type(given) is list else given
-    )
+    return Executor(threads).reduce(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -451,29 +417,6 @@ def _portable(value: Any) -> Any:
 def _own(value: Any) -> Any:
     """Copy an array: one in a message is read-only and differently aligned, so that BLAS may round otherwise."""
     return np.array(value) if isinstance(value, np.ndarray) else value
-
-
-def _mark(value: Any) -> bytes:
-    """Return a digest of the content of a value."""
-    whole = hashlib.blake2b(digest_size=16)
-
-    def take(value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            whole.update(f"{value.dtype} {value.shape}".encode())
-            whole.update(np.ascontiguousarray(value).data)
-        elif isinstance(value, (tuple, list)):
-            whole.update(f"{type(value).__name__} {len(value)}".encode())
-            for item in value:
-                take(item)
-        elif isinstance(value, dict):
-            take([*value.items()])
-        elif hasattr(value, "__dict__"):  # such as a loss, by its settings
-            take([type(value).__qualname__, vars(value)])
-        else:
-            whole.update(repr(value).encode())
-
-    take(value)
-    return whole.digest()
 
 
 def _size(value: Any) -> int:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spilled(NamedTuple):
-    """Arrays in one file of a spill folder, one after the other: ``kinds`` are their types and shapes.
-
-    ``sent`` holds the arrays themselves if the worker could not write them.
-    """
+    """Arrays in a file of a spill folder, by type and shape, or ``sent`` if the worker could not write them."""
 
     name: str
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
@@ -34,14 +31,6 @@ class SpillFile:
 
     A worker recognises the folder by a file with a random name, so that another folder of the same path is not mistaken
     for it. Work that is repeated after a lost worker leaves a second file, which is not read.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> spool = SpillFile(pathlib.Path(tempfile.mkdtemp()) / "parts")
-    >>> left = spool.take(spool.leave([np.arange(3), np.eye(2)]))
-    >>> [array.tolist() for array in spool.read(left)]
-    [[0, 1, 2], [[1.0, 0.0], [0.0, 1.0]]]
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,15 +1,15 @@
-"""Shared helpers of the kernels: memory layout, index checks and threads."""
+"""Shared helpers of the kernels: memory layout, index checks, threads, and averages of weights."""
 
 from __future__ import annotations
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from threading import Condition
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -21,6 +21,8 @@ MIN_PER_ROW = 24
 """Minimum number of entries of a part per row of its sum, so that adding the parts takes about a tenth of the time."""
 MIN_ROWS = 32
 """Rows that are worth a call."""
+MEAN_ROWS = 1 << 14
+"""Rows averaged at once, which bounds the temporaries."""
 MAX_PART = 1 << 22
 """Maximum number of entries whose gradients are added in the precision of the factors."""
 
@@ -66,41 +68,47 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
     return columns, at
 
 
+def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iterator[Any]:
+    """Yield the future ``submit(item)`` of each item in order, of which ``ahead`` wait; cancel those left over."""
+    waiting: deque[Any] = deque()
+    try:
+        for item in items:
+            waiting.append(submit(item))
+            if len(waiting) == ahead:
+                yield waiting.popleft()
+        while waiting:
+            yield waiting.popleft()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahead: int | None = None) -> Iterator[Any]:
+    """Yield ``work(item)`` for each item in order, computed in threads, of which each holds one result by default.
+
+    So the rounding of a sum of the results does not depend on the number of threads.
+    """
+    if threads == 1 and ahead is None:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for future in in_window(lambda item: pool.submit(work, item), items, threads if ahead is None else ahead):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any]:
     """Run ``work(0)`` .. ``work(parts - 1)`` in threads; return the results in order."""
-    if min(threads, parts) == 1:
-        return [work(part) for part in range(parts)]
-    with ThreadPoolExecutor(min(threads, parts)) as pool:
-        return list(pool.map(work, range(parts)))
+    workers = max(1, min(threads, parts))
+    return list(imap(work, range(parts), workers, ahead=None if workers == 1 else parts))
 
 
 def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: int = PARTS) -> list[Any]:
     """Run ``work(first, last)`` over spans of ``n`` rows; return the results in order."""
     bounds = np.linspace(0, n, max(1, min(parts, n // MIN_ROWS)) + 1).astype(int).tolist()
     return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1, threads)
-
-
-def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: int, threads: int) -> None:
-    """Run ``take(compute(k))`` for each part: compute in threads, take in the order of parts.
-
-    So the rounding of a sum does not depend on the number of threads, and each thread holds one result.
-    """
-    turn = 0
-    turns = Condition()
-
-    def work(part: int) -> None:
-        nonlocal turn
-        try:
-            result = compute(part)
-            with turns:
-                turns.wait_for(lambda: turn >= part)
-            take(result)
-        finally:
-            with turns:
-                turn = max(turn, part + 1)
-                turns.notify_all()
-
-    in_threads(work, parts, threads)
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
@@ -135,24 +143,33 @@ def sum_of_parts(
     value, total = 0.0, np.empty(like.shape, like.dtype)
     spare = [] if spare is None else spare
 
-    def compute(k: int) -> tuple[int, float, NDArray[Any]]:
+    def compute(k: int) -> tuple[float, NDArray[Any]]:
         try:
             T = spare.pop()
         except IndexError:
             T = table(*layers, zeros)
-        return k, work(bounds[k], bounds[k + 1], T), T
+        return work(bounds[k], bounds[k + 1], T), T
 
-    def take(result: tuple[int, float, NDArray[Any]]) -> None:
-        nonlocal value
-        k, more, T = result
+    for k, (more, T) in enumerate(imap(compute, range(parts), threads)):
         part = T[:, -1, :rank]
         value += more
         np.add(total, part, out=total) if k else np.copyto(total, part)
         part[:] = 0
         spare.append(T)
-
-    in_turns(compute, take, parts, threads)
     return value, total
+
+
+def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.float32]:
+    r"""Return the mean of weights at the start and after each of T steps, :math:`\bar w = w - s / (T + 1)`.
+
+    The step at time t adds t times its change of a weight to the sum s (Daumé 2006, Practical structured learning
+    techniques for natural language processing, figure 2.3).
+    """
+    mean = np.empty_like(w)
+    for start in range(0, len(w), MEAN_ROWS):
+        some = slice(start, start + MEAN_ROWS)
+        mean[some] = w[some] - s[some] / (T + 1)
+    return mean
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:

@@ -86,11 +86,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows first..last of ``A``, from their values.
-
-    ``G`` is (R, R), ``B`` and ``A`` are (n, R). A row has converged when a pass changes no coordinate by more than
-    ``tol``, in the norm of ``G``. Returns the number of rows that have not.
-    """
+    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return how many are left."""
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
     zero = A.dtype.type(0)
@@ -141,10 +137,7 @@ def _add(change, g, i, p, c):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _descend(g, w, c, l1, at, number, active):
-    """Optimize each of the activations ``at`` (filters and places) in turn; list the non-zero ones in ``active``.
-
-    Returns their number, the largest activation, the largest change, and whether all signs are unchanged.
-    """
+    """Optimize activations in turn; list the non-zero ones; return number, largest, largest change, same signs."""
     L = g.shape[0]
     kept, largest, moved, same = 0, 0.0, 0.0, True
     for a in range(number):
@@ -170,10 +163,7 @@ def _descend(g, w, c, l1, at, number, active):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(g, w, c, l1, at, number, R, x):
-    """Optimize the activations ``at`` jointly, up to the first that reaches zero.
-
-    Uses a Cholesky factor and leaves out linearly dependent ones.
-    """
+    """Optimize activations jointly, up to the first that reaches zero, without linearly dependent ones."""
     L = g.shape[0]
     size = c.shape[0]
     used = 0
@@ -216,12 +206,9 @@ def _solve(g, w, c, l1, at, number, R, x):
 def _activations(f, G, which, y, l1, tol, sweeps, first, last, W):
     """Minimize ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1`` (circular convolutions) for signals first..last, from zero.
 
-    ``f`` is (K, L, m); ``G``, (K, L, 2 n L), has the first columns of ``F_l' F_j`` twice, with all ``l`` of a place
-    adjacent; ``which`` is the kind of a signal; ``y`` is (S, n) and ``W`` (S, L, n).
-
-    ``c`` holds the correlations of the filters with the residual, so that activations that stay zero cost a comparison.
-    Between passes over all, non-zero activations are iterated until no sign changes, and are then solved for jointly,
-    as coordinate descent alone converges slowly.
+    ``G``, (K, L, 2 n L), has the first columns of ``F_l' F_j`` twice, with all ``l`` of a place adjacent. ``c`` holds
+    the correlations of the filters with the residual, so that activations that stay zero cost a comparison. Between
+    passes over all, non-zero activations are iterated until no sign changes, and are then solved for jointly.
     """
     _, L, m = f.shape
     n = y.shape[1]

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from polyadic.core.kernels.common import frozen, in_spans
+from polyadic.core.kernels.rows import by_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,14 +115,9 @@ def divergence_rows(
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
 
-    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`, and :math:`m \ge`
-    ``floor``. Arguments are those of :func:`nonnegative_rows`, but ``base``, shape (R,), is :math:`b`: for :math:`\beta
-    = 1` the sum over all columns, :math:`z \sum_j v_j`. With ``passes=0`` the rows are only evaluated. Returns the
-    divergence of the initial rows, without terms of the data alone.
-
-    References
-    ----------
-    Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence, table 2.
+    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1`, else 1 (Fevotte and Idier 2011, table 2), and :math:`m
+    \ge` ``floor``. ``base``, shape (R,), is :math:`b`: for :math:`\beta = 1` the sum over all columns, :math:`z \sum_j
+    v_j`. Returns the divergence of the initial rows, without terms of the data alone; ``passes=0`` only evaluates it.
     """
     n, rank = _writeable(U)
     arrays = _listed(entries, V, U)
@@ -165,15 +161,10 @@ def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous arrays; check columns, as kernels do not check bounds."""
-    starts, columns, c, y = entries
-    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
-        raise ValueError("entries must be by row, with columns that are rows of V")
-    if len(starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
-        raise ValueError(f"entries of {len(starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
-    kinds = (np.int64, np.int32, np.float32, np.float32, np.float32)
-    return [frozen(array, kind) for array, kind in zip((starts, columns, c, y, V), kinds, strict=True)]
+    """Return contiguous arrays of single precision, and check their shapes."""
+    if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
+        raise ValueError(f"entries of {len(entries.starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
+    return by_row(entries, V, np.float32)
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -184,10 +175,10 @@ TOGETHER = 64
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _hals(G, B, l1, signed, passes, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows first..last of ``A``; ``a >= 0`` unless ``signed`` is 1.
+    """Minimize ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows of ``A``, one coordinate of many rows at a time.
 
-    Like ``_lasso_rows``, with the same coordinate of many rows at a time. ``G`` is (R, R), with R a multiple of four.
-    Returns the sum of ``b a'`` for the initial rows.
+    ``a >= 0`` unless ``signed`` is 1; the length of rows of ``G`` is a multiple of four. Returns the initial sum of ``b
+    a'``.
     """
     rank = G.shape[0]
     a = np.zeros((rank, TOGETHER), A.dtype)
@@ -228,11 +219,7 @@ def _hals(G, B, l1, signed, passes, first, last, A):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
-    """Minimize ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0`` for rows first..last of ``U``.
-
-    ``m = u v'`` for the rows ``v`` of ``V`` that a row lists. A row has converged when a pass changes no coordinate by
-    more than ``tol`` times the largest. Returns the sum of the first two terms for the initial rows.
-    """
+    """Minimize ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0``; return the first value."""
     rank = V.shape[1]
     longest = 0
     for i in range(first, last):
@@ -287,12 +274,7 @@ def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, la
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
-    """Multiply rows first..last of ``U`` by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
-
-    ``m = u v'``, at least ``floor``, for the rows ``v`` of ``V`` that a row lists. A row has converged when a pass
-    changes no coordinate by more than ``tol`` times the largest. Returns the divergence of the initial rows, without
-    terms that depend on the data alone.
-    """
+    """Multiply rows by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``; return the divergence."""
     rank = V.shape[1]
     above = np.empty(rank, np.float64)
     below = np.empty(rank, np.float64)
@@ -353,10 +335,7 @@ CHUNK = 64
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
-    """Multiply rows first..last of ``U`` by ``sum y v / m`` with ``m = u v'``, at least ``floor``.
-
-    Returns the sum of ``-y log m``, if ``measured``.
-    """
+    """Multiply rows ``u`` by ``sum y v / m``, ``m = max(u v', floor)``; return ``-sum y log m`` if ``measured``."""
     rank = V.shape[1]
     part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
     value = 0.0
@@ -385,11 +364,9 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Minimize ``a G a' / 2 - b a'`` for rows first..last of ``A``, on the probability simplex.
+    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return how many are left.
 
-    Each step moves weight optimally from the positive element with the largest gradient to the element with the
-    smallest. A row has converged when these gradients differ by at most ``tol``. Returns the number of rows that have
-    not.
+    Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
     """
     rank = G.shape[0]
     slope = np.empty(rank, A.dtype)

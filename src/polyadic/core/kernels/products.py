@@ -21,14 +21,12 @@ MIN_WORK = 1 << 20
 def sparse_product(
     starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
 ) -> NDArray[Any]:
-    """Multiply a CSR matrix by dense columns, shape (m, R); results do not depend on the number of threads.
-
-    ``columns`` are not checked, as that would take a tenth of the time. The result has the higher precision of the two.
-    """
+    """Multiply a CSR matrix by dense columns, shape (m, R); results do not depend on the number of threads."""
     kind = np.result_type(values, X)
     n, work = len(starts) - 1, len(values) * X.shape[1]
     if not (len(columns) == len(values) == starts[-1] and X.ndim == 2):
         raise ValueError(f"an entry has a column and a value; got {len(columns)}, {len(values)} of {starts[-1]}")
+    # columns are not checked, as that would take a tenth of the time
     rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]
     Y = np.empty((n, X.shape[1]), kind)
     parts = min(PARTS * threads, 1 + work // MIN_WORK)

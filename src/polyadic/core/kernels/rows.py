@@ -1,4 +1,4 @@
-r"""Normal equations of each row of a factor, given the others: solutions, posterior samples or posterior moments.
+r"""Normal equations of each row of a factor, given the others: solutions, posterior samples, or posterior moments.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
@@ -20,23 +20,17 @@ from polyadic.core.kernels.common import frozen, in_spans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 PARTS = 8
 """Parts of the rows for each thread, for load balance."""
 
 
 class RowEntries(NamedTuple):
-    """Entries in compressed sparse rows.
+    """Entries in compressed sparse rows: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n + 1,)
-        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
-    columns : ndarray of shape (entries,) or (entries, k)
-        Row of the other factors of each entry; of several, their product.
-    c, y : ndarray of shape (entries,)
-        Weights in the matrix and on the right side.
+    ``columns``, shape (entries,) or (entries, k), are rows of the other factors, which are multiplied; ``c`` and ``y``,
+    shape (entries,), are the weights in the matrix and on the right side.
     """
 
     starts: NDArray[Any]
@@ -64,22 +58,10 @@ def posterior_rows(
 ) -> NDArray[np.float64]:
     r"""Solve for all rows, or sample them from the normal distributions with that mean and precision.
 
-    Parameters
-    ----------
-    entries : RowEntries
-    V : ndarray of shape (m, R)
-        The other factors, stacked.
-    precision : ndarray of shape (R, R)
-        Prior precision :math:`\Lambda`.
-    linear : ndarray of shape (R,), optional
-        :math:`h`; for a prior mean, :math:`\Lambda \mu`.
-    noise : ndarray of shape (n, R), optional
-        Standard normal numbers; without them rows are the means.
-    out : ndarray of shape (n, R), optional
-        Output array. If it is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the
-        new values of those before it.
-    threads : int
-        The result does not depend on it.
+    ``V`` (m, R) are the other factors, stacked, ``precision`` (R, R) is :math:`\Lambda`, ``linear`` (R,) is :math:`h`
+    (for a prior mean, :math:`\Lambda \mu`), and ``noise`` (n, R) holds standard normal numbers; without it rows are the
+    means. If ``out`` is a part of ``V`` whose rows refer to one another, use one thread: each row then sees the new
+    values of those before it.
     """
     arrays, n, rank = _checked(entries, V)
     right = np.zeros(rank) if linear is None else linear
@@ -96,10 +78,7 @@ def posterior_rows(
 def variational_rows(
     entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
 ) -> None:
-    r"""Set the rows of ``out`` to the normal distributions of their equations, with expected :math:`v_e v_e^\top`.
-
-    Arguments are those of :func:`posterior_rows`; rows of ``V`` are independent.
-    """
+    r"""Set ``out`` to the distributions of rows given the expected :math:`v_e v_e^\top` of independent rows of V."""
     arrays, n, rank = _checked(entries, V.mean)
     if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
         raise ValueError(f"precision and covariances must fit rows of {rank}")
@@ -111,13 +90,29 @@ def variational_rows(
     _in_parts(lambda first, last: _variational_rows(*arrays, S, *prior, first, last, U, C), n, threads)
 
 
+def conjugate_rows(
+    entries: RowEntries, V: NDArray[Any], U: NDArray[Any], *, precision: NDArray[Any], steps: int, threads: int
+) -> None:
+    r"""Improve all rows of ``U`` in place towards the solutions of :func:`~polyadic.core.kernels.posterior_rows`.
+
+    A step (Takács, Pilászy, Tikk 2011) costs two products with the entries and one with the precision, and lowers
+    :math:`u_i^\top A_i u_i - 2 b_i \cdot u_i`; ``R`` steps solve the equations. Sums have the precision of ``U``.
+    """
+    n, rank = len(entries.starts) - 1, V.shape[1]
+    if U.shape != (n, rank) or U.dtype.kind != "f" or not U.flags.c_contiguous or precision.shape != (rank, rank):
+        raise ValueError(f"U, contiguous, and precision must fit {n} rows of {rank}")
+    if entries.columns.ndim != 1:
+        raise ValueError(f"entries have one column each; got shape {entries.columns.shape}")
+    arrays = [*by_row(entries, V, U.dtype), frozen(precision, U.dtype)]
+    kind = np.finfo(U.dtype)
+    ends = kind.eps**2, kind.tiny / kind.eps  # rounding errors; denormal numbers
+    _in_parts(lambda first, last: _conjugate_rows(*arrays, steps, *ends, first, last, U), n, threads)
+
+
 def row_moments(
     indices: NDArray[Any], V: RandomRows, *, threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over independent random rows.
-
-    ``indices``, shape (n, order), are distinct rows of ``V`` in each entry; the results have shape (n,).
-    """
+    r"""Return mean and expected square of :math:`\sum_r \prod_k v_{kr}` over the rows ``indices`` (n, order) of V."""
     at = frozen(indices, np.int32)
     if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
         raise ValueError("indices must be rows of V, of shape (n, order)")
@@ -143,16 +138,19 @@ def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
         raise ValueError(f"rows go into a contiguous float64 array of shape {shape}; got {array.dtype} {array.shape}")
 
 
-def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
-    """Return contiguous arrays; check columns, as kernels do not check bounds."""
+def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
+    """Return contiguous arrays of the entries and of ``V``; check columns, as kernels do not check bounds."""
     starts, columns, c, y = entries
-    n = len(starts) - 1
-    wide = columns if columns.ndim == 2 else columns[:, None]
-    fit = len(wide) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
-    if not fit or (wide.size and not 0 <= wide.min() <= wide.max() < len(V)):
+    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
+    if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
         raise ValueError("entries must be by row, with columns that are rows of V")
-    arrays = [frozen(starts, np.int64), frozen(wide, np.int32), *(frozen(array, np.float64) for array in (c, y, V))]
-    return arrays, n, V.shape[1]
+    return [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, kind) for array in (c, y, V))]
+
+
+def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
+    """Return double-precision arrays, with columns of shape (entries, k), and the shape of the rows."""
+    columns = entries.columns if entries.columns.ndim == 2 else entries.columns[:, None]
+    return by_row(entries._replace(columns=columns), V, np.float64), len(entries.starts) - 1, V.shape[1]
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -161,10 +159,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
-
-    The ``v`` of an entry is the elementwise product of the rows ``columns`` of ``V``.
-    """
+    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``; ``v`` are products of rows of ``V``."""
     rank, end = V.shape[1], starts[i + 1]
     for e0 in range(starts[i], end, 4):
         for q in range(4):
@@ -239,10 +234,9 @@ def _solve(R, b, z, first):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Set rows first..last of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
+    """Set rows of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
 
-    ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
-    may be empty. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
+    ``b = linear + sum y v``, and ``z`` are rows of ``noise``, if any. Returns the first row whose ``A`` fails, or -1.
     """
     rank = V.shape[1]
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
@@ -302,11 +296,7 @@ def _invert(R, X):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
-    """Set rows first..last of ``U`` to means and ``C`` to covariances of normal distributions.
-
-    Rows of ``V`` are random with covariances ``S``; see ``_posterior_rows`` for the rest. ``U`` and ``C`` may be parts
-    of ``V`` and ``S``. Returns the first row whose matrix is not positive, or -1.
-    """
+    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first that fails, or -1."""
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
@@ -342,3 +332,70 @@ def _moments(indices, V, S, first, last, mean, square):
                     at = indices[e, k]
                     product *= V[at, r] * V[at, s] + S[at, r, s]
                 square[e] += product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, first, last, U):
+    """Take ``steps`` steps from rows of ``U`` towards ``A^-1 b``; return the first row that fails, or -1."""
+    rank = V.shape[1]
+    kind = U.dtype.type
+    residual, direction, product = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)
+    for i in range(first, last):
+        u = U[i]
+        if starts[i] == starts[i + 1]:
+            u[:] = kind(0)
+            continue
+        for r in range(rank):
+            total = kind(0)
+            row = precision[r]
+            for s in range(rank):
+                total -= row[s] * u[s]
+            residual[r] = total
+        for e in range(starts[i], starts[i + 1]):
+            v = V[columns[e]]
+            dot = kind(0)
+            for r in range(rank):
+                dot += v[r] * u[r]
+            scale = y[e] - c[e] * dot
+            for r in range(rank):
+                residual[r] += scale * v[r]
+        for r in range(rank):
+            direction[r] = residual[r]
+        size = kind(0)
+        for r in range(rank):
+            size += residual[r] * residual[r]
+        enough = tiny * size + least
+        for _ in range(steps):
+            if size <= enough:
+                break
+            for r in range(rank):
+                total = kind(0)
+                row = precision[r]
+                for s in range(rank):
+                    total += row[s] * direction[s]
+                product[r] = total
+            for e in range(starts[i], starts[i + 1]):
+                v = V[columns[e]]
+                dot = kind(0)
+                for r in range(rank):
+                    dot += v[r] * direction[r]
+                dot *= c[e]
+                for r in range(rank):
+                    product[r] += dot * v[r]
+            curve = kind(0)
+            for r in range(rank):
+                curve += direction[r] * product[r]
+            if not curve > 0:
+                return i
+            step = size / curve
+            for r in range(rank):
+                u[r] += step * direction[r]
+                residual[r] -= step * product[r]
+            after = kind(0)
+            for r in range(rank):
+                after += residual[r] * residual[r]
+            turn = after / size
+            for r in range(rank):
+                direction[r] = residual[r] + turn * direction[r]
+            size = after
+    return -1

@@ -67,7 +67,7 @@ def sgd_pairs(
     listed = _listed(rows, columns, U, V)
     how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
 
-    def work(block: Block) -> None:
+    def work(block: CellBlock) -> None:
         at = listed.rows[block.cells], listed.columns[block.cells]
         _sgd_pairs(*at, block.columns, block.state, *how)
 
@@ -105,7 +105,7 @@ def sgd_labels(
     labels = frozen(labels, np.float64)
     how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
 
-    def work(block: Block) -> None:
+    def work(block: CellBlock) -> None:
         at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
         _sgd_labels(*at, block.rows, block.columns, block.state, *how)
 
@@ -134,7 +134,7 @@ def _worthy(threads: int, numbers: float) -> int:
     return threads if numbers >= MIN_WORK else 1
 
 
-class Block(NamedTuple):
+class CellBlock(NamedTuple):
     """Listed cells in random order, their groups of rows and columns, and a random seed."""
 
     cells: NDArray[np.int64]
@@ -143,13 +143,13 @@ class Block(NamedTuple):
     state: np.uint64
 
 
-def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
+def _in_blocks(work: Callable[[CellBlock], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
     """Process all listed cells, in parallel over blocks that share neither a row nor a column."""
     for blocks in _strata(listed, rng):
         in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023 # finished before the next iteration
 
 
-def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
+def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[CellBlock]]:
     """Yield sets of blocks that share neither a row nor a column, until all cells are covered."""
     rows, columns, _, shape = listed
     groups = GROUPS if len(rows) >= MIN_CELLS and min(shape) >= MIN_WIDTH * GROUPS else 1
@@ -165,7 +165,7 @@ def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
     states = rng.integers(2**64, size=groups**2, dtype=np.uint64)
     for shift in range(groups):
         pairs = [(g, (g + shift) % groups) for g in range(groups)]
-        yield [Block(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
+        yield [CellBlock(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
 
 
 def absent_columns(
@@ -204,11 +204,7 @@ MAX_DRAWS = 20
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_cells(rows, columns, values, step, ridges, U, V):
-    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell.
-
-    Biases are last in a row. Both rows are updated from their values before the cell. ``ridges`` has one number for
-    each column of ``U``.
-    """
+    """Take a gradient step on ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of each cell; biases are last."""
     rank = U.shape[1] - 1
     for e in range(len(values)):
         u, v = U[rows[e]], V[columns[e]]
@@ -271,10 +267,7 @@ def _absent(starts, columns, i, members, state):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
-    """Take gradient steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for sampled ``k`` of each cell.
-
-    Columns ``k`` are drawn from those of ``members`` that row ``i`` does not list.
-    """
+    """Take steps on ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, with unlisted ``k`` of ``members``."""
     kept = U.dtype.type(1 - step * ridge)
     for e in range(len(rows)):
         u, v = U[rows[e]], V[better[e]]
@@ -316,11 +309,7 @@ def _label(U, V, sums, squares, ridges, step, x, i, j):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
-    """Take a step for each listed cell, and for zeros drawn beside it.
-
-    These are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``. ``sums``
-    are, for each row of ``U`` and of ``V``, the summed mean squares of its gradients.
-    """
+    """Take a step for each listed cell, and zeros among ``members`` of its row, or of rows ``group``."""
     for e in range(len(rows)):
         i = rows[e]
         _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
@@ -336,10 +325,7 @@ def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, 
 
 @njit(cache=True, nogil=True)
 def _absent_columns(starts, columns, rows, number, drawn):
-    """Map uniform numbers ``drawn`` to the columns that each row does not list, without rejection; -1 if it lists all.
-
-    The ``columns`` of a row are ascending.
-    """
+    """Map uniform numbers to columns that each row does not list, without rejection; -1 if it lists all."""
     absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]

@@ -156,8 +156,8 @@ def absent_cells(
 ) -> NDArray[np.bool_]:
     """Return which cells are missing from a list in lexicographic order, shape (p, l).
 
-    ``starts`` are the offsets of each first index in ``indices`` (n, order); a cell has one of ``prefixes`` (p, order -
-    1) and one of its ``leaves`` (p, l).
+    A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
+    first index.
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
@@ -234,10 +234,7 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Move rows by Adam, each with its own pace and step count; the gradient becomes zero.
-
-    Layers of ``T`` are the row, its gradient, and the means of gradients and of their squares.
-    """
+    """Move rows by Adam; layers of ``T`` are a row, its gradient, and the means of gradients and of their squares."""
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
     steps = np.empty(T.shape[2], T.dtype)
@@ -311,11 +308,7 @@ def _first_at_least(column, low, high, value):
 
 @njit(cache=True, nogil=True)
 def _absent_cells(indices, starts, prefixes, leaves, absent):
-    """Set whether the cell of each prefix (order - 1, p) and leaf (p, l) is not listed.
-
-    ``indices`` (order, n) is in lexicographic order; entries of first index ``i`` are ``starts[i]`` to ``starts[i +
-    1]``.
-    """
+    """Set whether the cell of each prefix (order - 1, p) and leaf (p, l) is not listed."""
     order = indices.shape[0]
     for p in range(leaves.shape[0]):
         low, high = 0, indices.shape[1]

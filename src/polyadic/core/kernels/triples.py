@@ -1,4 +1,4 @@
-"""Training on scores of all candidates: softmax and logistic losses, Adagrad steps and sums of rows."""
+"""Scores of all candidates: the best of them, softmax and logistic losses, Adagrad steps and sums of rows."""
 
 from __future__ import annotations
 
@@ -43,10 +43,7 @@ def logistic_rows(
     weights: NDArray[Any] | None = None,
     threads: int = 1,
 ) -> float:
-    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum.
-
-    Parameters are those of :func:`softmax_rows`.
-    """
+    r"""Replace scores by derivatives of :math:`\sum_j w_j \log(1 + e^{s_{ij}}) - \sum_a s_{ia}`, and return its sum."""
     return _rows(_logistic_rows, S, np.ones(S.shape[1]) if weights is None else weights, starts, answers, threads)
 
 
@@ -62,7 +59,7 @@ def adagrad_step(
 ) -> None:
     r"""Add :math:`g^2` to ``H[rows]``, then move ``X[rows]`` by :math:`-\eta\, g / (\sqrt{h} + \epsilon)`.
 
-    ``X`` and ``H``, shape (n, d), are changed in place; ``G`` is (m, d); ``rows``, shape (m,), are distinct.
+    ``X`` and ``H`` are (n, d), ``G`` is (m, d); ``rows``, shape (m,), are distinct.
     """
     if X.shape != H.shape or G.shape != (len(rows), X.shape[1]):
         raise ValueError(f"G must have a row for each of {len(rows)} rows of X; got {G.shape}, {X.shape}, {H.shape}")
@@ -84,6 +81,15 @@ def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[A
     total = np.zeros((size, rows.shape[1]), rows.dtype)
     add_rows(index, rows, total)
     return total
+
+
+def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return places and values, (rows, n), of the n largest elements of each row, falling; the first of ties."""
+    if not 1 <= n <= scores.shape[1]:
+        raise ValueError(f"rows have {scores.shape[1]} numbers, of which {n} are wanted")
+    places, values = np.zeros((len(scores), n), np.int64), np.zeros((len(scores), n), scores.dtype)
+    _best_of_rows(frozen(scores), places, values)
+    return places, values
 
 
 def _rows(
@@ -169,10 +175,7 @@ def _largest(row):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _softmax_rows(S, offsets, starts, answers, first, last):
-    """Replace rows of scores by derivatives of the cross entropy of their answers; return its sum.
-
-    A row of ``t`` answers adds ``t log sum_j exp(s_j + o_j) - sum_answers s_j``. Offsets of answers are zero.
-    """
+    """Replace rows by derivatives of ``t log sum_j exp(s_j + o_j) - sum_answers s_j``; return the total."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -198,10 +201,7 @@ def _softmax_rows(S, offsets, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _logistic_rows(S, weights, starts, answers, first, last):
-    """Replace rows of scores by derivatives of the logistic loss of all candidates; return its sum.
-
-    A row adds ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``. Weights of answers are one.
-    """
+    """Replace rows by derivatives of ``sum_j w_j log(1 + exp(s_j)) - sum_answers s_j``; return the total."""
     loss = 0.0
     for i in range(first, last):
         row = S[i]
@@ -237,3 +237,23 @@ def _add_rows(index, rows, out):
         to, what = out[index[i]], rows[i]
         for j in range(len(what)):
             to[j] += what[j]
+
+
+@njit(cache=True, nogil=True)
+def _best_of_rows(scores, places, values):
+    """Insert elements into the sorted ``values`` and ``places``; nearly all fail the first comparison."""
+    n = places.shape[1]
+    for i in range(len(scores)):
+        held = 0
+        least = values[i, n - 1]
+        for j in range(scores.shape[1]):
+            score = scores[i, j]
+            if held == n and not score > least:
+                continue
+            k = min(held, n - 1)
+            while k > 0 and score > values[i, k - 1]:
+                values[i, k], places[i, k] = values[i, k - 1], places[i, k - 1]
+                k -= 1
+            values[i, k], places[i, k] = score, j
+            held = min(held + 1, n)
+            least = values[i, n - 1]

@@ -2,10 +2,10 @@
 
 from polyadic.core.linalg.sparse import SparsePlusLowRank, symmetric_matrix
 from polyadic.core.linalg.spectral import Spectral, soft_threshold, soft_threshold_symmetric, top_singular_pair
-from polyadic.core.linalg.truncated import Method, truncated_eigh, truncated_svd
+from polyadic.core.linalg.truncated import SVDMethod, truncated_eigh, truncated_svd
 
 __all__ = [
-    "Method",
+    "SVDMethod",
     "SparsePlusLowRank",
     "Spectral",
     "soft_threshold",

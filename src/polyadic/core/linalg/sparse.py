@@ -1,30 +1,64 @@
-"""Sparse matrices: symmetric ones stored once, and the sum of a sparse and a low-rank matrix."""
+"""Sparse matrices: rows distributed over workers, symmetric ones stored once, and the sum with a low-rank matrix."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
+from polyadic.core import kernels, resources
 from polyadic.core.errors import InputError
-from polyadic.core.linalg.distributed import distribute
+from polyadic.core.executor import RowBlock, RowBlocks, get_executor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from polyadic.core.executor import Executor
+
+
+def distribute(A: Any) -> Any:
+    """Distribute the rows of a sparse matrix; return anything else unchanged."""
+    return DistributedMatrix(A, get_executor(resources.cores())) if issparse(A) else A
+
+
+class DistributedMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
+    """A sparse matrix in row blocks, one per worker; products do not depend on the blocks, as rows are independent."""
+
+    def __init__(self, A: Any, executor: Executor) -> None:
+        super().__init__(A.dtype, A.shape)
+        rows = csr_array(A)
+        rows.check_format()
+        self._A, self._executor = A, executor
+        self._blocks = RowBlocks(RowBlock(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], executor)
+        self._turned: DistributedMatrix | None = None
+
+    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+        return self._blocks.map(_product, X)
+
+    def _matvec(self, x: NDArray[Any]) -> NDArray[Any]:
+        return self._matmat(x.reshape(-1, 1))
+
+    def _transpose(self) -> DistributedMatrix:
+        if self._turned is None:
+            self._turned = DistributedMatrix(self._A.T, self._executor)
+        return self._turned
+
+    _adjoint = _transpose
+
+
+def _product(block: RowBlock, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
+    """Multiply a block of rows by a matrix."""
+    del given, before
+    (values,) = block.listed
+    return kernels.sparse_product(block.starts, block.columns, values, X, threads=threads)
 
 
 class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
     r"""The operator :math:`S + L M^\top`, such as a sparse table less its expectation from the margins.
 
     Shapes (m, n), (m, k) and (n, k); ``S`` is sparse or dense.
-
-    Examples
-    --------
-    >>> from scipy.sparse import eye_array
-    >>> A = SparsePlusLowRank(eye_array(2).tocsr(), np.array([[1.0], [2.0]]), np.array([[3.0], [0.0]]))
-    >>> A.toarray().tolist(), A.T.toarray().tolist()
-    ([[4.0, 0.0], [6.0, 1.0]], [[4.0, 6.0], [0.0, 1.0]])
     """
 
     def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
@@ -50,17 +84,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
 
 def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Return a symmetric :class:`scipy.sparse.csr_array` from pairs (i, j) that are listed once.
-
-    Shapes (n, 2), (n,) -> (size, size). Float32 values are kept, others become float64.
-
-    Examples
-    --------
-    >>> symmetric_matrix(np.array([[1, 0], [1, 1]]), np.array([3, 4]), 2).toarray().tolist()
-    [[0.0, 3.0], [3.0, 4.0]]
-    """
-    from scipy.sparse import coo_array
-
+    """Return a symmetric csr_array, float32 or float64, from pairs (n, 2) that are listed once and values (n,)."""
     i, j = indices.T
     x = values if values.dtype == np.float32 else values.astype(float)
     off = i != j

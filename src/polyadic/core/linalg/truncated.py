@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.core.errors import InputError, check_choice, check_int, check_number
-from polyadic.core.linalg.distributed import distribute
+from polyadic.core.linalg.sparse import distribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,30 +42,10 @@ def truncated_eigh(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Compute the ``rank`` eigenvalues of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
-    Block Lanczos with full orthogonalization and thick restarts. For a sparse matrix with slowly decaying eigenvalues
-    this takes a fifth (in one thread) to a ninth of the time of ARPACK, as most of its work is matrix products. The
-    sign of each vector is fixed: its element of largest magnitude is positive.
-
-    Parameters
-    ----------
-    operator : sparse array, ndarray or LinearOperator of shape (n, n)
-        :math:`A`, symmetric (not checked). Its precision is used throughout.
-    rank : int
-        At most ``n - 1``.
-    tol : float
-        Residuals :math:`\|A v - w v\|` relative to the smallest eigenvalue in magnitude, unless limited by precision;
-        eigenvalues are then accurate to less than a tenth of that. A small matrix is decomposed exactly.
-    seed : int, optional
-
-    Examples
-    --------
-    >>> w, V = truncated_eigh(np.array([[2.0, 1.0], [1.0, -2.0]]), 1)
-    >>> w.round(6).tolist()
-    [-2.236068]
-
-    References
-    ----------
-    Wu, Simon (2000), Thick-restart Lanczos method for large symmetric eigenvalue problems; here for blocks.
+    Block Lanczos with full orthogonalization and thick restarts (Wu and Simon 2000, here for blocks), until residuals
+    :math:`\|A v - w v\|` are at most ``tol`` times the smallest eigenvalue. For a sparse matrix with slowly decaying
+    eigenvalues this takes a fifth (in one thread) to a ninth of the time of ARPACK, as most of its work is matrix
+    products. The element of largest magnitude of each vector is positive. Symmetry is not checked.
     """
     check_int("rank", rank, low=1)
     check_number("tol", tol, above=True)
@@ -162,10 +142,7 @@ def _orthogonalize(
 
 
 def one_thread() -> Any:
-    """Limit BLAS to one thread, as for small matrices its threads mostly wait for each other.
-
-    Beside another job this takes less than twice as long instead of fifty times.
-    """
+    """Limit BLAS to one thread: on small matrices its threads wait for each other, the more so beside another job."""
     return _controller().limit(limits=1, user_api="blas")
 
 
@@ -184,7 +161,7 @@ def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return w[falling], V[:, falling]
 
 
-Method = Literal["lanczos", "randomized"]
+SVDMethod = Literal["lanczos", "randomized"]
 OVERSAMPLE = 10
 """Random directions beyond the rank."""
 POWERS = 5
@@ -192,38 +169,16 @@ POWERS = 5
 
 
 def truncated_svd(
-    operator: Any, rank: int, *, method: Method = "lanczos", tol: float = 1e-2, seed: int | None = None
+    operator: Any, rank: int, *, method: SVDMethod = "lanczos", tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     r"""Compute the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
 
-    The sign of each pair is fixed: the element of largest magnitude of each column of :math:`U` is positive, so the
-    result does not depend on the start.
-
-    Parameters
-    ----------
-    operator : sparse array, ndarray or LinearOperator of shape (m, n)
-        :math:`A`.
-    rank : int
-        At most ``min(m, n) - 1``.
-    method : {"lanczos", "randomized"}
-        Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, or randomized subspace iteration, which
-        is faster and less accurate for small singular values. A small matrix is decomposed exactly.
-    tol : float
-        Tolerance of the Lanczos method for squared singular values; see :func:`~polyadic.core.linalg.truncated_eigh`.
-    seed : int, optional
-
-    Examples
-    --------
-    >>> U, s, V = truncated_svd(np.diag([3.0, 1.0, 2.0]), 2)
-    >>> s.round(6).tolist(), abs(U).round(6).tolist()
-    ([3.0, 2.0], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-
-    References
-    ----------
-    Halko, Martinsson, Tropp (2011), Finding structure with randomness, algorithm 4.4, for the randomized method.
+    Block Lanczos on the smaller of :math:`A^\top A` and :math:`A A^\top`, with ``tol`` for squared singular values, or
+    randomized subspace iteration (Halko, Martinsson, Tropp 2011, algorithm 4.4), which is faster and less accurate for
+    small ones. The element of largest magnitude of each column of :math:`U` is positive.
     """
     check_int("rank", rank, low=1)
-    check_choice("method", method, get_args(Method))
+    check_choice("method", method, get_args(SVDMethod))
     small = min(operator.shape)
     if rank >= small:
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}", "rank")

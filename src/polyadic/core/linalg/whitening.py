@@ -33,10 +33,7 @@ BLOCK = 1 << 22
 
 
 class Whitening(NamedTuple):
-    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
-
-    Both have shape (n, rank).
-    """
+    r"""Whitening matrix :math:`W = U \Lambda^{-1/2}` and the pseudo-inverse of :math:`W^\top`, both (n, rank)."""
 
     W: Array
     back: Array
@@ -48,12 +45,6 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
     With ``magnitudes``, eigenvalues of largest magnitude are taken whatever their sign: directions that noise made
     negative are meaningless, but may do as a start. Otherwise fewer positive eigenvalues than ``rank`` are an
     InputError. ``tol`` and ``seed`` are those of :func:`~polyadic.core.linalg.truncated.truncated_eigh`.
-
-    Examples
-    --------
-    >>> W, back = whitening(np.diag([4.0, 0.0, 9.0]), 2)
-    >>> abs(W).round(3).tolist(), abs(back).round(3).tolist()
-    ([[0.0, 0.5], [0.0, 0.0], [0.333, 0.0]], [[0.0, 2.0], [0.0, 0.0], [3.0, 0.0]])
     """
     n = M2.shape[0]
     check_int("rank", rank, low=1, high=n)
@@ -79,15 +70,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
 
 
 def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) -> Array:
-    r"""Return :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, computed in blocks.
-
-    Shapes (N, i), (N, j), (N, k) and (N,) for the weights -> (i, j, k).
-
-    Examples
-    --------
-    >>> third_moments(np.array([[1.0, 2.0]]), np.array([[3.0]]), np.array([[5.0]]), np.array([2.0])).tolist()
-    [[[30.0]], [[60.0]]]
-    """
+    r"""Return :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, shape (i, j, k), in blocks."""
     i, j, k = a.shape[1], b.shape[1], c.shape[1]
     total = np.zeros((i, j * k))
     step = max(1, BLOCK // (j * k))
@@ -99,12 +82,6 @@ def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) ->
 
 
 def symmetrized(T: Array) -> Array:
-    """Return the mean of a tensor over all permutations of its modes.
-
-    Examples
-    --------
-    >>> symmetrized(np.array([[0.0, 2.0], [0.0, 0.0]])).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
+    """Return the mean of a tensor over all permutations of its modes."""
     orders = list(permutations(range(T.ndim)))
     return np.asarray(sum(T.transpose(order) for order in orders) / len(orders))

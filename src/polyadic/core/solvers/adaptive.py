@@ -12,7 +12,7 @@ Kingma, Ba (2015), Adam: a method for stochastic optimization, algorithm 1. arXi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,53 +26,17 @@ EPS = 1e-12
 """Keeps the first step of an element with zero gradient finite; far below any relevant gradient."""
 
 
-class Rule(Protocol):
-    """A step rule and its state."""
-
-    layers: int
-    """Layers of a table needed for the state, after a row and its gradient."""
-
-    def start(self, T: NDArray[Any]) -> NDArray[Any]:
-        """Return the initial further state, one number per row of ``T``."""
-
-    def move(
-        self,
-        touched: kernels.Touched,
-        penalties: kernels.RowPenalties,
-        T: NDArray[Any],
-        state: NDArray[Any],
-        *,
-        pace: NDArray[Any],
-        rank: int,
-    ) -> None:
-        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
-
-    def forget(self, T: NDArray[Any]) -> None:
-        """Drop the momentum, after an epoch that failed."""
-
-
 @dataclass(frozen=True)
 class Adam:
-    """Adam: running means of gradients, divided by the root of those of their squares.
+    """Adam: running means of gradients, divided by the root of those of their squares, of relative rate ``step``.
 
-    Each row corrects the bias of its means by its own count of steps.
-
-    Parameters
-    ----------
-    step : float
-        Learning rate, relative.
-    decays : (float, float)
-        Decay of the two means at each step that touches the row.
-
-    Examples
-    --------
-    >>> Adam(0.02)
-    Adam(step=0.02, decays=(0.9, 0.999))
+    Each row corrects the bias of its means by its own count of steps; ``decays`` are those of the two means.
     """
 
     step: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)
     layers = 2
+    """Layers of a table needed for the state, after a row and its gradient."""
 
     def __post_init__(self) -> None:
         check_number("step", self.step)
@@ -92,7 +56,7 @@ class Adam:
         state: NDArray[Any],
         *,
         pace: NDArray[Any],
-        rank: int,  # noqa: ARG002 # part of the protocol
+        rank: int,  # noqa: ARG002 # of all rules
     ) -> None:
         """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
         pace = pace * T.dtype.type(self.step)
@@ -105,19 +69,9 @@ class Adam:
 
 @dataclass(frozen=True)
 class Adagrad:
-    """Adagrad: gradients divided by the root of the sum of their squares so far.
+    """Adagrad: gradients divided by the root of the sum of their squares so far, of relative initial rate ``step``.
 
-    Parameters
-    ----------
-    step : float
-        Initial learning rate, relative.
-    whole_rows : bool
-        Whether all elements of a row share one sum, the mean over the row: a state of one number per row.
-
-    Examples
-    --------
-    >>> Adagrad(0.1, whole_rows=True)
-    Adagrad(step=0.1, whole_rows=True)
+    With ``whole_rows`` all elements of a row share one sum, the mean over the row: a state of one number per row.
     """
 
     step: float = 0.2
@@ -154,3 +108,6 @@ class Adagrad:
 
     def forget(self, T: NDArray[Any]) -> None:
         """Do nothing: there is no momentum."""
+
+
+StepRule = Adam | Adagrad

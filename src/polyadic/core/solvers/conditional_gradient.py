@@ -148,12 +148,6 @@ def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
 
 
 def onto_simplex(s: NDArray[Any], total: float) -> Array:
-    """Project descending numbers onto the non-negative ones with a given sum.
-
-    Examples
-    --------
-    >>> onto_simplex(np.array([3.0, 1.0, 0.5]), 3.0).tolist()
-    [2.5, 0.5, 0.0]
-    """
+    """Project descending numbers onto the non-negative ones with a given sum."""
     excess = (np.cumsum(s) - total) / np.arange(1, len(s) + 1)
     return np.asarray(np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0))

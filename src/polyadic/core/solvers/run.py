@@ -31,36 +31,16 @@ class Sweep(NamedTuple):
 
 @dataclass
 class Result:
-    """Record of a solver run.
+    """Record of a solver run; if it is not converged, interrupted or diverged, it ended at ``max_iter``."""
 
-    Attributes
-    ----------
-    factors : list of ndarray
-        Factors of iteration ``best``.
-    history : list of float
-        Objective at the start and after each iteration.
-    seconds : list of float
-        Elapsed time at each of these; not saved, so that equal fits make equal files.
-    measured : list of float
-        Value of ``measure`` at each of these; empty without one.
-    best : int
-        Iteration whose factors are kept: the last, or that of the lowest measure.
-    converged : bool
-        Whether the objective converged, or the measure stopped improving.
-    interrupted : bool
-        Whether Ctrl-C stopped the run.
-    diverged : bool
-        Whether the objective became infinite or NaN. If none of the three is true, the run ended at ``max_iter``.
-    """
-
-    factors: Factors
-    history: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list, metadata={"kept": False})
-    measured: list[float] = field(default_factory=list)
-    best: int = 0
-    converged: bool = False
+    factors: Factors  # of iteration ``best``
+    history: list[float] = field(default_factory=list)  # objective at the start and after each iteration
+    seconds: list[float] = field(default_factory=list, metadata={"kept": False})  # so that equal fits make equal files
+    measured: list[float] = field(default_factory=list)  # value of ``measure`` at each of these; empty without one
+    best: int = 0  # iteration whose factors are kept: the last, or that of the lowest measure
+    converged: bool = False  # or the measure stopped improving
     interrupted: bool = False
-    diverged: bool = False
+    diverged: bool = False  # the objective became infinite or NaN
 
     @property
     def n_iter(self) -> int:
@@ -85,36 +65,16 @@ def run(
     measure: Callable[[Factors], float] | None = None,
     patience: int = 5,
 ) -> Result:
-    """Draw iterations from ``solver`` until the objective converges.
+    """Draw iterations from ``solver`` until the objective converges, the solver ends, or ``max_iter`` are done.
 
     The run has converged when three consecutive iterations each changed the objective by at most ``tol`` times the
     total change since the start. (A share of the first value would stop at once where a start near a saddle moves
     slowly.) The first item of a solver is its start. Ctrl-C, or an objective that is not finite, ends the run and keeps
     the last complete iteration.
 
-    Parameters
-    ----------
-    solver : iterator of Sweep
-        A solver of this package. It may end by itself when no improvement is possible.
-    max_iter : int
-        Maximum number of iterations, at least 1.
-    tol : float
-        Relative change at which to stop; 0 never stops early.
-    callback : callable, optional
-        Called with the result so far after each iteration. If it has an attribute ``reached``
-        (:class:`~polyadic.words.checkpoint.Checkpoint`), the run resumes from that result.
-    measure : callable, optional
-        Validation loss of factors, the lower the better. The best factors are kept.
-    patience : int
-        Consecutive iterations without a lower measure after which to stop.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> halves = (Sweep([np.array(2.0**-k)], 2.0**-k) for k in range(99))
-    >>> result = run(halves, max_iter=50, tol=0.2)
-    >>> result.history, result.converged
-    ([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], True)
+    ``callback`` is called with the result so far after each iteration; from its attribute ``reached``
+    (:class:`~polyadic.words.checkpoint.Checkpoint`), if any, the run resumes. With ``measure``, a validation loss of
+    factors, the best factors are kept, and the run ends after ``patience`` iterations without a lower one.
     """
     check_int("max_iter", max_iter, low=1)
     check_number("tol", tol)

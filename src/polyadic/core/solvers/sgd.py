@@ -33,7 +33,7 @@ MAX_MEASURED = 1 << 16
 """Maximum number of listed cells for which the objective is reported."""
 
 
-class Steps(NamedTuple):
+class LearningRate(NamedTuple):
     r"""Learning rate :math:`\eta / (1 + d t)` of epoch :math:`t`: ``step`` is :math:`\eta`, ``decay`` is :math:`d`."""
 
     step: float
@@ -50,7 +50,7 @@ def descend_cells(
     *,
     ridges: NDArray[np.float64],
     objective: Callable[[NDArray[Any], NDArray[Any]], float],
-    steps: Steps,
+    steps: LearningRate,
     rng: np.random.Generator,
 ) -> Iterator[Sweep]:
     r"""Minimize :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` plus penalties due at each cell; yield each epoch.
@@ -75,7 +75,7 @@ def descend_pairs(
     *,
     negatives: int,
     ridge: float,
-    steps: Steps,
+    steps: LearningRate,
     rng: np.random.Generator,
     threads: int,
 ) -> Iterator[Sweep]:

@@ -43,14 +43,7 @@ class Smooth(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CellLosses:
-    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`; weights are 1 and offsets 0 by default.
-
-    Examples
-    --------
-    >>> from polyadic.core.losses import Squared
-    >>> CellLosses(np.array([1.0, 2.0]), Squared()).value(np.zeros(2))
-    2.5
-    """
+    r"""Sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`; weights are 1 and offsets 0 by default."""
 
     x: Array
     loss: Convex
@@ -116,13 +109,6 @@ class WithOffsets:
     is theirs at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`. The
     ``ridge`` :math:`\gamma > 0` keeps the log-odds of events that never occur finite; ``number`` is the number of
     groups, some of which may be empty.
-
-    Examples
-    --------
-    >>> from polyadic.core.losses import Squared
-    >>> one = WithOffsets(np.array([1.0, 3.0]), np.array([0, 0]), Squared(), weight=1.0, ridge=1e-9, number=1)
-    >>> one.offsets(np.zeros(2)).round(6).tolist(), round(one.value(np.zeros(2)), 6)
-    ([2.0], 1.0)
     """
 
     x: Array

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core import kernels
-from polyadic.core.entries import blocks
+from polyadic.core.entries import blocks, rising
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
 from polyadic.core.objective import _all_zero, _losses, parts_of, slot_factors, stacked_importance
 from polyadic.core.penalties import L1, L2, NonNegative
 from polyadic.core.resources import check_memory
-from polyadic.core.solvers.adaptive import Adam, Rule
+from polyadic.core.solvers.adaptive import Adam, StepRule
 from polyadic.core.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of about ``batch`` entries of the parts of an objective, which may be memory maps.
-
-    An epoch has each entry once.
-    """
+    """Random batches of about ``batch`` entries of the parts of an objective, each entry once an epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts
@@ -173,14 +170,8 @@ class Zeros:
 
 def _in_order(entries: Entries) -> bool:
     """Whether rows are in strict lexicographic order."""
-    for block in entries.blocks():
-        rows: NDArray[Any] = entries.indices[max(block.start - 1, 0) : block.stop].T
-        later = np.zeros(rows.shape[1] - 1, bool)
-        for column in rows[::-1]:
-            later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
-        if not later.all():
-            return False
-    return True
+    runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
+    return all(rising(entries.indices[run].T).all() for run in runs)
 
 
 def cells_of(entries: Entries) -> int:
@@ -208,7 +199,7 @@ def stochastic(
     objective: Objective,
     start: Factors,
     *,
-    rule: Rule = Adam(),  # noqa: B008 frozen
+    rule: StepRule = Adam(),  # noqa: B008 frozen
     batch: int | None = None,
     zeros: float = 0.0,
     zeros_weight: float = 1.0,
@@ -221,34 +212,10 @@ def stochastic(
     rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
     fixed sample of zeros if zeros are drawn.
 
-    Parameters
-    ----------
-    objective : Objective
-        Its terms must have CP forms, and its factors one rank.
-    start : list of ndarray
-        Initial factors; not changed.
-    rule : Adam or Adagrad
-        Step rule.
-    batch : int, optional
-        Batch size over all terms; by default a 256th of all listed entries, from 256 to 65,536. (Best or within noise
-        of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300.)
-    zeros, zeros_weight : float
-        Zeros drawn per listed entry, and the weight of each; see :class:`~polyadic.core.solvers.stochastic.Zeros`.
-    zeros_beside : bool
-        Whether to draw zeros among the cells that share all indices but the last with a listed entry, instead of all.
-    seed : int or numpy.random.Generator, optional
-        Seed of batches and zeros.
-
-    Examples
-    --------
-    >>> from polyadic import CP, Entries, L2, Objective, Squared, Term
-    >>> from polyadic.core.solvers.run import run
-    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [1.0, 1.0], 6)
-    >>> objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [L2(0.0)])
-    >>> rng = np.random.default_rng(0)
-    >>> result = run(stochastic(objective, [rng.random((6, 2))], seed=rng), max_iter=200)
-    >>> bool(result.history[-1] < 1e-6)
-    True
+    Terms must have CP forms, and factors one rank. The default ``batch``, over all terms, is a 256th of all listed
+    entries, from 256 to 65,536 (best or within noise of it for 30 thousand, 1 and 18 million entries, ranks 50 to 300).
+    ``zeros`` are drawn per listed entry, each of weight ``zeros_weight``, among all cells or, if ``zeros_beside``,
+    those that share all indices but the last with a listed entry (:class:`Zeros`).
     """
     number = sum(len(term.entries) for term in objective.terms)
     batch = int(np.clip(number // STEPS, *BATCHES)) if batch is None else check_int("batch", batch, low=1)
@@ -283,7 +250,7 @@ class _Descent:
         self,
         objective: Objective,
         start: Factors,
-        rule: Rule,
+        rule: StepRule,
         *,
         batch: int,
         zeros: float,

@@ -46,30 +46,14 @@ class Components(NamedTuple):
 
 
 def tensor_power(
-    T: Array | Product,
-    rank: int,
-    *,
-    size: int | None = None,
-    starts: int = 30,
-    max_iter: int = 100,
-    tol: float = 1e-10,
-    seed: int = 0,
+    T: Array, rank: int, *, starts: int = 30, max_iter: int = 100, tol: float = 1e-10, seed: int = 0
 ) -> Components:
-    """Find the components of a symmetric tensor (not checked), one after another.
+    """Find the components of a symmetric tensor (not checked) of shape (k, k, k), one after another.
 
-    ``T`` has shape (k, k, k), or is a function that returns :math:`T(I, v, v)` for each column :math:`v` of an array of
-    shape (k, n), with ``size`` for k. Each component is sought from ``starts`` random directions by at most
-    ``max_iter`` steps, until a direction changes by less than ``tol``.
-
-    Examples
-    --------
-    >>> T = np.zeros((3, 3, 3))
-    >>> T[0, 0, 0], T[2, 2, 2] = 2.0, -5.0
-    >>> found = tensor_power(T, 2)
-    >>> found.weights.round(6).tolist(), (found.vectors.T.round(6) + 0).tolist()
-    ([5.0, 2.0], [[0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+    Each is sought from ``starts`` random directions by at most ``max_iter`` steps, until a direction changes by less
+    than ``tol``.
     """
-    apply, k = (T, check_int("size", size, low=1)) if callable(T) else _of_array(T)
+    apply, k = _of_array(T)
     check_int("rank", rank, low=1, high=k)
     check_int("starts", starts, low=1)
     check_int("max_iter", max_iter, low=1)
@@ -93,6 +77,7 @@ def tensor_power(
 
 
 def _of_array(T: Array) -> tuple[Product, int]:
+    """Return the function :math:`T(I, v, v)` of columns v, and k."""
     T = np.asarray(T, float)
     if T.ndim != 3 or len({*T.shape}) > 1:
         raise InputError(f"the tensor must have order 3 and modes of equal length; got shape {T.shape}")

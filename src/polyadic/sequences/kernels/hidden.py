@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, frozen, in_turns
+from polyadic.core.kernels.common import PARTS, frozen, imap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,14 +47,10 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: HiddenCha
         total = _hidden_counts(x, ends, *tables, bounds[k], bounds[k + 1], starts, moves, emits)
         return Expected(starts, moves, emits, float(total))
 
-    def take(part: Expected) -> None:
-        nonlocal logs
-        *counts, log = part
+    for *counts, log in imap(compute, range(PARTS), threads):
         logs += log
         for k, more in enumerate(counts):
             sums[k] += more
-
-    in_turns(compute, take, PARTS, threads)
     starts, moves, emits = sums
     return Expected(starts, moves, emits, logs)
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.averaging import mean_weights
-from polyadic.core.kernels.common import frozen
+from polyadic.core.kernels.common import frozen, mean_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,24 +31,8 @@ EMPTY = {
 """HTML elements without an end tag."""
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
-    *(
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "li",
-    ),
-    *("main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+    *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr"),
+    *("li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
 )
 """HTML elements that begin and end a paragraph."""
 EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
@@ -167,8 +151,7 @@ def read_epub(file: File) -> Iterator[Piece]:
 def read_xml(file: File) -> Iterator[Piece]:
     """Read TEI or other XML as a document; elements inside text are inline, others are paragraphs.
 
-    For TEI, title, author and date become fields, and ``<choice>`` is read in its corrected, regularised or expanded
-    form.
+    Title, author and date of TEI become fields; ``<choice>`` is read as corrected, regularised or expanded.
     """
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to

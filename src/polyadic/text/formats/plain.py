@@ -1,4 +1,4 @@
-r"""Plain text: one document per file, one document per line, or the output of WikiExtractor.
+r"""Plain text: one document per file, one document per line, the output of WikiExtractor, or CoNLL-U.
 
 Hard-wrapped lines are joined. A wrapped line ends because the next word did not fit: with :math:`W` the 0.95 quantile
 of line lengths, nearly every continued line is *full*,
@@ -19,9 +19,11 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from polyadic.core.errors import InputError
 from polyadic.text.languages import UNSPACED_LETTERS
 from polyadic.text.pieces import PIECE, Piece
 from polyadic.text.streams import lines
+from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,20 +43,13 @@ _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
+COLUMNS = {"form": 1, "lemma": 2}
+N_COLUMNS = 10
+"""Columns of CoNLL-U: those of words, and their number."""
 
 
 def is_wrapped(text: str) -> bool:
-    r"""Return whether lines were broken to fit a page.
-
-    Examples
-    --------
-    >>> is_wrapped("It was the best of times. It was\nthe worst of times. It was the age\nof wisdom, it was the age\n"
-    ...            "of foolishness, it was the epoch of\nbelief, it was the epoch of\nincredulity")
-    True
-    >>> is_wrapped("Tyger Tyger, burning bright,\nIn the forests of the night;\nWhat immortal hand or eye,\n"
-    ...            "Could frame thy fearful symmetry?\n" * 3)
-    False
-    """
+    """Return whether lines were broken to fit a page."""
     rows = [row.strip() for row in text.split("\n")]
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
@@ -71,13 +66,7 @@ def is_wrapped(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str:
-    r"""Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere.
-
-    Examples
-    --------
-    >>> unwrapped("A well-known exam-\nple of a well-\nknown law.\n\nNext\n")
-    'A well-known example of a well-known law.\n\nNext\n'
-    """
+    """Join the lines of paragraphs, and words hyphenated at line ends unless they occur with a hyphen elsewhere."""
     text = re.sub(r"(?<![ \t])[ \t]++(?=\n)", "", text)
     theirs = set(re.findall(rf"{_LETTERS}-(?=([^\W\d_]+))", text))  # words with a hyphen of their own
 
@@ -166,3 +155,49 @@ def read_wiki(file: File) -> Iterator[Piece]:
             title = None
     if inside:
         yield Piece("".join(part), starts, fields=fields)
+
+
+def read_conllu(file: File) -> Iterator[Piece]:
+    """Read words or lemmas in lower case without punctuation; ``# newdoc`` begins a document.
+
+    Contractions are read as their parts, a missing lemma is replaced by the word, and blanks in words become "_".
+    """
+    field = file.reading.field or "form"
+    if field not in COLUMNS:
+        raise InputError(f"field must be 'form' or 'lemma' for CoNLL-U such as {file.name}; got {field!r}")
+    starting: Mapping[str, str] | None = None
+    held: list[list[str]] = []
+    size = 0
+    for begins, words in _sentences(file, COLUMNS[field]):
+        if held and (begins is not None or size >= PIECE):
+            yield Piece(held, starting is not None, fields=starting or {})
+            starting, held, size = None, [], 0
+        starting = starting if begins is None else begins
+        held.append(words)
+        size += sum(map(len, words))
+    if held:
+        yield Piece(held, starting is not None, fields=starting or {})
+
+
+def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
+    """Yield the words of each non-empty sentence, with the fields of the document if one begins there."""
+    begins: Mapping[str, str] | None = {}
+    words: list[str] = []
+    for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
+        if line.startswith("# newdoc"):
+            name = line.partition("=")[2].strip()
+            begins = {"title": name} if name else {}
+        elif line.strip():
+            words += [] if line.startswith("#") else _word(line.split("\t"), column, f"{file.name}, line {number}")
+        elif words:
+            yield begins, words
+            begins, words = None, []
+
+
+def _word(cells: list[str], column: int, where: str) -> list[str]:
+    """Return the word of a line as a list; empty for contractions, empty nodes and punctuation."""
+    if len(cells) != N_COLUMNS:
+        raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
+    word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
+    word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
+    return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []

@@ -9,16 +9,16 @@ from __future__ import annotations
 import csv
 import json
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.core.errors import InputError, MissingExtraError, error_text
-from polyadic.text.pieces import Piece, checked
-from polyadic.text.streams import MAX_LINE_LENGTH, lines
+from polyadic.text.pieces import File, Piece, Reading, checked
+from polyadic.text.streams import MAX_LINE_LENGTH, lines, open_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from polyadic.text.pieces import File
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Row = tuple[int, "Sequence[Any]"]
 """Row number in its file, and its cells."""
@@ -52,21 +52,6 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             raise InputError(f"{where} has no field {field!r}; its fields are {named(record)}")
         content = checked(record[field], f"{where}: the field {field!r}")
         yield Piece(content, fields=_strings({name: value for name, value in record.items() if name != field}))
-
-
-def read_csv(file: File) -> Iterator[Piece]:
-    """Read a delimited text table (comma, semicolon, tab or bar) with column names in its first line."""
-    return _documents(file, csv_rows(file))
-
-
-def read_xlsx(file: File) -> Iterator[Piece]:
-    """Read the first sheet of an Excel file, with column names in its first row."""
-    return _documents(file, xlsx_rows(file))
-
-
-def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet or Arrow file in batches."""
-    return _documents(file, parquet_rows(file))
 
 
 def csv_rows(file: File) -> Iterator[Row]:
@@ -152,8 +137,9 @@ def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Ro
         yield number, row
 
 
-def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
-    """Yield one document per row of a table whose first row names the columns."""
+def read_table(file: File, table_rows: Callable[[File], Iterator[Row]]) -> Iterator[Piece]:
+    """Read one document per row of a table whose first row names the columns."""
+    rows = table_rows(file)
     names = names_of(file, rows)
     sample = list(islice(rows, SAMPLE_SIZE))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
@@ -181,11 +167,7 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
 
 
 def _with_whole_characters(value: Any) -> Any:
-    r"""Replace unpaired surrogates, which programs leave when they truncate text, by U+FFFD.
-
-    >>> _with_whole_characters(json.loads(r'{"text": "smile \ud83d\ude00 \ud83d"}'))
-    {'text': 'smile 😀 \ufffd'}
-    """
+    """Replace unpaired surrogates, which programs leave when they truncate text, by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -204,3 +186,45 @@ def named(names: Iterable[str]) -> str:
     names = list(names)
     more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
     return (", ".join(f"{name!r:.80}" for name in names[:MAX_LISTED]) or "none") + more
+
+
+BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xlsx": xlsx_rows, ".xlsm": xlsx_rows}
+"""Readers of binary tables by suffix."""
+
+
+class Fields(NamedTuple):
+    """Line number, from 1, and its fields without surrounding spaces."""
+
+    line: int
+    fields: list[str]
+
+
+def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
+    """Yield the non-blank lines of a table of text, or column names and rows of .parquet, .arrow, .feather or .xlsx.
+
+    Fields are separated by the first of ``marks`` that occurs in the first line, else by the last; ``quotes`` enclose
+    fields, as in CSV, or are ordinary characters.
+    """
+    if (rows := BINARY.get(Path(path).suffix.lower())) is not None:
+        with open_bytes(str(path)) as stream:
+            for number, cells in rows(File(str(path), stream, Reading())):
+                yield Fields(number + 1, ["" if cell is None else str(cell).strip() for cell in cells])
+        return
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            if not first.strip():
+                raise InputError(f"{path}, line 1 is empty; the first line must have the fields")
+            mark = next((mark for mark in marks if mark in first), marks[-1])
+            file.seek(0)
+            lines = csv.reader(
+                file, delimiter=mark, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+            )
+            for cells in lines:
+                fields = [field.strip() for field in cells]
+                if any(fields):
+                    yield Fields(lines.line_num, fields)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    except csv.Error as error:
+        raise InputError(f"{path} is not a valid table: {error}") from None

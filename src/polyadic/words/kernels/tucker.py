@@ -16,13 +16,14 @@ ranks[d]``. Modes that share a factor have the same ``at``.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, frozen, in_threads, in_turns
+from polyadic.core.kernels.common import PARTS, frozen, imap, in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -195,16 +196,7 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
 
 def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
     """Add the parts in order."""
-    total: list[NDArray[np.float64]] = []
-
-    def take(more: NDArray[np.float64]) -> None:
-        if total:
-            total[0] += more
-        else:
-            total.append(more)
-
-    in_turns(part, take, parts, threads)
-    return total[0]
+    return functools.reduce(np.ndarray.__iadd__, imap(part, range(parts), threads))
 
 
 def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
