@@ -8,7 +8,7 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.text.corpus import Corpus
 from polyadic.words.glove import GloVe
-from polyadic.words.kernels.glove import glove_arrange, glove_epoch
+from polyadic.words.kernels import glove_arrange, glove_epoch
 from polyadic.words.neural import Word2Vec
 from polyadic.words.random_baseline import RandomVectors
 from polyadic.words.sparse_coding import NNSE

@@ -18,10 +18,10 @@ from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.embedding import Embedding
 from polyadic.words.joint import JointCP
+from polyadic.words.orders import best_scale
 from polyadic.words.pairwise import PPMISVD
 from polyadic.words.phrases import phrase_vectors
 from polyadic.words.poisson import PoissonCP
-from polyadic.words.start import best_scale
 from polyadic.words.symmetric import SymmetricCP
 from polyadic.words.tucker import Tucker
 

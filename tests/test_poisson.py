@@ -18,7 +18,7 @@ from polyadic.core.losses import Poisson, Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.run import run
-from polyadic.words.kernels.poisson import cp_poisson
+from polyadic.words.kernels import cp_poisson
 from polyadic.words.poisson import PoissonCP, apr
 from strategies import plain_entries, symmetric_entries, tries
 

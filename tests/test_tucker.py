@@ -16,8 +16,8 @@ from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.resources import free_memory
 from polyadic.core.solvers.run import NotConvergedWarning, run
-from polyadic.words.kernels import tucker as tucker_kernels
-from polyadic.words.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from polyadic.words import kernels as tucker_kernels
+from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 from polyadic.words.tucker import Tucker, hooi, hosvd
 from strategies import tries
 
