@@ -4,7 +4,6 @@ The published sets are checked against their published sizes; nothing is downloa
 """
 
 from polyadic.datasets.documents import BBC, KOS, Article, bbc, kos, polarity
-from polyadic.datasets.made import read_candidates, read_gaps, read_phrases, write_candidates, write_gaps, write_phrases
 from polyadic.datasets.place import folder
 from polyadic.datasets.senses import (
     SEMEVAL2013,
@@ -26,11 +25,17 @@ from polyadic.datasets.words import (
     analogy_questions,
     gensim_file,
     outlier_groups,
+    read_candidates,
+    read_gaps,
     read_outlier_group,
     read_outlier_groups,
     read_pairs,
+    read_phrases,
     read_questions,
     similarity_sets,
+    write_candidates,
+    write_gaps,
+    write_phrases,
 )
 from polyadic.metrics.sentiment import Review
 

@@ -26,14 +26,7 @@ MAX_DEPTH = 2
 
 
 def tree(rng: np.random.Generator) -> Phrase:
-    """Generate a sentence, with its full stop, as a Penn Treebank tree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(*tree(np.random.default_rng(7)).words())
-    A small doctor thinks that the dog sings .
-    """
+    """Generate a sentence, with its full stop, as a Penn Treebank tree."""
     clause = _clause(rng, 0)
     first = next(phrase for phrase in clause.walk() if phrase.word is not None)
     return Phrase("S", (*_capital(clause, first).below, Phrase(".", (".",))))

@@ -118,20 +118,7 @@ FILES = {
 
 
 def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write all example files to a folder atomically.
-
-    Parameters
-    ----------
-    folder : path
-        Folder to create.
-    overwrite : bool
-        Whether to replace an existing folder of examples.
-
-    Raises
-    ------
-    InputError
-        If something already exists at that path.
-    """
+    """Write all example files to a folder atomically."""
     rng = np.random.default_rng(1892)
     with whole_folder(folder, kind=KIND, overwrite=overwrite) as draft:
         stories = dict(holmes())
@@ -180,13 +167,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def holmes() -> Iterator[tuple[str, str]]:
-    """Yield title and text of each story of the included book.
-
-    Examples
-    --------
-    >>> [title for title, _ in holmes()][:2]
-    ['A Scandal in Bohemia', 'The Red-headed League']
-    """
+    """Yield title and text of each story of the included book."""
     book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
     for story in book.removeprefix("# ").split("\n# "):
         title, _, text = story.partition("\n\n")

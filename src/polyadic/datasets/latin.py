@@ -110,17 +110,7 @@ def _noun(lemma: str, case: str, number: str, relation: str, head: Word, role: s
 
 
 def conllu(words: Sequence[Word], *, roles: bool) -> str:
-    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments.
-
-    Examples
-    --------
-    >>> verb = Word("amat", "amat", "VERB", "_", "root", None, "V")
-    >>> print(conllu([Word("lupus", "lupus", "NOUN", "_", "nsubj", verb, "ARG0"), verb], roles=True).expandtabs(4))
-    # text = Lupus amat
-    1   Lupus   lupus   NOUN    _   _   2   nsubj   _   _   _   ARG0
-    2   amat    amat    VERB    _   _   0   root    _   _   amat.01 V
-    <BLANKLINE>
-    """
+    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments."""
     lines = [f"# text = {plain(words)}"]
     places = {id(word): place for place, word in enumerate(words, 1)}
     for (place, word), form in zip(enumerate(words, 1), _written(words), strict=True):

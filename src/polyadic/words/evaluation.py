@@ -69,15 +69,7 @@ METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
 def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
-    """Load published test sets and return a test function for each kind.
-
-    Parameters
-    ----------
-    kinds : iterable of str
-        Kinds of tests, from :data:`PUBLISHED`.
-    root : path, optional
-        Data folder; see :func:`polyadic.datasets.folder`.
-    """
+    """Load published test sets of some kinds and return a test function for each."""
     makers: dict[str, Callable[[], Test]] = {
         "similarity": lambda: partial(_similarity, sets=datasets.similarity_sets(root)),
         "outliers": lambda: partial(
@@ -96,15 +88,7 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 def own_tests(
     *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
 ) -> dict[str, Test]:
-    """Load the user's own test sets and return a test function for each kind.
-
-    Parameters
-    ----------
-    pairs, questions : iterable of path
-        Files of scored word pairs, and of analogy questions; see :mod:`polyadic.datasets.words`.
-    groups : iterable of path
-        Folders of outlier groups, one ``.txt`` file per group.
-    """
+    """Load the user's own files of pairs and questions and folders of groups; return a test function per kind."""
     sets: dict[str, dict[str, Any]] = {
         "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
         "outliers": {name: datasets.read_outlier_groups(folder) for name, folder in _named(groups)},
@@ -142,15 +126,7 @@ def made_tests(folder: Path_) -> dict[str, Test]:
 
 
 def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
-    """Run tests on word vectors.
-
-    Returns
-    -------
-    figures : list of Figure
-        Results of all tests, in order.
-    left_out : dict of str to str
-        Names of the parts without a result, with the reason.
-    """
+    """Run tests on word vectors; return all figures, and the parts without a result, with the reason."""
     figures: list[Figure] = []
     left_out = {}
     for kind in tracked(tests, "testing", total=len(tests)):
@@ -175,15 +151,8 @@ class Row(NamedTuple):
 def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple[list[Row], dict[str, str]]:
     """Evaluate several models on their common vocabulary, and compare each with the first, case by case.
 
-    Returns
-    -------
-    rows : list of Row
-        One row per measure that all models have.
-    left_out : dict of str to str
-        Names of the parts without a result, with the reason.
+    Returns a row per measure that all models have, and the names of the parts without a result, with the reason.
 
-    Examples
-    --------
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
@@ -291,20 +260,10 @@ def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
 def induction(
     embedding: Embedding, test: SenseSet, *, number: int | None = N_SENSES, rule: str = "sum", seed: int = 0
 ) -> Senses:
-    """Cluster the contexts of each word (:func:`~polyadic.words.senses.induce`) and compare the clusters with labels.
+    """Cluster the contexts of each word and compare the clusters with the gold senses.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is not used.
-    test : SenseSet
-        Contexts and labels.
-    number : int, optional
-        Number of clusters per word; by default the number of senses among its labels.
-    rule : {"sum", "product"}
-        Representation of a context.
-    seed : int
-        Seed of the clustering and of the cross-validation of the measures.
+    Without a number, a word has as many clusters as senses among its labels; ``rule`` and ``seed`` are those of
+    :func:`~polyadic.words.senses.induce`.
     """
     contexts: dict[str, list[Instance]] = defaultdict(list)
     for instance in test.instances:

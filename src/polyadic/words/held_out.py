@@ -42,15 +42,7 @@ MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 
 
 def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the documents at random; return the indices to train on, and those held out.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> train, held = split(Corpus.build(["a", "b", "c", "d"], min_count=1), 0.25)
-    >>> len(train), len(held)
-    (3, 1)
-    """
+    """Split the documents at random; return the indices to train on, and those held out."""
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
@@ -71,23 +63,10 @@ def gaps(
 ) -> list[Gap]:
     """Return tuples that are frequent in ``held`` and absent from ``train``, with wrong completions.
 
-    Frequent means at least ``min_count`` times, and with positive PMI. The wrong completions form tuples that occur in
-    neither text. Cases are skipped if the answer did not occur with each given word in training, or if no drawn word is
-    valid, so there may be fewer than ``size`` cases.
-
-    Parameters
-    ----------
-    train, held : Corpus
-        The text of the models, and the held-out text.
-    order, width : int
-        Words in a tuple, 3 to 5, and span of the window. (Order 2 is impossible: a matched word would have to occur
-        with the given word, and not to.)
-    min_count : int
-        Minimum frequency of a tuple in ``held``.
-    size : int
-        Maximum number of cases.
-    seed : int
-        Seed of the cases, the place of the answer, and the wrong words.
+    Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
+    form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
+    training, or if no drawn word is valid, so there may be fewer than ``size`` cases. (Order 2 is impossible: a matched
+    word would have to occur with the given word, and not to.)
     """
     check_int("order", order, low=3, high=5)
     check_int("min_count", min_count, low=1)
@@ -176,9 +155,8 @@ def _matched(
     for k, row in enumerate(tracked(rows, "matching words")):
         common = together.indices[slice(*together.indptr[row[0] : row[0] + 2])]
         for word in row[1:-1]:
-            common = np.intersect1d(
-                common, together.indices[slice(*together.indptr[word : word + 2])], assume_unique=True
-            )
+            others = together.indices[slice(*together.indptr[word : word + 2])]
+            common = np.intersect1d(common, others, assume_unique=True)
         if row[-1] in common:
             some = rng.choice(common, min(MATCHED, len(common)), replace=False)
             drawn[k, : len(some)] = some[np.argsort(np.abs(frequency[some] - frequency[row[-1]]), kind="stable")]

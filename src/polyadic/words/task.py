@@ -96,11 +96,12 @@ def made_of(embedding: Embedding, kept: str) -> list[Path]:
 
 
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
-    """Draw a map of groups of words, if a picture is wanted."""
-    if picture is not None:
-        from polyadic.plots.files import save_word_map
+    """Draw a map of groups of words, if a picture is wanted and there are groups."""
+    if picture is not None and groups:
+        from polyadic.plots import word_map
+        from polyadic.plots.axes import save_figure
 
-        save_word_map(embedding, groups, picture)
+        save_figure(word_map(embedding, groups), picture)
 
 
 def print_neighbours(result: dict[str, Any]) -> None:
@@ -186,11 +187,7 @@ def train(
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
-    """Read the name of entry weights, or the two numbers of GloVe's.
-
-    >>> entry_weights("log"), entry_weights("100,0.75")
-    ('log', (100.0, 0.75))
-    """
+    """Read the name of entry weights, or the two numbers of GloVe's, as in ``100,0.75``."""
     if text in {"log", "count", "uniform"}:
         return text
     try:
@@ -623,13 +620,7 @@ def _opened(folder: Path) -> Counts:
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin.
-
-    Examples
-    --------
-    >>> phrases(["bank", "river", "bank*money"])
-    [['bank', 'river'], ['bank', 'money']]
-    """
+    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin."""
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
@@ -704,7 +695,7 @@ def evaluate(
     from polyadic.embedding import read_vectors
     from polyadic.words import evaluation
 
-    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    tests = _tests(kind, data, made, pairs, groups, questions)
     figures, left_out = evaluation.evaluate(read_vectors(vectors), tests)
     return {"figures": [figure.as_dict() for figure in figures], "left_out": left_out}
 
@@ -755,26 +746,17 @@ def compare(
         raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
     names = _names(paths)
-    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    tests = _tests(kind, data, made, pairs, groups, questions)
     models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
     rows, left_out = evaluation.compare(models, tests)
     return {"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out}
 
 
-def _tests(
-    *,
-    data: Path | None,
-    kinds: list[str] | None,
-    made: Path | None,
-    pairs: list[str] | None,
-    groups: list[str] | None,
-    questions: list[str] | None,
-) -> dict[str, Test]:
+def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
     """Read the tests that are asked for (default: the quick published ones)."""
     from polyadic.words import evaluation
 
-    files = {"pairs": pairs, "groups": groups, "questions": questions}
-    own = evaluation.own_tests(**{name: [*map(Path, some or ())] for name, some in files.items()})
+    own = evaluation.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
     tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
     if made is not None:
         tests |= evaluation.made_tests(made)
