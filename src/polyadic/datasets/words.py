@@ -208,8 +208,8 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 def read_gaps(path: Where) -> list[Gap]:
     """Read cases of held-out completion, written by :func:`write_gaps`."""
     return [
-        Gap(_words(where, given), *(_word(where, word) for word in words), _number(where, association))
-        for where, (given, *words, association) in _rows(path, GAPS)
+        Gap(_words(where, given), _word(where, answer), _word(where, wrong), _word(where, matched), _number(where, x))
+        for where, (given, answer, wrong, matched, x) in _rows(path, GAPS)
     ]
 
 

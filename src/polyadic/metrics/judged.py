@@ -228,7 +228,7 @@ def _measured(
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
-    """Compute the average precision of a ranking.
+    """Compute the average precision of a ranking, and its interpolated precision at eleven points of recall.
 
     Parameters
     ----------
@@ -236,17 +236,6 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
         Whether each item is true, from the top.
     number : int
         Total number of true items, ranked or not.
-
-    Returns
-    -------
-    average_precision : float
-    precision : ndarray of shape (11,)
-        Interpolated precision at eleven points of recall.
-
-    Raises
-    ------
-    InputError
-        If ``number`` is below 1 or below the number of true items in the ranking.
 
     Examples
     --------

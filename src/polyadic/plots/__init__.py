@@ -1,4 +1,7 @@
-"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``."""
+"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``.
+
+The axes are ``ax``, by default those of a new figure, ``ax.figure``.
+"""
 
 from polyadic.plots.axes import new_axes
 from polyadic.plots.sentences import activation_map, templates

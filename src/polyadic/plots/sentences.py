@@ -23,6 +23,8 @@ def templates(
 ) -> Any:
     """Plot filters as heat maps, labelled with the words at both ends of their coordinate.
 
+    There is a row for each filter, a column for each of its positions.
+
     Parameters
     ----------
     model : ConvolutionalSentences
@@ -31,13 +33,6 @@ def templates(
         Coordinates to plot; by default the first ten.
     ends : int
         Number of words with the largest, and with the smallest, values of a coordinate in its label.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure, ``ax.figure``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row for each filter, a column for each of its positions.
 
     Raises
     ------
@@ -72,6 +67,8 @@ def templates(
 def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filters: int = 20, ax: Any = None) -> Any:
     """Plot the activations of filters along a sentence.
 
+    There is a row for each filter, named coordinate.filter, the most active first.
+
     Parameters
     ----------
     model : ConvolutionalSentences or another sentence model
@@ -80,13 +77,6 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, n_filte
         Sentence whose known words are the columns.
     n_filters : int
         Number of filters, those with the largest activations.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure, ``ax.figure``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row for each filter, named coordinate.filter, the most active first.
 
     Raises
     ------

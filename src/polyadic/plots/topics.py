@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
     """Plot the top words of topics as bars of their weights relative to the first word.
 
+    There is a row of labelled bars for each topic.
+
     Parameters
     ----------
     model : TextTopics
@@ -29,13 +31,6 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
         Topics to plot; by default the first ten.
     top : int
         Number of words per topic.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure, ``ax.figure``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row of labelled bars for each topic.
 
     Raises
     ------
@@ -66,19 +61,14 @@ def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: 
 def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -> Any:
     """Plot the mean share of each topic in the documents of each label.
 
+    There is a row for each label and a column for each topic; topics are ordered by the label with their largest share.
+
     Parameters
     ----------
     weights : array of shape (documents, rank)
         Weights of topics in documents; negative values count as zero, and each document is normalized to sum to one.
     labels : sequence
         Label of each document.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure, ``ax.figure``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row for each label and a column for each topic; topics are ordered by the label with their largest share.
 
     Raises
     ------

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int = 8, ax: Any = None) -> Any:
     """Plot the words selected by ``word`` in combination with each context.
 
+    There is a row per neighbour, grouped by the context that selects it, with its cosine with every combination.
+
     Parameters
     ----------
     embedding : Embedding
@@ -29,13 +31,6 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
         One or more words, each of which selects a sense.
     top : int
         Number of neighbours per context.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure, ``ax.figure``.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One row per neighbour, grouped by the context that selects it, with its cosine with every combination.
 
     Raises
     ------
@@ -64,6 +59,8 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
 def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: Any = None) -> Any:
     """Plot words as points in the plane of the first two principal components of their unit vectors.
 
+    The explained variance is shown below the map.
+
     Parameters
     ----------
     embedding : Embedding
@@ -71,13 +68,6 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
     groups : mapping of str to sequence of str
         Words by group, such as neighbours by query or substitutes by sense. Each group has a colour; a word of several
         groups has the colour of the first.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The map; the explained variance is shown below it.
 
     Raises
     ------

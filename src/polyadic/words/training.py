@@ -97,7 +97,8 @@ def train(
     plan = TrainingPlan.of(opened, settings, keep=keep)
     model = plan.model()
     tell = steps or no_steps
-    with _store(keep, overwrite=overwrite, steps=tell) as store:
+    store = None if keep is None else StageCache(Path(keep), steps=tell, force=overwrite)
+    with contextlib.nullcontext() if keep is None else made_folder(Path(keep)):
         data, vocabulary, digest = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
@@ -218,15 +219,6 @@ def _opened(source: Any) -> Any:
     if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
         return load(source, (Corpus, Counts))
     return source
-
-
-@contextlib.contextmanager
-def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[StageCache | None]:
-    if keep is None:
-        yield None
-        return
-    with made_folder(Path(keep)):
-        yield StageCache(Path(keep), steps=steps, force=overwrite)
 
 
 @contextlib.contextmanager
