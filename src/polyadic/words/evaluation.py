@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from polyadic.datasets import Instance, Pair, Question, Review
-    from polyadic.metrics.completion import Gap
+    from polyadic.datasets import Instance, Pair, Question
     from polyadic.metrics.figures import Figure
-    from polyadic.metrics.multiwords import Candidate
     from polyadic.metrics.outliers import OutlierGroup
-    from polyadic.metrics.phrases import PhraseCase
     from polyadic.metrics.senses import Senses
 
     Part = tuple[str, Callable[[], list[Figure]]]
@@ -71,15 +68,18 @@ METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
     """Load published test sets of some kinds and return a test function for each."""
     makers: dict[str, Callable[[], Test]] = {
-        "similarity": lambda: partial(_similarity, sets=datasets.similarity_sets(root)),
+        "similarity": lambda: partial(_by_set, "similarity", _correlation, sets=datasets.similarity_sets(root)),
         "outliers": lambda: partial(
             _outliers, sets={name: datasets.outlier_groups(name, root=root) for name in datasets.OUTLIERS}
         ),
-        "analogies": lambda: partial(_analogies, sets=_questions(root)),
-        "recovery": lambda: partial(_recovery, sets=_questions(root)),
-        "sentiment": lambda: partial(_sentiment, reviews=datasets.polarity(root)),
+        "analogies": lambda: partial(_by_set, "analogies", _answers, sets=_questions(root)),
+        "recovery": lambda: partial(_by_set, "recovery", _recovered, sets=_questions(root)),
+        "sentiment": lambda: partial(_whole, "sentiment", sentiment, reviews=datasets.polarity(root)),
         "senses": lambda: partial(
-            _senses, sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))}
+            _by_set,
+            "senses",
+            _induced,
+            sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))},
         ),
     }
     return {kind: makers[check_choice("kind", kind, PUBLISHED)]() for kind in kinds}
@@ -95,9 +95,9 @@ def own_tests(
         "analogies": {name: datasets.read_questions(file) for name, file in _named(questions)},
     }
     runners: dict[str, Callable[..., Iterator[Part]]] = {
-        "similarity": _similarity,
+        "similarity": partial(_by_set, "similarity", _correlation),
         "outliers": _outliers,
-        "analogies": _analogies,
+        "analogies": partial(_by_set, "analogies", _answers),
     }
     return {kind: partial(runners[kind], sets=named) for kind, named in sets.items() if named}
 
@@ -113,9 +113,9 @@ def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
 def made_tests(folder: Path_) -> dict[str, Test]:
     """Load the generated test sets of a folder and return a test function for each kind."""
     readers: dict[str, Callable[[Path], Test]] = {
-        "completion": lambda file: partial(_completion, gaps=datasets.read_gaps(file)),
-        "phrases": lambda file: partial(_phrases, cases=datasets.read_phrases(file)),
-        "names": lambda file: partial(_names, candidates=datasets.read_candidates(file)),
+        "completion": lambda file: partial(_whole, "completion", completion, gaps=datasets.read_gaps(file)),
+        "phrases": lambda file: partial(_whole, "phrases", phrases, cases=datasets.read_phrases(file)),
+        "names": lambda file: partial(_whole, "names", multiwords, candidates=datasets.read_candidates(file)),
     }
     files = {kind: Path(folder) / name for kind, name in MADE.items()}
     tests = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
@@ -156,7 +156,8 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
-    >>> rows, _ = compare({"a": good, "b": poor}, {"similarity": partial(_similarity, sets=pairs)})
+    >>> test = partial(_by_set, "similarity", _correlation, sets=pairs)
+    >>> rows, _ = compare({"a": good, "b": poor}, {"similarity": test})
     >>> [(row.name, row.values) for row in rows]
     [('similarity toy', (1.0, -0.5))]
     """
@@ -186,13 +187,21 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
     return Embedding(names, embedding.vectors[rows], counts=counts, components=components)
 
 
-def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> Iterator[Part]:
-    for name, pairs in sets.items():
-        yield f"similarity {name}", partial(_correlation, embedding, pairs, f"similarity {name}")
+def _whole(name: str, measure: Callable[..., Any], embedding: Embedding, **cases: Any) -> Iterator[Part]:
+    """Yield a test of one part."""
+    yield name, lambda: measure(embedding, *cases.values()).figures(name)
+
+
+def _by_set(
+    kind: str, measure: Callable[..., list[Figure]], embedding: Embedding, sets: Mapping[str, Any]
+) -> Iterator[Part]:
+    """Yield a part for each test set."""
+    for name, cases in sets.items():
+        yield f"{kind} {name}", partial(measure, embedding, cases, name)
 
 
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
-    figure = similarity(embedding, pairs).figure(name)
+    figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
         raise InputError(f"the vocabulary of {len(embedding):,} words covers no two pairs with different scores")
     return [figure]
@@ -213,11 +222,6 @@ def _questions(root: Path_ | None) -> dict[str, dict[str, list[Question]]]:
     return {name: datasets.analogy_questions(name, root=root) for name in datasets.ANALOGIES}
 
 
-def _analogies(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
-    for name, sections in sets.items():
-        yield f"analogies {name}", partial(_answers, embedding, sections, name)
-
-
 def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: str) -> list[Figure]:
     return [
         figure
@@ -226,9 +230,8 @@ def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: st
     ]
 
 
-def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
-    for name, sections in sets.items():
-        yield f"recovery {name}", partial(recovered, embedding, sections, "pairs", f"{name} recovery")
+def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], name: str) -> list[Figure]:
+    return recovered(embedding, sections, "pairs", f"{name} recovery")
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
@@ -236,19 +239,10 @@ def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], spli
     return recovery(embedding, sections, split=split).figures(name)
 
 
-def _sentiment(embedding: Embedding, reviews: list[Review]) -> Iterator[Part]:
-    yield "sentiment", lambda: sentiment(embedding, reviews).figures("sentiment")
-
-
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
     """Merge several sense test sets into one."""
     labels = {name: label for test in sets.values() for name, label in test.gold.items()}
     return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
-
-
-def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part]:
-    for name, test in sets.items():
-        yield f"senses {name}", partial(_induced, embedding, test, name)
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
@@ -281,15 +275,3 @@ def induction(
             context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
         }
     return compare_senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)
-
-
-def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:
-    yield "completion", lambda: completion(embedding, gaps).figures()
-
-
-def _phrases(embedding: Embedding, cases: list[PhraseCase]) -> Iterator[Part]:
-    yield "phrases", lambda: phrases(embedding, cases).figures()
-
-
-def _names(embedding: Embedding, candidates: list[Candidate]) -> Iterator[Part]:
-    yield "names", lambda: multiwords(embedding, candidates).figures()

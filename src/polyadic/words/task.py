@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError
+from polyadic.core.files import check_replaceable
 from polyadic.core.settings import (
     Count,
     File,
@@ -21,6 +24,7 @@ from polyadic.core.settings import (
     Threads,
     Within,
 )
+from polyadic.interface import errors, output
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
 from polyadic.text.task import CorpusFolder, nothing_more, source
@@ -106,8 +110,6 @@ def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> 
 
 def print_neighbours(result: dict[str, Any]) -> None:
     """Print the nearest words of each query."""
-    from polyadic.interface import output
-
     lists = next(value for name, value in result.items() if name != "refused")
     output.neighbours({query: [(each["word"], each["cosine"]) for each in near] for query, near in lists.items()})
 
@@ -123,10 +125,6 @@ class Trained(Saved):
 
 def _print_trained(result: Trained) -> None:
     """Print where the vectors are, and commands to try on them."""
-    import typer
-
-    from polyadic.interface import output
-
     output.wrote(result["out"], {}, as_json=False)
     if result.looks:
         typer.echo()
@@ -160,9 +158,6 @@ def train(
     keep
         Folder for the corpus, the counts and, every minute, a checkpoint; a repeated command resumes from it.
     """
-    from polyadic.core.files import check_replaceable
-    from polyadic.interface import output
-    from polyadic.interface.errors import keeping
     from polyadic.words import training
 
     check_replaceable(out, "embedding", overwrite=force)
@@ -172,7 +167,7 @@ def train(
     if "weights" in settings:
         settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
     steps = output.Steps()
-    with keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
+    with errors.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
         vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
@@ -210,7 +205,6 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
     import numpy as np
 
     from polyadic.embedding import components
-    from polyadic.interface import output
     from polyadic.text.lines import FILE
     from polyadic.words.occurrences import MIN_OCCURRENCES
 
@@ -253,7 +247,6 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
 def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
     """List the words whose vectors have the largest cosine with that of each word."""
     from polyadic.embedding import read_vectors
-    from polyadic.interface import output
 
     output.check_picture(picture)
     embedding = read_vectors(vectors)
@@ -264,10 +257,6 @@ def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Pictur
 
 def _print_components(result: dict[str, Any]) -> None:
     """Print the words of each component in a line, and below them their lines."""
-    import typer
-
-    from polyadic.interface import output
-
     found = result["components"]
     rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
     output.table(["column", "share", "words"], rows)
@@ -299,7 +288,6 @@ def components(
     """
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
-    from polyadic.interface import output
 
     if corpus is not None and not lines:
         raise InputError("corpus is used by lines only; give both or neither", "corpus", "lines")
@@ -320,8 +308,6 @@ def components(
 
 def _print_written(result: dict[str, Any]) -> None:
     """Print what was written."""
-    from polyadic.interface import output
-
     output.wrote(result["out"], {}, as_json=False)
 
 
@@ -380,10 +366,6 @@ def convert(
 
 def _print_senses(result: dict[str, Any]) -> None:
     """Print a line for each sense of each word, or for each line that was assigned to a sense."""
-    import typer
-
-    from polyadic.interface import output
-
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -430,7 +412,6 @@ def senses(
         Text file, or - for standard input: predict for each line in which sense it has the word.
     """
     from polyadic.embedding import read_vectors
-    from polyadic.interface import errors, output
 
     output.check_picture(picture)
     embedding = read_vectors(vectors)
@@ -460,7 +441,6 @@ def senses(
 
 
 def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
-    from polyadic.interface import output
 
     senses = [
         {
@@ -477,7 +457,6 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     """Predict in which sense each line of a file has the word."""
     from itertools import chain
 
-    from polyadic.interface import errors
     from polyadic.text.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
@@ -498,7 +477,6 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
 
 def _clusters(embedding: Embedding, words: list[str], number: int, top: int, picture: Path | None) -> dict[str, Any]:
     """Cluster the neighbours of words."""
-    from polyadic.interface import output
     from polyadic.words.senses import senses as clusters
 
     lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
@@ -532,7 +510,6 @@ def phrase(
         Counts of triples for phrases of two words: a folder, auto (those of the training, if kept), or none.
     """
     from polyadic.embedding import read_vectors
-    from polyadic.interface import errors, output
 
     embedding = read_vectors(vectors)
     asked = {" ".join(each): each for each in phrases(words)}
@@ -557,7 +534,6 @@ def phrase(
 
 def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
     """Make a function that returns the neighbours of phrases by the vectors of their words."""
-    from polyadic.interface import errors
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
@@ -670,8 +646,6 @@ Questions = (
 
 def _print_figures(result: dict[str, Any]) -> None:
     """Print a line for each test, and on standard error what could not be tested."""
-    from polyadic.interface import output
-
     rows = result["figures"]
     output.table(
         ["test", "value", "95 %", "chance", "cases", "of"],
@@ -702,8 +676,6 @@ def evaluate(
 
 def _print_comparison(result: dict[str, Any]) -> None:
     """Print a line for each test with the values of all models and the differences from the first."""
-    from polyadic.interface import output
-
     first, *others = result["models"]
     rows = [
         [
@@ -770,8 +742,6 @@ def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, qu
 
 def _print_left_out(result: dict[str, Any]) -> None:
     """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
-    import typer
-
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
@@ -829,9 +799,7 @@ def count(
     tns
         Also write the counts to this file, as FROSTT text.
     """
-    from polyadic.core.files import check_replaceable
     from polyadic.core.tns import write_tns
-    from polyadic.interface import output
     from polyadic.text.corpus import Corpus
     from polyadic.words.training import counted
 
@@ -853,8 +821,6 @@ def count(
 
 def _print_plan(result: dict[str, Any]) -> None:
     """Print a line for each step."""
-    from polyadic.interface import output
-
     headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
     output.table(headings, [tuple(step.values()) for step in result["steps"]])
 
