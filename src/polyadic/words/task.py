@@ -88,7 +88,8 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
     if named is None and not known:
         raise InputError(
             "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
-            " `polyadic corpus TEXT --out CORPUS --keep-text`"
+            " `polyadic corpus TEXT --out CORPUS --keep-text`",
+            "corpus",
         )
     return Corpus.open(named or known[0])
 

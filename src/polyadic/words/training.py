@@ -347,7 +347,8 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     if missing:
         raise InputError(
             f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
-            f" {missing[0]!r}: train both on one corpus, saved with keep"
+            f" {missing[0]!r}: train both on one corpus, saved with keep",
+            "start",
         )
     return given.lookup(words)
 
@@ -375,7 +376,7 @@ def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) ->
         several = False
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
-        raise InputError(f"{name} must be one value, or one for each of the orders {orders}; got {len(values)}")
+        raise InputError(f"{name} must be one value, or one for each of the orders {orders}; got {len(values)}", name)
     return values if len(values) == len(orders) else values * len(orders)
 
 
@@ -390,18 +391,18 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
     for name in settings:
         if name in late:
-            raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}")
+            raise InputError(f"{name} has no effect: the source is already a {type(source).__name__.lower()}", name)
         if name in unused and name not in chosen.options:
-            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}")
+            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}", name)
         if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
             others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
-            raise InputError(f"{name} is an option of {', '.join(others)}, not of {method}")
+            raise InputError(f"{name} is an option of {', '.join(others)}, not of {method}", name)
         if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
-            raise InputError(f"{name} has no effect on one-sided or positional contexts")
+            raise InputError(f"{name} has no effect on one-sided or positional contexts", name)
         if name not in chosen.options and name not in Training.__dataclass_fields__:
             others = [other for other, its in METHODS.items() if name in its.options]
             what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
-            raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}")
+            raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}", name)
     if training.positional and settings.get("side") == "columns":
         raise InputError("side 'columns' with positional gives vectors of words at a position, not of words")
 
@@ -411,6 +412,8 @@ def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMe
     if training.keep_text and keep is None:
         raise InputError("keep_text needs keep, the folder in which the corpus is saved with its text", "keep_text")
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
-        raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed")
+        raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed", "keep")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
-        raise InputError("keep has no effect: the source is already a corpus, and one-sided contexts are not saved")
+        raise InputError(
+            "keep has no effect: the source is already a corpus, and one-sided contexts are not saved", "keep"
+        )
