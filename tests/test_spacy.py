@@ -19,7 +19,7 @@ from polyadic import (
     read_trees,
     tag_features,
 )
-from polyadic.datasets import latin
+from polyadic.datasets.grammars import conllu, latin_sentence
 from polyadic.syntax.trees import Tree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +35,7 @@ def spacy():
 def bank(tmp_path_factory):
     """Latin sentences; the last ten are not learned from."""
     rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("latin") / "latin.conllu"
-    path.write_text("".join(latin.conllu(latin.sentence(rng), roles=False) for _ in range(90)), encoding="utf-8")
+    path.write_text("".join(conllu(latin_sentence(rng), roles=False) for _ in range(90)), encoding="utf-8")
     return list(read_trees(path))
 
 

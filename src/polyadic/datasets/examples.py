@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.core.files import whole_folder, write_meta
-from polyadic.datasets import english, latin
+from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, plain
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
+
+    from polyadic.datasets.grammars import Word
 
 KIND, VERSION = "examples", 1
 PARAGRAPH = 25
@@ -129,9 +131,9 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         ratings = [*_ratings(rng)]
         facts = _facts(rng)
         learned, held = _held_out(facts)
-        sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
+        sentences = [latin_sentence(rng) for _ in range(SENTENCES + TESTED)]
         lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, min_length=6)]
-        phrases = [english.tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
+        phrases = [english_tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
             "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
@@ -153,7 +155,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
             "latin-test.conllu": _trees(sentences[SENTENCES:], roles=False),
             "roles.conllu": _trees(sentences[:SENTENCES], roles=True),
             "roles-test.conllu": _trees(sentences[SENTENCES:], roles=True),
-            "latin.txt": "".join(latin.plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
+            "latin.txt": "".join(plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
             "phrases.mrg": "".join(f"{phrase}\n" for phrase in phrases[:PHRASED]),
             "phrases-test.mrg": "".join(f"{phrase}\n" for phrase in phrases[PHRASED:]),
             "phrases.txt": "".join(" ".join(phrase.words()) + "\n" for phrase in phrases[PHRASED:]),
@@ -262,8 +264,8 @@ def _held_out(facts: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, s
     return learned, held
 
 
-def _trees(sentences: Iterable[Sequence[latin.Word]], *, roles: bool) -> str:
-    return "".join(latin.conllu(words, roles=roles) for words in sentences)
+def _trees(sentences: Iterable[Sequence[Word]], *, roles: bool) -> str:
+    return "".join(conllu(words, roles=roles) for words in sentences)
 
 
 def _lines(facts: Iterable[Sequence[str]]) -> str:
