@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.files import read_meta, whole_file, whole_folder, write_meta
+from polyadic.core.files import damage_as_input_error, read_meta, whole_file, whole_folder, write_meta
 from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
 from polyadic.text.tokens import INNER, POINTS
@@ -484,18 +484,15 @@ def write_static(
 
 def read_static(path: str | os.PathLike[str]) -> Embedding:
     """Read the vectors of a static encoder folder; see :meth:`~polyadic.Embedding.from_pretrained`."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     folder = Path(path)
     read_meta(folder, STATIC, VERSION)
-    try:
+    with damage_as_input_error(folder):
         weights = load_file(folder / "model.safetensors")["embedding.weight"]
         vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
         words = sorted(vocabulary, key=vocabulary.__getitem__)
         return Embedding(words[1:], weights[1:])
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, InputError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from None
 
 
 def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:

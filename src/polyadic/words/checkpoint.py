@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.files import check_replaceable, check_whole, plain, read_meta, remove_whole, whole_folder, write_meta
+from polyadic.core.files import (
+    check_replaceable,
+    check_whole,
+    damage_as_input_error,
+    plain,
+    read_meta,
+    remove_whole,
+    whole_folder,
+    write_meta,
+)
 from polyadic.core.solvers.run import Result
 from polyadic.core.stage_cache import RefusedError, differences
 
@@ -120,15 +128,11 @@ def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Ma
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:
     """Load what :class:`Checkpoint` saved."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     meta = read_meta(path, KIND, VERSION)
     check_whole(path)
-    file = Path(path) / "factors.safetensors"
-    try:
-        tensors = load(file.read_bytes())
+    with damage_as_input_error(Path(path)):
+        tensors = load((Path(path) / "factors.safetensors").read_bytes())
         factors = [tensors[f"factor{k}"] for k in range(len(tensors))]
         return Result(factors, meta["history"], meta["seconds"], meta["measured"], int(meta["best"]))
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, json.JSONDecodeError) as error:
-        raise InputError(f"{file} is damaged or missing: {error}") from None
