@@ -5,7 +5,6 @@ import pytest
 
 from polyadic.core import kernels
 from polyadic.core.entries import Entries
-from polyadic.core.errors import InputError
 from polyadic.text.corpus import Corpus
 from polyadic.words.glove import GloVe
 from polyadic.words.kernels import glove_arrange, glove_epoch
@@ -122,16 +121,3 @@ def test_word2vec_has_the_corpus_vocabulary(method, corpus):
     same = topic[:, None] == topic
     assert cosines[same].mean() > cosines[~same].mean() + 0.1
     assert first.history_[-1] < first.history_[0]
-
-
-@pytest.mark.parametrize(
-    ("model", "entries", "message"),
-    [
-        (NNSE(2), Entries.collect([[0, 1, 2]], [1.0], 3), "NNSE needs a symmetric matrix"),
-        (GloVe(2), Entries.collect([[0, 1, 2]], [1.0], 3), "symmetric counts of pairs"),
-    ],
-)
-def test_baselines_refuse(model, entries, message):
-    """What a baseline cannot use is refused in a sentence."""
-    with pytest.raises(InputError, match=message):
-        model.fit(entries)

@@ -351,23 +351,6 @@ def test_contexts(file):
     assert read_instances(file(text)) == [Instance("add.v.1", "add.v", "&é", "adds", "<")]
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (context("He  adds"), r"instance add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
-        (context("He adds", token=None), r"instance add\.v\.1: the element 'instance' needs the attribute 'token'"),
-        (context("He adds", id=None), "the element 'instance' needs the attribute 'id'"),
-        (context("He adds", tokenEnd="x"), r"must be whole numbers; got \['3', 'x'\]"),
-        (context("He & adds"), "line 3: not well-formed XML"),
-        ("<instances/>", "contains no instances"),
-    ],
-)
-def test_malformed_contexts_are_refused(file, text, fault):
-    """The message names file and line, or file and instance."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_instances(file(text))
-
-
 def test_keys(file):
     """Weights are read as they stand; without one a sense has the largest of its line; comments are left out."""
     text = "add.v add.v.1 add%2:32:01::/4 x/y/1.5\nadd.v add.v.2 a !! sure/2\n\nadd.v add.v.3 a b/3 c/2 c/1 b\n"
@@ -376,26 +359,6 @@ def test_keys(file):
         "add.v.2": {"a": 1},
         "add.v.3": {"a": 3, "b": 3, "c": 2},
     }
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a a.1 s/1\na a.2\n", "line 2: expected a lemma, an instance and its senses; found 2 fields"),
-        ("a a.1 !!\n", "line 1: expected a lemma"),
-        ("a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs a second time"),
-        ("a a.1 s/x\n", "line 1: expected a sense, or sense/weight with a positive weight; found 's/x'"),
-        ("a a.1 s/0\n", "found 's/0'"),
-        ("a a.1 s/inf\n", "found 's/inf'"),
-        ("a a.1 s/\n", "found 's/'"),
-        ("a a.1 /1\n", "found '/1'"),
-        ("", "contains no senses"),
-    ],
-)
-def test_malformed_keys_are_refused(file, text, fault):
-    """The message names file and line, what was expected and what was found."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_sense_key(file(text))
 
 
 def pos(context, answers='<answer instance="i" senseid="S1"/>', name="i"):
@@ -412,29 +375,49 @@ def test_senseval_format(file):
     assert found.gold == {"i": {"S1": 1, "S2": 1}}
 
 
+ONE = '<instance id="i"><answer senseid="S1"/><context><head>a</head></context></instance>'
+
+
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("read", "text", "fault"),
     [
-        (pos("<context><wf>a</wf></context>"), "instance i: expected one target, within 'head'; found 0"),
-        (pos("<context><head>a</head><head>b</head></context>"), "instance i: expected one target.*found 2"),
-        (pos("<context><head>a</head></context>", ""), "instance i: expected an answer that names a sense"),
-        (pos("<context><head>a</head></context>", "<answer/>"), "the element 'answer' needs the attribute 'senseid'"),
-        (pos("", name=""), "the element 'instance' needs the attribute 'id'"),
-        (pos("<context>\n<wf></context>"), "line 2: not well-formed XML"),
-        ("<corpus/>", "contains no instances"),
+        (read_instances, context("He  adds"), r"add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
+        (read_instances, context("He adds", token=None), "the element 'instance' needs the attribute 'token'"),
+        (read_instances, context("He adds", id=None), "the element 'instance' needs the attribute 'id'"),
+        (read_instances, context("He adds", tokenEnd="x"), r"must be whole numbers; got \['3', 'x'\]"),
+        (read_instances, context("He & adds"), "line 3: not well-formed XML"),
+        (read_instances, "<instances/>", "contains no instances"),
+        (read_sense_key, "a a.1 s/1\na a.2\n", "line 2: expected a lemma, an instance and its senses; found 2 fields"),
+        (read_sense_key, "a a.1 !!\n", "line 1: expected a lemma"),
+        (read_sense_key, "a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs a second time"),
+        (read_sense_key, "a a.1 s/x\n", "expected a sense, or sense/weight with a positive weight; found 's/x'"),
+        (read_sense_key, "a a.1 s/0\n", "found 's/0'"),
+        (read_sense_key, "a a.1 s/inf\n", "found 's/inf'"),
+        (read_sense_key, "a a.1 s/\n", "found 's/'"),
+        (read_sense_key, "a a.1 /1\n", "found '/1'"),
+        (read_sense_key, "", "contains no senses"),
+        (read_senseval, pos("<context><wf>a</wf></context>"), "i: expected one target, within 'head'; found 0"),
+        (read_senseval, pos("<context><head>a</head><head>b</head></context>"), "expected one target.*found 2"),
+        (read_senseval, pos("<context><head>a</head></context>", ""), "i: expected an answer that names a sense"),
+        (
+            read_senseval,
+            pos("<context><head>a</head></context>", "<answer/>"),
+            "'answer' needs the attribute 'senseid'",
+        ),
+        (read_senseval, pos("", name=""), "the element 'instance' needs the attribute 'id'"),
+        (read_senseval, pos("<context>\n<wf></context>"), "line 2: not well-formed XML"),
+        (read_senseval, "<corpus/>", "contains no instances"),
+        (
+            read_senseval,
+            f'<corpus><lexelt item="a-n">{ONE}{ONE}</lexelt></corpus>',
+            "i: the identifier occurs a second",
+        ),
     ],
 )
-def test_malformed_senseval_files_are_refused(file, text, fault):
-    """The message names file and line, or file and instance."""
+def test_malformed_files_are_refused(file, read, text, fault):
+    """The message names file and line, or file and instance, what was expected and what was found."""
     with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_senseval(file(text))
-
-
-def test_repeated_instances_are_refused(file):
-    """Two instances of one name would lose one."""
-    one = '<instance id="i"><answer senseid="S1"/><context><head>a</head></context></instance>'
-    with pytest.raises(InputError, match=r"file\.txt, instance i: the identifier occurs a second time"):
-        read_senseval(file(f'<corpus><lexelt item="a-n">{one}{one}</lexelt></corpus>'))
+        read(file(text))
 
 
 def test_incomplete_sets_are_refused(tmp_path):
