@@ -454,8 +454,9 @@ def _first(embedding: Embedding, limit: int | None) -> Embedding:
     if limit is None or limit >= len(embedding):
         return embedding
     counts = None if embedding.counts is None else embedding.counts[:limit]
-    words, vectors = embedding.words[:limit], embedding.vectors[:limit]
-    return Embedding(words, vectors, counts=counts, unknown=embedding.unknown, meta=embedding.meta)
+    about: dict[str, Any] = {"unknown": embedding.unknown, "components": embedding.components.rank}
+    about |= {"meta": embedding.meta}
+    return Embedding(embedding.words[:limit], embedding.vectors[:limit], counts=counts, **about)
 
 
 def write_static(
