@@ -30,33 +30,12 @@ EVERY = 60.0
 
 
 class Checkpoint:
-    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors from time to time.
+    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors every 60 seconds, by default.
 
-    The folder is replaced atomically, so a killed run leaves the previous checkpoint.
+    The folder is replaced atomically, so a killed run leaves the previous checkpoint. ``made_of`` holds all inputs of
+    the run as JSON values: a checkpoint with the same inputs is loaded as ``reached``, whose factors are the start of
+    the solver; that of another run is refused, or replaced with ``overwrite``.
 
-    Parameters
-    ----------
-    path : path
-        Folder of the checkpoint; an existing checkpoint is replaced.
-    every : float
-        Seconds between two checkpoints.
-    made_of : mapping, optional
-        All inputs of the run as JSON values. A checkpoint with the same inputs is resumed.
-    overwrite : bool
-        With ``made_of``, replace a checkpoint of another run.
-
-    Attributes
-    ----------
-    reached : Result or None
-        The loaded checkpoint, whose factors are the start of the solver.
-
-    Raises
-    ------
-    InputError
-        If the path is something else, or with ``made_of`` a checkpoint of another run, or damaged.
-
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> from polyadic.core.solvers.run import Sweep, run
