@@ -132,9 +132,8 @@ def judged(
     if not counted:
         raise InputError("no pair of the pool is judged to be true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
-    true, known = (
-        np.array(sizes) for sizes in zip(*(_sizes(counted[relation]) for relation in relations), strict=True)
-    )
+    true = np.array([sum(counted[relation].values()) for relation in relations])
+    known = np.array([len(counted[relation]) for relation in relations])
     measured = {}
     for name, rankings in systems.items():
         rows = [_measured(rankings.get(relation, ())[:depth], counted[relation], unjudged) for relation in relations]
@@ -214,10 +213,6 @@ def _pooled(
         return truth
     best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
     return {pair: is_true for pair, is_true in truth.items() if pair in best}
-
-
-def _sizes(truth: Mapping[Pair, bool]) -> tuple[int, int]:
-    return sum(truth.values()), len(truth)
 
 
 def _measured(

@@ -323,6 +323,8 @@ def _matrix(labels: Labels, names: list[str]) -> Weights:
 
 
 def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
+    from sklearn.metrics import v_measure_score
+
     n, answered = len(gold), induced.any(axis=1)
     hard = bool(((gold > 0).sum(axis=1) == 1).all())
     if not answered.any():
@@ -331,15 +333,11 @@ def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
     answer = remap(gold, induced, np.random.default_rng(seed).permutation(n) % FOLDS)
     by_instance = (jaccard(gold, answer), tau(gold, answer), wndcg(gold, answer), wndcg(gold, answer, published=True))
     means = [float(values[answered].sum() / n) for values in by_instance]
-    pairs = [_v_measure(gold, induced), paired_f(gold, induced)] if hard else [math.nan] * 2
+    clusters = np.where(answered, induced.argmax(axis=1), -1)
+    v_measure = float(v_measure_score(gold.argmax(axis=1), clusters))
+    pairs = [v_measure, paired_f(gold, induced)] if hard else [math.nan] * 2
     scores = [*means, fuzzy_nmi(gold, induced), *fuzzy_bcubed(gold, induced), *pairs]
     return LemmaScores._make([n, int(answered.sum()), *scores])
-
-
-def _v_measure(gold: Weights, induced: Weights) -> float:
-    from sklearn.metrics import v_measure_score
-
-    return float(v_measure_score(gold.argmax(axis=1), np.where(induced.any(axis=1), induced.argmax(axis=1), -1)))
 
 
 def _figures(lemmas: Mapping[str, LemmaScores]) -> list[Figure]:

@@ -168,6 +168,8 @@ def sentiment(
     >>> print(sentiment(words, reviews, shares=[1.0]))
     accuracy 1.000 at 100% (18 reviews, 67% of the tokens known)
     """
+    from sklearn.linear_model import LogisticRegression
+
     shares, test = check_shares(shares), check_test(test)
     check_int("runs", runs, low=1)
     check_int("seed", seed, low=0)
@@ -186,8 +188,8 @@ def sentiment(
             tested[run, testing] = True
             for share in shares:
                 part = first(training, share)
-                prediction = _classify(documents[part], truth[part], documents[testing])
-                right[share][run, testing] = prediction == truth[testing]
+                model = LogisticRegression(max_iter=MAX_ITER).fit(documents[part], truth[part])
+                right[share][run, testing] = model.predict(documents[testing]) == truth[testing]
                 advance()
     return Sentiment(
         coverage=float(known.sum() / tokens.sum()),
@@ -269,9 +271,3 @@ def _divide(
                 " other, or larger shares"
             )
     return training, testing
-
-
-def _classify(X: NDArray[np.float64], y: NDArray[np.bool_], X_test: NDArray[np.float64]) -> NDArray[np.bool_]:
-    from sklearn.linear_model import LogisticRegression
-
-    return np.asarray(LogisticRegression(max_iter=MAX_ITER).fit(X, y).predict(X_test))

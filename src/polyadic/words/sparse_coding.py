@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -125,7 +125,8 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:
-        yield Sweep([A.copy(), D.copy()], _objective(X, A, D, l1))
+        squares = np.sum((X - A @ D) ** 2, dtype=float)
+        yield Sweep([A.copy(), D.copy()], 0.5 * float(squares) + l1 * float(A.sum(dtype=float)))
         kernels.nonnegative_lasso(D @ D.T, X @ D.T, A, l1=l1, threads=threads)
         _improve_dictionary(X, A, D, rng)
 
@@ -141,8 +142,3 @@ def _improve_dictionary(
             D[k] = best / max(1.0, np.linalg.norm(best))
         else:  # an unused row does not affect the objective, so it is replaced by another word
             D[k] = X[rng.integers(len(X))]
-
-
-def _objective(X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], l1: float) -> float:
-    residual: NDArray[Any] = X - A @ D
-    return 0.5 * float(np.sum(residual**2, dtype=float)) + l1 * float(A.sum(dtype=float))

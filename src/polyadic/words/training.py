@@ -93,7 +93,8 @@ def train(
     >>> sorted(word for word, _ in vectors.neighbours("car", top=2))
     ['fast', 'road']
     """
-    opened = _opened(source)
+    folder = isinstance(source, str | Path) and (Path(source) / "meta.json").is_file()  # of a corpus or of counts
+    opened = load(source, (Corpus, Counts)) if folder else source
     plan = TrainingPlan.of(opened, settings, keep=keep)
     model = plan.model()
     tell = steps or no_steps
@@ -212,13 +213,6 @@ def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]
     """
     rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
     return (rank, rank // 2) if rank < max_rank else (max_rank, max(max_rank // 4, 1))
-
-
-def _opened(source: Any) -> Any:
-    """Open a folder of a corpus or of counts; return other sources unchanged."""
-    if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
-        return load(source, (Corpus, Counts))
-    return source
 
 
 @contextlib.contextmanager
