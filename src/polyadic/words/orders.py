@@ -13,6 +13,7 @@ from polyadic.core.losses import Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory, current_memory
+from polyadic.words.base import SMALLER, check_listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +48,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 def check_fits(size: int, rank: int, threads: int) -> float:
     """Return the bytes of a fit besides the entries, or raise InputError if they do not fit into memory."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
-    what = f"a model of {size:,} words and rank {rank}"
-    check_memory(needed, what, "lower the rank or the size of the vocabulary")
+    check_memory(needed, f"a model of {size:,} words and rank {rank}", SMALLER)
     return needed
 
 
@@ -90,8 +90,7 @@ def symmetric_terms(
     for entries in lists:
         if not entries.symmetric:
             raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        check_listed(entries)
         if entries.shape[0] != lists[0].shape[0]:
             raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
     sizes = [entries.squares() for entries in lists]

@@ -75,13 +75,7 @@ def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: f
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V).
-
-    >>> from polyadic import Entries
-    >>> x = Entries.collect([[0, 1, 2], [1, 2, 3]], [5.0, 7.0], 4)
-    >>> rows_of_pairs(x, np.array([[2, 1], [0, 3]])).toarray().tolist()
-    [[5.0, 0.0, 0.0, 7.0], [0.0, 0.0, 0.0, 0.0]]
-    """
+    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V)."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

@@ -442,7 +442,6 @@ def senses(
 
 
 def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
-
     senses = [
         {
             "share": sense.share,

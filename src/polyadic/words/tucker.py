@@ -231,12 +231,6 @@ def hooi(
     Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
     modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
     which never increases; sweeps end when no step decreases it.
-
-    >>> from polyadic.core.entries import Entries
-    >>> x = Entries.collect([[0, 0, 1], [2, 2, 2]], [1.0, 3.0], 3)
-    >>> sweeps = [sweep for sweep, _ in zip(hooi(x, [np.array([[1.0, 0], [1, 1], [0, 1]])]), range(30))]
-    >>> round(sweeps[0].objective, 3), round(sweeps[-1].objective, 3), sweeps[-1].factors[-1].shape
-    (3.667, 0.833, (2, 2, 2))
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
