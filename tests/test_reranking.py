@@ -320,7 +320,7 @@ def test_articles(realdata):
     """Of 100 articles of BBC news a tensor in guided cells learns nearly as much as free weights, in a 40th of them."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from experiments.data.documents import bbc
+    from polyadic.datasets.documents import bbc
 
     articles = bbc(realdata)
     order = np.random.default_rng(0).permutation(len(articles))[:600]

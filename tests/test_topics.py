@@ -706,7 +706,7 @@ def test_pictures_show_words_and_shares():
 @pytest.mark.realdata
 def test_published_sets_have_their_sizes(realdata):
     """News and posts are as many as published."""
-    from experiments.data.documents import BBC, bbc, kos
+    from polyadic.datasets.documents import BBC, bbc, kos
 
     articles = bbc(realdata)
     assert {label: sum(one.label == label for one in articles) for label in BBC} == BBC

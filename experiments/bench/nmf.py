@@ -16,8 +16,8 @@ from scipy.special import xlogy
 from sklearn.decomposition import non_negative_factorization
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from experiments.data.documents import bbc, kos
 from polyadic.core.solvers.run import run
+from polyadic.datasets.documents import bbc, kos
 from polyadic.text.documents import document_table
 from polyadic.topics.multiplicative import Divergence, Squares, WeightedCells, descend, uniform
 from polyadic.topics.text_topics import TextTopics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from experiments.data import documents
+from polyadic import datasets
 from polyadic.metrics.topics import c_v_coherence, diversity, in_documents, in_windows, npmi_coherence
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table
@@ -45,7 +45,7 @@ class Collection(NamedTuple):
 
 def bbc(root: Path | None = None) -> Collection:
     """Read BBC news."""
-    articles = documents.bbc(root)
+    articles = datasets.bbc(root)
     tokenizer = Tokenizer(digits="drop")
     corpus = Corpus.build([a.text for a in articles], min_count=LEAST, stop_words="english", tokenizer=tokenizer)
     texts = [[word for sentence in corpus.document(d) for word in sentence] for d in range(len(articles))]
@@ -54,7 +54,7 @@ def bbc(root: Path | None = None) -> Collection:
 
 def kos(root: Path | None = None) -> Collection:
     """Read the KOS blog; its words are numbers, as no list of them is there."""
-    table = documents.kos(root)
+    table = datasets.kos(root)
     kept = csr_array(table[:, np.bincount(table.indices, minlength=table.shape[1]) >= LEAST])
     return Collection(kept, tuple(map(str, range(kept.shape[1]))), None, None)
 

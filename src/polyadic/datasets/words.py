@@ -22,7 +22,6 @@ from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
 from polyadic.metrics.outliers import OutlierGroup
 from polyadic.metrics.phrases import PhraseCase
-from polyadic.metrics.sentiment import Review
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +46,6 @@ SIMILARITY = {  # name: file, number of pairs
 }
 OUTLIERS = {"wikisem500": ("wikisem500-en", 500, 2812), "8-8-8": ("outlier-8-8-8", 8, 64)}  # folder, groups, cases
 ANALOGIES = {"google": ("questions-words.txt", 19544), "msr": ("msr.txt", 8000)}  # file, number of questions
-REVIEWS = {"pos": 1000, "neg": 1000}  # folder, number of reviews
 GAPS = ("given", "answer", "wrong", "matched", "association")
 PHRASES = ("words", "own", "others")
 NAMES = ("words", "name")
@@ -83,29 +81,6 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
     sections = read_questions(where)
     check_count(where, sum(map(len, sections.values())), number, "questions")
     return sections
-
-
-def polarity(root: str | os.PathLike[str] | None = None) -> list[Review]:
-    """Load the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
-
-    A review in ``sentences/polarity-v2`` has one sentence per line, in lower case, with tokens separated by white
-    space. The text is ASCII, except for some control characters in place of typographic marks, which are kept. The name
-    of a review is that of its file without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
-
-    Pang and Lee (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum
-    cuts.
-    """
-    where = folder(root) / "sentences" / "polarity-v2"
-    reviews = []
-    for label, number in REVIEWS.items():
-        files = sorted((where / label).glob("cv*.txt"))
-        check_count(where / label, len(files), number, "reviews")
-        for file in files:
-            content = text(file)
-            if not content.strip():
-                raise InputError(f"{file} is empty; a review has at least one word")
-            reviews.append(Review(content, label == "pos", file.stem))
-    return reviews
 
 
 def gensim_file(name: str) -> Path:

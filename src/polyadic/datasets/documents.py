@@ -1,4 +1,8 @@
-"""Documents with topics: BBC news articles in five categories, and bags of words of posts of the KOS blog."""
+"""Documents with topics or sentiment.
+
+BBC news articles in five categories, bags of words of posts of the KOS blog, and film reviews (the polarity data set of
+Pang and Lee).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.core.errors import InputError
-from polyadic.datasets.place import check_count, folder
+from polyadic.datasets.place import check_count, folder, text
+from polyadic.metrics.sentiment import Review
 
 if TYPE_CHECKING:
     import os
@@ -21,6 +26,8 @@ BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "te
 """Number of articles by folder."""
 KOS = (3430, 6906, 353160)
 """Number of posts, of words, and of nonzero counts."""
+REVIEWS = {"pos": 1000, "neg": 1000}
+"""Number of reviews by folder."""
 
 
 class Article(NamedTuple):
@@ -63,6 +70,29 @@ def kos(root: Root = None) -> csr_array:
     if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
         raise InputError(f"{file} is damaged: a post or word number is out of range")
     return csr_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=KOS[:2])
+
+
+def polarity(root: Root = None) -> list[Review]:
+    """Load the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
+
+    A review in ``sentences/polarity-v2`` has one sentence per line, in lower case, with tokens separated by white
+    space. The text is ASCII, except for some control characters in place of typographic marks, which are kept. The name
+    of a review is that of its file without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
+
+    Pang and Lee (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum
+    cuts.
+    """
+    where = folder(root) / "sentences" / "polarity-v2"
+    reviews = []
+    for label, number in REVIEWS.items():
+        files = sorted((where / label).glob("cv*.txt"))
+        check_count(where / label, len(files), number, "reviews")
+        for file in files:
+            content = text(file)
+            if not content.strip():
+                raise InputError(f"{file} is empty; a review has at least one word")
+            reviews.append(Review(content, label == "pos", file.stem))
+    return reviews
 
 
 def _text(file: Path) -> str:
