@@ -26,10 +26,18 @@ from polyadic.completion.coupled.database_file import read_database
 from polyadic.completion.named_cells import read_cells
 from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.core.tns import read_tns
-from polyadic.datasets.made import GAPS, NAMES, PHRASES, read_candidates, read_gaps
-from polyadic.datasets.made import read_phrases as read_made_phrases
 from polyadic.datasets.senses import read_instances, read_sense_key, read_senseval
-from polyadic.datasets.words import read_outlier_group, read_pairs, read_questions
+from polyadic.datasets.words import (
+    GAPS,
+    NAMES,
+    PHRASES,
+    read_candidates,
+    read_gaps,
+    read_outlier_group,
+    read_pairs,
+    read_questions,
+)
+from polyadic.datasets.words import read_phrases as read_made_phrases
 from polyadic.embedding.formats import read_vectors
 from polyadic.ranking.nbest import NBestLists
 from polyadic.relations.facts import read_facts

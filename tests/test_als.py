@@ -18,7 +18,7 @@ from polyadic.core.forms import CP
 from polyadic.core.losses import Logistic, Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L1, L2
-from polyadic.core.solvers.run import NotConvergedWarning, run
+from polyadic.core.solvers.run import run
 from polyadic.words.asymmetric import AsymmetricCP, als
 from strategies import plain_entries, symmetric_entries, tries
 
@@ -248,13 +248,7 @@ def test_solver_takes_one_term_and_weights_of_one():
 def test_model(orthogonal):
     """Unit columns, positive falling weights, a fixed sign, a history that begins with nothing explained."""
     x = some_entries(n=200)
-
-    def fit(seed):
-        return AsymmetricCP(4, orthogonal=orthogonal, tol=0, max_iter=9, seed=seed, threads=2).fit(x)
-
-    model, again, other = fit(1), fit(1), fit(2)
-    assert all(np.array_equal(u, v) for u, v in zip(model.factors_, again.factors_, strict=True))
-    assert not np.array_equal(model.factors_[0], other.factors_[0])
+    model = AsymmetricCP(4, orthogonal=orthogonal, tol=0, max_iter=9, seed=1, threads=2).fit(x)
     assert np.array([np.linalg.norm(u, axis=0) for u in model.factors_]) == pytest.approx(np.ones((3, 4)), abs=1e-5)
     assert (np.diff(model.weights_) <= 0).all()
     assert model.weights_[-1] > 0
@@ -296,13 +290,7 @@ def test_model_of_a_matrix():
     values = np.linalg.svd(x.to_coo().toarray(), compute_uv=False)
     model = AsymmetricCP(3, seed=0, tol=0, max_iter=300, orthogonal=300).fit(x)
     assert model.weights_ == pytest.approx(values[:3], rel=1e-3)
-
-
-def test_model_stops():
-    """A fit settles, or warns that it did not."""
-    assert AsymmetricCP(2, seed=0, max_iter=500).fit(some_entries()).converged_
-    with pytest.warns(NotConvergedWarning, match="raise max_iter or tol"):
-        AsymmetricCP(2, seed=0, tol=1e-9, max_iter=2).fit(some_entries())
+    assert AsymmetricCP(2, seed=0, max_iter=500).fit(x).converged_
 
 
 @pytest.mark.parametrize(

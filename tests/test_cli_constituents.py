@@ -8,7 +8,7 @@ import pytest
 
 from helpers import in_json, invoke
 from polyadic import load
-from polyadic.datasets import english
+from polyadic.datasets.grammars import english_tree
 from polyadic.metrics.brackets import bracket_score, match_brackets
 from polyadic.syntax.brackets import bracketing, read_phrases
 
@@ -22,7 +22,7 @@ call = partial(invoke, "parse", "constituents")
 def folder(tmp_path_factory):
     """Give a folder with trees to learn from, and others."""
     where = tmp_path_factory.mktemp("trees")
-    trees = [english.tree(np.random.default_rng(seed)) for seed in range(90)]
+    trees = [english_tree(np.random.default_rng(seed)) for seed in range(90)]
     (where / "train.mrg").write_text("".join(f"( {tree})\n" for tree in trees[:70]))
     (where / "test.mrg").write_text("".join(f"{tree}\n" for tree in trees[70:]))
     for method, options in METHODS.items():

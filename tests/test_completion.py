@@ -354,21 +354,6 @@ def test_only_products_tell_what_pairs_cannot():
             assert (tried.scores[rule][:, 0] - tried.scores[rule][:, 1]).sum() == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("gaps", "message"),
-    [
-        ([Gap(("a", "b"), "c", "d", "e", 1.0), Gap(("a",), "c", "d", "e", 1.0)], "the same number of words"),
-        ([Gap((), "c", "d", "e", 1.0)] * 2, "at least one"),
-        ([Gap(("a", "b"), "c", "d", "e", math.nan)] * 2, "association of every case must be a finite number"),
-        ([Gap(("a", "b"), "c", "d", "e", math.inf)] * 2, "association of every case must be a finite number"),
-    ],
-)
-def test_completion_refuses(gaps, message):
-    """Cases of different kinds, without words given, or without an association."""
-    with pytest.raises(InputError, match=message):
-        completion(Embedding(LETTERS, np.eye(8)), gaps)
-
-
 # ---- phrases
 
 
@@ -529,16 +514,24 @@ def test_names_that_pairs_cannot_tell():
 
 
 @pytest.mark.parametrize(
-    ("runs", "message"),
+    ("measure", "cases", "message"),
     [
-        ([Candidate(("a", "b"), True), Candidate(("a",), False)], "the same number of words"),
-        ([Candidate(("a",), True), Candidate(("b",), False)], "at least 2"),
-        ([Candidate((), True), Candidate((), False)], "at least 2"),
-        ([Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "knows 2 and 0"),
-        ([Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "knows 1 and 1"),
+        (
+            completion,
+            [Gap(("a", "b"), "c", "d", "e", 1.0), Gap(("a",), "c", "d", "e", 1.0)],
+            "the same number of words",
+        ),
+        (completion, [Gap((), "c", "d", "e", 1.0)] * 2, "at least one"),
+        (completion, [Gap(("a", "b"), "c", "d", "e", math.nan)] * 2, "of every case must be a finite number"),
+        (completion, [Gap(("a", "b"), "c", "d", "e", math.inf)] * 2, "of every case must be a finite number"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a",), False)], "the same number of words"),
+        (multiwords, [Candidate(("a",), True), Candidate(("b",), False)], "at least 2"),
+        (multiwords, [Candidate((), True), Candidate((), False)], "at least 2"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "knows 2 and 0"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "knows 1 and 1"),
     ],
 )
-def test_multiwords_refuse(runs, message):
-    """Runs of different lengths, of single words, or without anything to be told from."""
+def test_cases_of_different_kinds_are_refused(measure, cases, message):
+    """And those without words given, without an association, or without anything to be told from."""
     with pytest.raises(InputError, match=message):
-        multiwords(Embedding(LETTERS, np.eye(8)), runs)
+        measure(Embedding(LETTERS, np.eye(8)), cases)

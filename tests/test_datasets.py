@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, MissingExtraError, datasets
-from polyadic.datasets import read_gaps, read_outlier_group, read_pairs, read_questions, write_gaps
-from polyadic.metrics.completion import Gap
+from polyadic.datasets import (
+    Instance,
+    read_gaps,
+    read_instances,
+    read_outlier_group,
+    read_pairs,
+    read_questions,
+    read_sense_key,
+    read_senseval,
+)
 from polyadic.metrics.outliers import OutlierGroup
 from strategies import plain_words
 
@@ -58,25 +66,6 @@ def test_column_of_the_score(file):
         read_pairs(headed, score=1)
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a b 1\nc d\n", "line 2: expected two words and a score in field 3; found 2 fields"),
-        ("a b 1\n\nc d x\n", "line 3: expected a number in field 3; found 'x'"),
-        ("a b 1\nc d nan\n", "line 2: expected a number in field 3; found 'nan'"),
-        ("a b\n", "line 1: expected two words and a score"),
-        ("# nothing\n", "contains no word pairs"),
-        ("w1 w2 score\n", "contains no word pairs"),
-        ("cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
-    ],
-)
-def test_malformed_pairs_are_refused(file, text, fault):
-    """The message names the file and the line, what was expected and what was found."""
-    with pytest.raises(InputError, match=fault) as caught:
-        read_pairs(file(text))
-    assert "file.txt" in str(caught.value)
-
-
 @given(st.lists(plain_words, min_size=1), st.lists(plain_words, min_size=1), st.sampled_from(["\n", "\r\n"]))
 def test_outlier_group_round_trip(tmp_path_factory, cluster, others, end):
     """Cluster words and outliers come back in order, repeated ones repeated."""
@@ -85,31 +74,111 @@ def test_outlier_group_round_trip(tmp_path_factory, cluster, others, end):
     assert read_outlier_group(path) == OutlierGroup(tuple(cluster), tuple(others), "Q1")
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a\nb\n", "found no empty line"),
-        ("\na\n", "found no empty line"),
-        ("a\n\nb\n\nc\n", "line 5: .* found a third part"),
-    ],
-)
-def test_malformed_outlier_groups_are_refused(file, text, fault):
-    """A group without its two parts is named."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_outlier_group(file(text))
-
-
 def test_questions(file):
-    """Sections hold their questions; a line without four words is refused."""
+    """Sections hold their questions."""
     assert read_questions(file(": capitals\nAthens Greece Oslo Norway\n: verbs\na\tb\tc\td\r\n")) == {
         "capitals": [("Athens", "Greece", "Oslo", "Norway")],
         "verbs": [("a", "b", "c", "d")],
     }
     assert list(read_questions(file("a b c d\n"))) == [""]
-    with pytest.raises(InputError, match=r"file\.txt, line 3: expected four words; found 3"):
-        read_questions(file(": s\na b c d\na b c\n"))
-    with pytest.raises(InputError, match="contains no questions"):
-        read_questions(file(": s\n"))
+
+
+def context(text, **other):
+    given_ = {"id": "add.v.1", "lemma": "add", "partOfSpeech": "v", "token": "adds", "tokenStart": 3, "tokenEnd": 7}
+    attributes = " ".join(f'{key}="{value}"' for key, value in (given_ | other).items() if value is not None)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<instances>\n<instance {attributes}>{text}</instance></instances>'
+
+
+def pos(context, answers='<answer instance="i" senseid="S1"/>', name="i"):
+    return f'<corpus><lexelt item="hard-a"><instance id="{name}">{answers}{context}</instance></lexelt></corpus>'
+
+
+def test_contexts(file):
+    """Offsets count characters after entities and accents are read; the end is the first one behind the target."""
+    assert read_instances(file(context("He adds  salt."))) == [Instance("add.v.1", "add.v", "He", "adds", "salt.")]
+    text = context("&amp;é adds&lt;\n", tokenStart=3, tokenEnd=7)
+    assert read_instances(file(text)) == [Instance("add.v.1", "add.v", "&é", "adds", "<")]
+
+
+def test_keys(file):
+    """Weights are read as they stand; without one a sense has the largest of its line; comments are left out."""
+    text = "add.v add.v.1 add%2:32:01::/4 x/y/1.5\nadd.v add.v.2 a !! sure/2\n\nadd.v add.v.3 a b/3 c/2 c/1 b\n"
+    assert read_sense_key(file(text)) == {
+        "add.v.1": {"add%2:32:01::": 4, "x/y": 1.5},
+        "add.v.2": {"a": 1},
+        "add.v.3": {"a": 3, "b": 3, "c": 2},
+    }
+
+
+def test_senseval_format(file):
+    """Tokens are joined by spaces, loose words among them, lost slashes left out; each answer has weight 1."""
+    wf = [f'<wf pos="X">{word}</wf>' for word in ("a", "b", "hard", "c", "&lt;p>")]
+    text = f"<context> {wf[0]} FRASL <compound>{wf[1]}</compound> of <head> {wf[2]}</head> to <s snum='1'/>{wf[3]}"
+    two = '<answer instance="i" senseid="S1"/><answer instance="i" senseid="S2"/>'
+    found = read_senseval(file(pos(text + wf[4] + "</context>", two)))
+    assert found.instances == [Instance("i", "hard-a", "a b of", "hard", "to c <p>")]
+    assert found.gold == {"i": {"S1": 1, "S2": 1}}
+
+
+ONE = '<instance id="i"><answer senseid="S1"/><context><head>a</head></context></instance>'
+HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "fault"),
+    [
+        (read_pairs, "a b 1\nc d\n", "line 2: expected two words and a score in field 3; found 2 fields"),
+        (read_pairs, "a b 1\n\nc d x\n", "line 3: expected a number in field 3; found 'x'"),
+        (read_pairs, "a b 1\nc d nan\n", "line 2: expected a number in field 3; found 'nan'"),
+        (read_pairs, "a b\n", "line 1: expected two words and a score"),
+        (read_pairs, "# nothing\n", "contains no word pairs"),
+        (read_pairs, "w1 w2 score\n", "contains no word pairs"),
+        (read_pairs, "cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
+        (read_outlier_group, "a\nb\n", "found no empty line"),
+        (read_outlier_group, "\na\n", "found no empty line"),
+        (read_outlier_group, "a\n\nb\n\nc\n", "line 5: .* found a third part"),
+        (read_questions, ": s\na b c d\na b c\n", "line 3: expected four words; found 3"),
+        (read_questions, ": s\n", "contains no questions"),
+        (read_gaps, HEAD + "a b\t\td\te\t1", "line 3: a field that should hold words is empty"),
+        (read_gaps, HEAD + "a b\tc\td x\te\t1", "line 3: expected one word; found 'd x'"),
+        (read_gaps, HEAD + "a b\tc\td\te\tmuch", "line 3: expected a number; found 'much'"),
+        (read_instances, context("He  adds"), r"add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
+        (read_instances, context("He adds", token=None), "the element 'instance' needs the attribute 'token'"),
+        (read_instances, context("He adds", id=None), "the element 'instance' needs the attribute 'id'"),
+        (read_instances, context("He adds", tokenEnd="x"), r"must be whole numbers; got \['3', 'x'\]"),
+        (read_instances, context("He & adds"), "line 3: not well-formed XML"),
+        (read_instances, "<instances/>", "contains no instances"),
+        (read_sense_key, "a a.1 s/1\na a.2\n", "line 2: expected a lemma, an instance and its senses; found 2 fields"),
+        (read_sense_key, "a a.1 !!\n", "line 1: expected a lemma"),
+        (read_sense_key, "a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs a second time"),
+        (read_sense_key, "a a.1 s/x\n", "expected a sense, or sense/weight with a positive weight; found 's/x'"),
+        (read_sense_key, "a a.1 s/0\n", "found 's/0'"),
+        (read_sense_key, "a a.1 s/inf\n", "found 's/inf'"),
+        (read_sense_key, "a a.1 s/\n", "found 's/'"),
+        (read_sense_key, "a a.1 /1\n", "found '/1'"),
+        (read_sense_key, "", "contains no senses"),
+        (read_senseval, pos("<context><wf>a</wf></context>"), "i: expected one target, within 'head'; found 0"),
+        (read_senseval, pos("<context><head>a</head><head>b</head></context>"), "expected one target.*found 2"),
+        (read_senseval, pos("<context><head>a</head></context>", ""), "i: expected an answer that names a sense"),
+        (
+            read_senseval,
+            pos("<context><head>a</head></context>", "<answer/>"),
+            "'answer' needs the attribute 'senseid'",
+        ),
+        (read_senseval, pos("", name=""), "the element 'instance' needs the attribute 'id'"),
+        (read_senseval, pos("<context>\n<wf></context>"), "line 2: not well-formed XML"),
+        (read_senseval, "<corpus/>", "contains no instances"),
+        (
+            read_senseval,
+            f'<corpus><lexelt item="a-n">{ONE}{ONE}</lexelt></corpus>',
+            "i: the identifier occurs a second",
+        ),
+    ],
+)
+def test_malformed_files_are_refused(file, read, text, fault):
+    """The message names file and line, or file and instance, what was expected and what was found."""
+    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
+        read(file(text))
 
 
 def test_unreadable_files_are_refused(tmp_path):
@@ -147,6 +216,15 @@ def test_incomplete_sets_are_refused(tmp_path):
         datasets.similarity_sets(tmp_path)
     with pytest.raises(InputError, match="name must be one of 'wikisem500', '8-8-8'; got '888'"):
         datasets.outlier_groups("888", root=tmp_path)
+    where = tmp_path / "senses" / "semeval2013-wsi"
+    for place in ("contexts", "gold"):
+        (where / place).mkdir(parents=True)
+    (where / "gold" / "all.key").write_text("add.v add.v.1 s/4\n")
+    (where / "contexts" / "add.v.xml").write_text(context("He adds salt."))
+    with pytest.raises(InputError, match=r"semeval2013-wsi: expected [0-9,]+ instances with gold labels, as published"):
+        datasets.semeval2013(tmp_path)
+    with pytest.raises(InputError, match=r"line\.pos cannot be read"):
+        datasets.senseval(tmp_path)
 
 
 def test_gensim_files():
@@ -181,21 +259,3 @@ def test_published_sets(realdata):
     assert all(len(g.cluster) == len(g.outliers) == 8 for g in eight)
     assert sum(len(q) for q in datasets.analogy_questions("msr", root=realdata).values()) == 8000
     assert len(datasets.analogy_questions(root=realdata)) == 14
-
-
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ("a b\t\td\te\t1", "a field that should hold words is empty"),
-        ("a b\tc\td x\te\t1", "expected one word; found 'd x'"),
-        ("a b\tc\td\te\tmuch", "expected a number; found 'much'"),
-    ],
-)
-def test_malformed_gaps_are_refused(file, row, fault):
-    """A case of completion has words given, three words, and a number."""
-    path = file("")
-    write_gaps(path, [Gap(("a", "b"), "c", "d", "e", 1.0)])
-    with path.open("a", encoding="utf-8") as lines:
-        lines.write(row + "\n")
-    with pytest.raises(InputError, match=f"line 3: {fault}"):
-        read_gaps(path)

@@ -147,7 +147,7 @@ def test_contexts_that_cannot_be_answered_count(tmp_path):
     """Models that answer different contexts are compared over all of them; no number of senses is no None."""
     test, vectors = contexts()
     blind = Embedding(vectors.words, vectors.vectors * (np.arange(9) > 0)[:, None] * (np.arange(9) > 3)[:, None])
-    sets = {"senses": partial(words._senses, sets={"senseval": test})}
+    sets = {"senses": partial(words._by_set, "senses", words._induced, sets={"senseval": test})}
     rows, _ = words.compare({"seeing": vectors, "blind": blind}, sets)
     assert {row.used for row in rows} == {30}
     assert all(row.differences[0].value < 0 for row in rows)

@@ -252,17 +252,13 @@ def test_figures_over_different_cases_are_not_compared():
             difference(f, other)
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, math.nan])
-def test_levels_are_shares(level):
-    """A level is between 0 and 1; a per cent is refused."""
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [({"level": level}, "level must lie between 0 and 1") for level in (0, 1, -0.5, 95, math.nan)]
+    + [({"resamples": n}, "resamples must be a whole number of at least 1") for n in (0, -1, 1.5, True)],
+)
+def test_levels_are_shares_and_resamples_are_counted(wrong, fault):
+    """A level is between 0 and 1; a per cent is refused; at least one sample is drawn."""
     for ask in (hits(1, 0).interval, lambda **options: difference(hits(1, 0), hits(0, 1), **options)):
-        with pytest.raises(InputError, match="level must lie between 0 and 1"):
-            ask(level=level)
-
-
-@pytest.mark.parametrize("resamples", [0, -1, 1.5, True])
-def test_resamples_are_counted(resamples):
-    """At least one sample is drawn."""
-    for ask in (hits(1, 0).interval, lambda **options: difference(hits(1, 0), hits(0, 1), **options)):
-        with pytest.raises(InputError, match="resamples must be a whole number of at least 1"):
-            ask(resamples=resamples)
+        with pytest.raises(InputError, match=fault):
+            ask(**wrong)

@@ -53,9 +53,10 @@ def test_limit_reads_the_first_words(tmp_path, kind, limit):
 
 def test_folders_are_read_too(tmp_path):
     """A folder of ours is read like a file of others."""
-    Embedding(PETS.words, PETS.vectors, counts=[3, 2, 1], meta={"a": 1}).save(tmp_path / "v")
+    Embedding(PETS.words, PETS.vectors, counts=[3, 2, 1], components=2, meta={"a": 1}).save(tmp_path / "v")
     read = read_vectors(tmp_path / "v", limit=2)
     assert (read.words, read.counts.tolist(), read.meta) == (("cat", "dog"), [3, 2], {"a": 1})
+    assert read.components.rank == 2
     assert same(read_vectors(tmp_path / "v"), PETS)
 
 

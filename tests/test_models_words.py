@@ -1,5 +1,6 @@
 """Models of word vectors: symmetric CP and the pairwise baseline."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,13 +16,14 @@ from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2, NonNegative
-from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.embedding import Embedding
+from polyadic.words.glove import GloVe
 from polyadic.words.joint import JointCP
+from polyadic.words.orders import best_scale
 from polyadic.words.pairwise import PPMISVD
 from polyadic.words.phrases import phrase_vectors
 from polyadic.words.poisson import PoissonCP
-from polyadic.words.start import best_scale
+from polyadic.words.sparse_coding import NNSE
 from polyadic.words.symmetric import SymmetricCP
 from polyadic.words.tucker import Tucker
 
@@ -37,26 +39,14 @@ some_entries = partial(helpers.some_entries, size=20, n=80)
 
 
 def test_attributes():
-    """The result has the shape and the precision it should, and history is as long as the sweeps."""
+    """The result has its shape and precision, history is as long as the sweeps, words get the rows of the factor."""
     model = SymmetricCP(4, seed=0, tol=1e-3, max_iter=500).fit(some_entries())
     (u,) = model.factors_
     assert (u.shape, u.dtype) == ((20, 4), np.float32)
     assert len(model.history_) == model.n_iter_ + 1
     assert (model.converged_, model.interrupted_) == (True, False)
     assert model.history_ == sorted(model.history_, reverse=True)
-
-
-def test_embedding():
-    """Words get the rows of the factor."""
-    x = some_entries()
-    words = [f"w{k}" for k in range(20)]
-    for model in (
-        SymmetricCP(4, seed=0, max_iter=500).fit(x),
-        PPMISVD(4, seed=0).fit(some_entries(order=2)),
-    ):
-        embedding = model.embedding(words)
-        vectors = model.factors_[0] if isinstance(model, SymmetricCP) else model.vectors_
-        assert np.array_equal(embedding["w7"], vectors[7])
+    assert np.array_equal(model.embedding([f"w{k}" for k in range(20)])["w7"], u[7])
 
 
 def test_bound_gives_zeros():
@@ -64,12 +54,6 @@ def test_bound_gives_zeros():
     (u,) = SymmetricCP(5, penalty=NonNegative(), zero_weight=1.0, seed=0, max_iter=500).fit(some_entries()).factors_
     assert (u >= 0).all()
     assert 0.05 < (u == 0).mean() < 0.95
-
-
-def test_too_few_sweeps_are_reported():
-    """A fit that runs out of sweeps warns and says what to do."""
-    with pytest.warns(NotConvergedWarning, match="raise max_iter or tol"):
-        assert not SymmetricCP(3, seed=0, tol=1e-9, max_iter=2).fit(some_entries()).converged_
 
 
 @pytest.mark.parametrize("rank", [1, 3, 8])
@@ -109,25 +93,6 @@ def test_zeros_pull_unlisted_cells_down():
     assert sums[0] > sums[1] > sums[2]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "entries", "message"),
-    [
-        ({}, Entries(np.array([[0, 1]]), np.ones(1), (2, 2)), "symmetric CP needs symmetric entries"),
-        ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
-        (
-            {"zero_weight": 0.1},
-            Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True, unlisted="missing"),
-            "zero_weight must be 0 where unlisted entries are missing",
-        ),
-    ],
-)
-def test_symmetric_refusals(parameters, entries, message):
-    """Entries that cannot be used are refused by ``fit``, in a sentence."""
-    model = SymmetricCP(**{"rank": 2} | parameters)
-    with pytest.raises(InputError, match=message):
-        model.fit(entries)
-
-
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("zero_weight", [0.0, 0.1, 1.0])
 def test_best_scale_is_the_best(order, zero_weight):
@@ -162,20 +127,6 @@ def test_pairwise_vectors_are_those_of_numpy(power):
     truth = U[:, :4] * np.sign(U[np.abs(U[:, :4]).argmax(axis=0), np.arange(4)]) * s[:4] ** power
     assert model.vectors_ == pytest.approx(truth, abs=1e-5)
     assert model.vectors_.dtype == np.float32
-    assert np.array_equal(model.vectors_, PPMISVD(4, power=power, seed=0).fit(x).vectors_)
-
-
-@pytest.mark.parametrize(
-    ("model", "entries", "message"),
-    [
-        (PPMISVD(2), some_entries(), "PPMI-SVD factorizes a matrix; got entries of order 3"),
-        (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
-    ],
-)
-def test_pairwise_refusals(model, entries, message):
-    """The baseline refuses tensors and ranks that do not fit."""
-    with pytest.raises(InputError, match=message):
-        model.fit(entries)
 
 
 def test_predictions_are_sums_of_products():
@@ -264,6 +215,27 @@ def test_joint_refusals(parameters, choose, message):
     lists, _ = joint_entries()
     with pytest.raises(InputError, match=message):
         JointCP(**{"rank": 6} | parameters).fit(lists[choose])
+
+
+LISTED = Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "entries", "message"),
+    [
+        (SymmetricCP(2), replace(LISTED, symmetric=False), "symmetric CP needs symmetric entries"),
+        (SymmetricCP(2), replace(LISTED, indices=LISTED.indices[:0], values=np.empty(0)), "there are no entries"),
+        (SymmetricCP(2, zero_weight=0.1), replace(LISTED, unlisted="missing"), "zero_weight must be 0 where unlisted"),
+        (PPMISVD(2), some_entries(), "PPMI-SVD factorizes a matrix; got entries of order 3"),
+        (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
+        (NNSE(2), some_entries(), "NNSE needs a symmetric matrix"),
+        (GloVe(2), some_entries(), "symmetric counts of pairs"),
+    ],
+)
+def test_entries_that_cannot_be_used_are_refused(model, entries, message):
+    """By ``fit``, in a sentence."""
+    with pytest.raises(InputError, match=message):
+        model.fit(entries)
 
 
 # ---- phrases from triples

@@ -18,7 +18,7 @@ from polyadic.core.losses import Poisson, Squared
 from polyadic.core.objective import Objective, Term
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.run import run
-from polyadic.words.kernels.poisson import cp_poisson
+from polyadic.words.kernels import cp_poisson
 from polyadic.words.poisson import PoissonCP, apr
 from strategies import plain_entries, symmetric_entries, tries
 
@@ -254,39 +254,34 @@ SYMMETRIC = Entries.collect([[0, 1, 2], [1, 2, 3]], [1.0, 2.0], 4)
 
 
 @pytest.mark.parametrize(
-    ("f", "message"),
+    ("f", "start", "options", "message"),
     [
-        (Objective([Term(X, CP(), Squared(), (0, 1, 2))], [NonNegative()] * 3), "one term with a CP form and a Pois"),
-        (Objective(objective(X).terms * 2, [NonNegative()] * 3), "CP-APR needs one term with a CP form"),
-        (objective(SYMMETRIC, slots=(0, 0, 0)), "a factor for each mode: .* use quasi_newton with the Poisson loss"),
-        (objective(X, zero_weight=0.5), "counts every cell once; use zero_weight=1 and no weights"),
-        (objective(replace(X, weights=np.ones(len(X)))), "counts every cell once; use zero_weight=1 and no weights"),
-        (objective(X, penalty=L2()), r"needs the penalty NonNegative\(\) for each factor"),
-        (objective(X, penalty=NonNegative(0.1)), r"needs the penalty NonNegative\(\) for each factor"),
-        (objective(replace(X, values=-X.values)), "counts must not be negative; entry .* is -"),
+        (
+            Objective([Term(X, CP(), Squared(), (0, 1, 2))], [NonNegative()] * 3),
+            None,
+            {},
+            "a CP form and a Poisson loss",
+        ),
+        (Objective(objective(X).terms * 2, [NonNegative()] * 3), None, {}, "CP-APR needs one term with a CP form"),
+        (objective(SYMMETRIC, slots=(0, 0, 0)), None, {}, "a factor for each mode: .* use quasi_newton with the Poiss"),
+        (objective(X, zero_weight=0.5), None, {}, "counts every cell once; use zero_weight=1 and no weights"),
+        (objective(replace(X, weights=np.ones(len(X)))), None, {}, "counts every cell once; use zero_weight=1"),
+        (objective(X, penalty=L2()), None, {}, r"needs the penalty NonNegative\(\) for each factor"),
+        (objective(X, penalty=NonNegative(0.1)), None, {}, r"needs the penalty NonNegative\(\) for each factor"),
+        (objective(replace(X, values=-X.values)), None, {}, "counts must not be negative; entry .* is -"),
+        (objective(X), np.ones((9, 3)), {}, "need a factor row per index"),
+        (objective(X), np.ones((5, 2)), {}, "need a factor row per index"),
+        (objective(X), -np.ones((5, 3)), {}, "start of CP-APR must not be negative; its smallest .* -1.0"),
+        (objective(X), None, {"inner": 0}, "inner must be a whole number of at least 1; got 0"),
+        (objective(X), None, {"kappa": -1}, "kappa must be a finite number of at least 0; got -1"),
+        (objective(X), None, {"inner_tol": -1}, "inner_tol must be a finite number of at least 0; got -1"),
     ],
 )
-def test_solver_refuses(f, message):
-    """What the updates are not made for is refused in a sentence."""
+def test_solver_refuses(f, start, options, message):
+    """What the updates are not made for, a start whose last factor does not fit, options out of range."""
+    *others, last = some_start(f.terms[0].entries)
     with pytest.raises(InputError, match=message):
-        next(apr(f, some_start(f.terms[0].entries)))
-
-
-@pytest.mark.parametrize(
-    ("start", "options", "message"),
-    [
-        ([*some_start(X)[:2], np.ones((9, 3))], {}, "need a factor row per index"),
-        ([*some_start(X)[:2], np.ones((5, 2))], {}, "need a factor row per index"),
-        ([*some_start(X)[:2], -np.ones((5, 3))], {}, "start of CP-APR must not be negative; its smallest .* -1.0"),
-        (some_start(X), {"inner": 0}, "inner must be a whole number of at least 1; got 0"),
-        (some_start(X), {"kappa": -1}, "kappa must be a finite number of at least 0; got -1"),
-        (some_start(X), {"inner_tol": -1}, "inner_tol must be a finite number of at least 0; got -1"),
-    ],
-)
-def test_start_and_options_are_checked(start, options, message):
-    """A start that does not fit and options out of range are refused."""
-    with pytest.raises(InputError, match=message):
-        next(apr(objective(X), start, **options))
+        next(apr(f, [*others, last if start is None else start], **options))
 
 
 def topics(seed=0):

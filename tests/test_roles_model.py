@@ -15,7 +15,7 @@ from experiments.syntax.roles import compared
 from helpers import in_json, output, succeed
 from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
-from polyadic.datasets import latin
+from polyadic.datasets.grammars import conllu, latin_sentence
 from polyadic.metrics.roles import match_roles, role_score
 from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
 from polyadic.syntax.predicates import PredicateFinder
@@ -508,7 +508,7 @@ def test_roles_of_the_web_are_learned(realdata):
 def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
     """``--parser`` adds its trees to those learned from; what is judged and written has them in place of its own."""
     rng = np.random.default_rng(0)
-    lines = "".join(latin.conllu(latin.sentence(rng), roles=True) for _ in range(60))
+    lines = "".join(conllu(latin_sentence(rng), roles=True) for _ in range(60))
     (tmp_path / "roles.conllu").write_text(lines, encoding="utf-8")
     sentences = list(read_propositions(tmp_path / "roles.conllu"))
     parser = LowRankParser(5, max_iter=2, bits=12).fit([sentence.tree for sentence in sentences[:30]])

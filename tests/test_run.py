@@ -17,8 +17,7 @@ from polyadic.core.objective import Objective
 from polyadic.core.penalties import L2, NonNegative, PositiveL1
 from polyadic.core.solvers.run import DivergedWarning, Sweep, run
 from polyadic.words.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from polyadic.words.orders import symmetric_terms
-from polyadic.words.start import best_scale, given_start, positive_start, zero_unlisted
+from polyadic.words.orders import best_scale, given_start, positive_start, symmetric_terms, zero_unlisted
 from polyadic.words.symmetric import SymmetricCP
 
 

@@ -1,4 +1,4 @@
-"""Sense test sets are read in full, and the measures of word sense induction keep their laws."""
+"""The measures of word sense induction keep their laws, and published sets are read in full."""
 
 import json
 import math
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score, v_measure_score
 
 from polyadic import InputError, datasets
-from polyadic.datasets import Instance, read_instances, read_sense_key, read_senseval
 from polyadic.metrics import senses as measures
 from polyadic.metrics.figures import difference
 from polyadic.metrics.senses import fuzzy_bcubed, fuzzy_nmi, jaccard, paired_f, remap, senses, tau, wndcg
@@ -323,131 +322,6 @@ def test_bad_labels_are_refused(gold, induced, fault):
     """One sentence names the instance and the fault."""
     with pytest.raises(InputError, match=fault):
         senses(gold, induced, {"a.1": "a", "a.2": "a"})
-
-
-# ---- readers
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text):
-        path = tmp_path / "file.txt"
-        path.write_bytes(text.encode("utf-8"))
-        return path
-
-    return write
-
-
-def context(text, **other):
-    given_ = {"id": "add.v.1", "lemma": "add", "partOfSpeech": "v", "token": "adds", "tokenStart": 3, "tokenEnd": 7}
-    attributes = " ".join(f'{key}="{value}"' for key, value in (given_ | other).items() if value is not None)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<instances>\n<instance {attributes}>{text}</instance></instances>'
-
-
-def test_contexts(file):
-    """Offsets count characters after entities and accents are read; the end is the first one behind the target."""
-    assert read_instances(file(context("He adds  salt."))) == [Instance("add.v.1", "add.v", "He", "adds", "salt.")]
-    text = context("&amp;é adds&lt;\n", tokenStart=3, tokenEnd=7)
-    assert read_instances(file(text)) == [Instance("add.v.1", "add.v", "&é", "adds", "<")]
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (context("He  adds"), r"instance add\.v\.1: expected 'adds' at characters 3 to 7; found ' add'"),
-        (context("He adds", token=None), r"instance add\.v\.1: the element 'instance' needs the attribute 'token'"),
-        (context("He adds", id=None), "the element 'instance' needs the attribute 'id'"),
-        (context("He adds", tokenEnd="x"), r"must be whole numbers; got \['3', 'x'\]"),
-        (context("He & adds"), "line 3: not well-formed XML"),
-        ("<instances/>", "contains no instances"),
-    ],
-)
-def test_malformed_contexts_are_refused(file, text, fault):
-    """The message names file and line, or file and instance."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_instances(file(text))
-
-
-def test_keys(file):
-    """Weights are read as they stand; without one a sense has the largest of its line; comments are left out."""
-    text = "add.v add.v.1 add%2:32:01::/4 x/y/1.5\nadd.v add.v.2 a !! sure/2\n\nadd.v add.v.3 a b/3 c/2 c/1 b\n"
-    assert read_sense_key(file(text)) == {
-        "add.v.1": {"add%2:32:01::": 4, "x/y": 1.5},
-        "add.v.2": {"a": 1},
-        "add.v.3": {"a": 3, "b": 3, "c": 2},
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a a.1 s/1\na a.2\n", "line 2: expected a lemma, an instance and its senses; found 2 fields"),
-        ("a a.1 !!\n", "line 1: expected a lemma"),
-        ("a a.1 s\n\na a.1 t\n", r"line 3: the instance 'a\.1' occurs a second time"),
-        ("a a.1 s/x\n", "line 1: expected a sense, or sense/weight with a positive weight; found 's/x'"),
-        ("a a.1 s/0\n", "found 's/0'"),
-        ("a a.1 s/inf\n", "found 's/inf'"),
-        ("a a.1 s/\n", "found 's/'"),
-        ("a a.1 /1\n", "found '/1'"),
-        ("", "contains no senses"),
-    ],
-)
-def test_malformed_keys_are_refused(file, text, fault):
-    """The message names file and line, what was expected and what was found."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_sense_key(file(text))
-
-
-def pos(context, answers='<answer instance="i" senseid="S1"/>', name="i"):
-    return f'<corpus><lexelt item="hard-a"><instance id="{name}">{answers}{context}</instance></lexelt></corpus>'
-
-
-def test_senseval_format(file):
-    """Tokens are joined by spaces, loose words among them, lost slashes left out; each answer has weight 1."""
-    wf = [f'<wf pos="X">{word}</wf>' for word in ("a", "b", "hard", "c", "&lt;p>")]
-    text = f"<context> {wf[0]} FRASL <compound>{wf[1]}</compound> of <head> {wf[2]}</head> to <s snum='1'/>{wf[3]}"
-    two = '<answer instance="i" senseid="S1"/><answer instance="i" senseid="S2"/>'
-    found = read_senseval(file(pos(text + wf[4] + "</context>", two)))
-    assert found.instances == [Instance("i", "hard-a", "a b of", "hard", "to c <p>")]
-    assert found.gold == {"i": {"S1": 1, "S2": 1}}
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (pos("<context><wf>a</wf></context>"), "instance i: expected one target, within 'head'; found 0"),
-        (pos("<context><head>a</head><head>b</head></context>"), "instance i: expected one target.*found 2"),
-        (pos("<context><head>a</head></context>", ""), "instance i: expected an answer that names a sense"),
-        (pos("<context><head>a</head></context>", "<answer/>"), "the element 'answer' needs the attribute 'senseid'"),
-        (pos("", name=""), "the element 'instance' needs the attribute 'id'"),
-        (pos("<context>\n<wf></context>"), "line 2: not well-formed XML"),
-        ("<corpus/>", "contains no instances"),
-    ],
-)
-def test_malformed_senseval_files_are_refused(file, text, fault):
-    """The message names file and line, or file and instance."""
-    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
-        read_senseval(file(text))
-
-
-def test_repeated_instances_are_refused(file):
-    """Two instances of one name would lose one."""
-    one = '<instance id="i"><answer senseid="S1"/><context><head>a</head></context></instance>'
-    with pytest.raises(InputError, match=r"file\.txt, instance i: the identifier occurs a second time"):
-        read_senseval(file(f'<corpus><lexelt item="a-n">{one}{one}</lexelt></corpus>'))
-
-
-def test_incomplete_sets_are_refused(tmp_path):
-    """A folder that does not hold what was published says how much of it is there."""
-    where = tmp_path / "senses" / "semeval2013-wsi"
-    for place in ("contexts", "gold"):
-        (where / place).mkdir(parents=True)
-    (where / "gold" / "all.key").write_text("add.v add.v.1 s/4\n")
-    (where / "contexts" / "add.v.xml").write_text(context("He adds salt."))
-    with pytest.raises(InputError, match=r"semeval2013-wsi: expected [0-9,]+ instances with gold labels, as published"):
-        datasets.semeval2013(tmp_path)
-    with pytest.raises(InputError, match=r"line\.pos cannot be read"):
-        datasets.senseval(tmp_path)
 
 
 # ---- real data

@@ -20,7 +20,7 @@ from polyadic import (
     read_trees,
     tag_features,
 )
-from polyadic.datasets import latin
+from polyadic.datasets.grammars import conllu, latin_sentence
 from polyadic.syntax.spacy_components import parse
 from polyadic.syntax.trees import Tree
 
@@ -37,7 +37,7 @@ def spacy():
 def bank(tmp_path_factory):
     """Latin sentences; the last ten are not learned from."""
     rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("latin") / "latin.conllu"
-    path.write_text("".join(latin.conllu(latin.sentence(rng), roles=False) for _ in range(90)), encoding="utf-8")
+    path.write_text("".join(conllu(latin_sentence(rng), roles=False) for _ in range(90)), encoding="utf-8")
     return list(read_trees(path))
 
 

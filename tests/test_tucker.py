@@ -1,5 +1,6 @@
 """Tucker models: kernels beside dense twins, the orthogonal iteration, the model of word vectors."""
 
+import inspect
 import itertools
 import string
 from functools import partial
@@ -15,9 +16,9 @@ import strategies
 from polyadic.core.entries import Entries
 from polyadic.core.errors import InputError
 from polyadic.core.resources import free_memory
-from polyadic.core.solvers.run import NotConvergedWarning, run
-from polyadic.words.kernels import tucker as tucker_kernels
-from polyadic.words.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from polyadic.core.solvers.run import run
+from polyadic.words import kernels as tucker_kernels
+from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 from polyadic.words.tucker import Tucker, hooi, hosvd
 from strategies import tries
 
@@ -134,35 +135,29 @@ def test_gram_of_unfolding(threads):
     assert found == pytest.approx(unfolding.T @ unfolding @ Q)
 
 
+ROWS, FACTORS = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("door", "change", "message"),
     [
-        ({"indices": np.array([[0, 4]])}, "indices of mode 1 must be rows of its factor, from 0 to 3; got 4 to 4"),
-        ({"indices": np.array([[0, -1]])}, "indices of mode 1 must be rows of its factor"),
-        ({"indices": np.array([[0]])}, "indices must have at least two modes"),
-        ({"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
-        ({"values": np.ones(2)}, "1 entries need as many values; got 2"),
+        (tucker_core, {"indices": np.array([[0, 4]])}, "mode 1 must be rows of its factor, from 0 to 3; got 4 to 4"),
+        (tucker_core, {"indices": np.array([[0, -1]])}, "indices of mode 1 must be rows of its factor"),
+        (tucker_core, {"indices": np.array([[0]])}, "indices must have at least two modes"),
+        (tucker_core, {"slots": (0, 2)}, "slots must name one of 2 factors for each mode"),
+        (tucker_core, {"values": np.ones(2)}, "1 entries need as many values; got 2"),
+        (tucker_predict, {"core": np.ones((2, 3))}, r"the core must have shape \(2, 2\); got \(2, 3\)"),
+        (tucker_pullback, {"derivatives": np.ones(3)}, "1 entries need as many derivatives; got 3"),
+        (unfolding_gram, {"Q": np.ones((1, 2))}, "mode 1 must be rows of its factor, from 0 to 0; got 1 to 1"),
+        (unfolding_gram, {"values": np.ones(2)}, "1 entries need as many values; got 2"),
     ],
 )
-def test_core_refusals(change, message):
-    """Doors refuse what would make a loop read beyond its arrays."""
-    arguments = {"indices": np.array([[0, 1]]), "values": np.ones(1), "factors": [np.ones((3, 2)), np.ones((4, 2))]}
+def test_kernels_refuse(door, change, message):
+    """What would make a loop read beyond its arrays is refused."""
+    known = {"indices": ROWS, "values": np.ones(1), "derivatives": np.ones(1), "factors": FACTORS, "slots": (0, 1)}
+    known |= {"core": np.ones((2, 2)), "Q": np.ones((2, 2)), "threads": 1} | change
     with pytest.raises(ValueError, match=message):
-        tucker_core(**{**arguments, "slots": (0, 1), "threads": 1} | change)
-
-
-def test_other_refusals():
-    """The other doors refuse cores, derivatives and matrices that do not fit."""
-    rows, factors = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
-    options = {"slots": (0, 1), "threads": 1}
-    with pytest.raises(ValueError, match=r"the core must have shape \(2, 2\); got \(2, 3\)"):
-        tucker_predict(rows, factors, np.ones((2, 3)), **options)
-    with pytest.raises(ValueError, match="1 entries need as many derivatives; got 3"):
-        tucker_pullback(rows, np.ones(3), factors, np.ones((2, 2)), **options)
-    with pytest.raises(ValueError, match="indices of mode 1 must be rows of its factor, from 0 to 0; got 1 to 1"):
-        unfolding_gram(rows, np.ones(1), np.ones((1, 2)), threads=1)
-    with pytest.raises(ValueError, match="1 entries need as many values; got 2"):
-        unfolding_gram(rows, np.ones(2), np.ones((2, 2)), threads=1)
+        door(**{name: known[name] for name in inspect.signature(door).parameters})
 
 
 @tries(40)
@@ -296,12 +291,6 @@ def test_attributes_and_embedding():
         model.embedding(["a"], mode=3)
 
 
-def test_too_few_sweeps_are_reported():
-    """A fit that runs out of sweeps warns and says what to do."""
-    with pytest.warns(NotConvergedWarning, match="raise max_iter or tol"):
-        Tucker(3, seed=0, tol=1e-9, max_iter=2, threads=1).fit(some_entries())
-
-
 def test_zero_array():
     """An array of zeros has a core of zeros."""
     model = Tucker(1, seed=0).fit(Entries.collect([[0, 1, 2]], [0.0], 3))
@@ -336,16 +325,22 @@ def test_memory_is_checked_before_it_is_taken():
         Tucker(9000).fit(x)
 
 
-def test_solver_refusals():
-    """The solver refuses slots that do not fit entries or start."""
-    plain, start = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2)), [np.ones((2, 1))] * 2
-    for x, slots, message in (
-        (plain, (0, 1), "slots must have one factor per mode"),
-        (plain, (0, 0, 0), "slots must contain all 2 factors"),
-        (some_entries(), (0, 1, 1), "symmetric entries share one factor"),
-    ):
-        with pytest.raises(InputError, match=message):
-            next(hooi(x, start, slots=slots))
-    for shape in ((19, 1), (20, 21), (20,), (20, 0)):
-        with pytest.raises(InputError, match="factor 0 must have 20 rows and at most as many columns; got shape"):
-            next(hooi(some_entries(), [np.ones(shape)]))
+PLAIN = Entries(np.array([[0, 1, 1]]), np.ones(1), (2, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("entries", "shape", "slots", "message"),
+    [
+        (PLAIN, (2, 1), (0, 1), "slots must have one factor per mode"),
+        (PLAIN, (2, 1), (0, 0, 0), "slots must contain all 2 factors"),
+        (some_entries(), (20, 1), (0, 1, 1), "symmetric entries share one factor"),
+        (some_entries(), (19, 1), None, "factor 0 must have 20 rows and at most as many columns; got shape"),
+        (some_entries(), (20, 21), None, "factor 0 must have 20 rows"),
+        (some_entries(), (20,), None, "factor 0 must have 20 rows"),
+        (some_entries(), (20, 0), None, "factor 0 must have 20 rows"),
+    ],
+)
+def test_solver_refusals(entries, shape, slots, message):
+    """The solver refuses slots and starts that do not fit the entries."""
+    with pytest.raises(InputError, match=message):
+        next(hooi(entries, [np.ones(shape)] * (2 if slots else 1), slots=slots))

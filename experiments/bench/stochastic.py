@@ -21,7 +21,7 @@ from polyadic.core.resources import cores
 from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.stochastic import Zeros, _Descent, stochastic
-from polyadic.words.start import best_scale, positive_start, zero_unlisted
+from polyadic.words.orders import best_scale, positive_start, zero_unlisted
 
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from experiments.data.matlab import matlab
 from polyadic.core.errors import InputError, check_choice
-from polyadic.datasets.place import check_count, folder, matlab
+from polyadic.datasets.place import check_count, folder
 from polyadic.relations.facts import named_facts
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from experiments.data.matlab import matlab
 from polyadic.core.errors import InputError
-from polyadic.datasets.place import check_count, folder, matlab
+from polyadic.datasets.place import check_count, folder
 
 if TYPE_CHECKING:
     import os

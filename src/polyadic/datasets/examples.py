@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.core.files import whole_folder, write_meta
-from polyadic.datasets import english, latin
+from polyadic.datasets.grammars import conllu, english_tree, latin_sentence, plain
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
     from importlib.resources.abc import Traversable
+
+    from polyadic.datasets.grammars import Word
 
 KIND, VERSION = "examples", 1
 PARAGRAPH = 25
@@ -118,20 +120,7 @@ FILES = {
 
 
 def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write all example files to a folder atomically.
-
-    Parameters
-    ----------
-    folder : path
-        Folder to create.
-    overwrite : bool
-        Whether to replace an existing folder of examples.
-
-    Raises
-    ------
-    InputError
-        If something already exists at that path.
-    """
+    """Write all example files to a folder atomically."""
     rng = np.random.default_rng(1892)
     with whole_folder(folder, kind=KIND, overwrite=overwrite) as draft:
         stories = dict(holmes())
@@ -142,9 +131,9 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         ratings = [*_ratings(rng)]
         facts = _facts(rng)
         learned, held = _held_out(facts)
-        sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
+        sentences = [latin_sentence(rng) for _ in range(SENTENCES + TESTED)]
         lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, min_length=6)]
-        phrases = [english.tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
+        phrases = [english_tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
             "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
@@ -166,7 +155,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
             "latin-test.conllu": _trees(sentences[SENTENCES:], roles=False),
             "roles.conllu": _trees(sentences[:SENTENCES], roles=True),
             "roles-test.conllu": _trees(sentences[SENTENCES:], roles=True),
-            "latin.txt": "".join(latin.plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
+            "latin.txt": "".join(plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
             "phrases.mrg": "".join(f"{phrase}\n" for phrase in phrases[:PHRASED]),
             "phrases-test.mrg": "".join(f"{phrase}\n" for phrase in phrases[PHRASED:]),
             "phrases.txt": "".join(" ".join(phrase.words()) + "\n" for phrase in phrases[PHRASED:]),
@@ -180,13 +169,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def holmes() -> Iterator[tuple[str, str]]:
-    """Yield title and text of each story of the included book.
-
-    Examples
-    --------
-    >>> [title for title, _ in holmes()][:2]
-    ['A Scandal in Bohemia', 'The Red-headed League']
-    """
+    """Yield title and text of each story of the included book."""
     book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
     for story in book.removeprefix("# ").split("\n# "):
         title, _, text = story.partition("\n\n")
@@ -281,8 +264,8 @@ def _held_out(facts: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, s
     return learned, held
 
 
-def _trees(sentences: Iterable[Sequence[latin.Word]], *, roles: bool) -> str:
-    return "".join(latin.conllu(words, roles=roles) for words in sentences)
+def _trees(sentences: Iterable[Sequence[Word]], *, roles: bool) -> str:
+    return "".join(conllu(words, roles=roles) for words in sentences)
 
 
 def _lines(facts: Iterable[Sequence[str]]) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError
 
@@ -15,18 +13,7 @@ if TYPE_CHECKING:
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``.
-
-    Parameters
-    ----------
-    path : path, optional
-        Folder of test sets.
-
-    Raises
-    ------
-    InputError
-        If neither is given, or the folder does not exist.
-    """
+    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``."""
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
         raise InputError("the folder of test sets is not set; set the environment variable POLYADIC_DATA to its path")
@@ -55,16 +42,3 @@ def check_count(where: Path, count: int, published: int, what: str) -> None:
     """Raise InputError if a set does not have its published size."""
     if count != published:
         raise InputError(f"{where}: expected {published:,} {what}, as published; found {count:,}")
-
-
-@contextlib.contextmanager
-def matlab(path: Path, what: str) -> Iterator[dict[str, Any]]:
-    """Yield the arrays of a MATLAB file; errors in the block become InputError with ``what`` as expected content."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        yield loadmat(path)
-    # scipy does not check what it reads, so that damage ends in any of these
-    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read as a MATLAB file with {what}: {error}") from None

@@ -3,6 +3,10 @@
 The folder given by ``POLYADIC_DATA`` has the published files in ``words/similarity``, ``words/wikisem500-en``,
 ``words/outlier-8-8-8`` and ``words/analogy``; their sizes are checked, and nothing is downloaded. Other files are read
 by ``read_pairs``, ``read_outlier_group`` and ``read_questions``.
+
+Test sets made from text are tab-separated files with a header line. ``gaps.tsv``: the given words (separated by
+spaces), the answer, the wrong word, the matched word, the association. ``phrases.tsv``: the words of the title, those
+characteristic of its article, and those of others. ``names.tsv``: the words of a run, and 1 if it is a name, else 0.
 """
 
 from __future__ import annotations
@@ -12,11 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyadic.core.errors import InputError, MissingExtraError, check_choice
+from polyadic.core.files import whole_file
 from polyadic.datasets.place import check_count, folder, lines, text
+from polyadic.metrics.completion import Gap
+from polyadic.metrics.multiwords import Candidate
 from polyadic.metrics.outliers import OutlierGroup
+from polyadic.metrics.phrases import PhraseCase
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    Where = str | os.PathLike[str]
 
 Pair = tuple[str, str, float]
 Question = tuple[str, str, str, str]
@@ -35,28 +46,14 @@ SIMILARITY = {  # name: file, number of pairs
 }
 OUTLIERS = {"wikisem500": ("wikisem500-en", 500, 2812), "8-8-8": ("outlier-8-8-8", 8, 64)}  # folder, groups, cases
 ANALOGIES = {"google": ("questions-words.txt", 19544), "msr": ("msr.txt", 8000)}  # file, number of questions
+GAPS = ("given", "answer", "wrong", "matched", "association")
+PHRASES = ("words", "own", "others")
+NAMES = ("words", "name")
 SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean")  # headings of a column of scores
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
-    """Load the ten word similarity sets by name.
-
-    Parameters
-    ----------
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Returns
-    -------
-    dict of str to list of (str, str, float)
-        ``ws353``, ``ws353-similarity``, ``ws353-relatedness``, ``men``, ``mturk-287``, ``mturk-771``, ``rare-words``,
-        ``simlex-999``, ``simverb-3500``, ``rg-65``.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or malformed, or does not have the published number of pairs.
-    """
+    """Load the ten word similarity sets of ``SIMILARITY`` by name."""
     where = folder(root) / "words" / "similarity"
     sets = {}
     for name, (file, number) in SIMILARITY.items():
@@ -66,20 +63,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Load an outlier detection set, in order of its file names.
-
-    Parameters
-    ----------
-    name : {"wikisem500", "8-8-8"}
-        Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If a file is malformed, or the number of groups or cases differs from the published one.
-    """
+    """Load an outlier detection set, the English WikiSem500 or 8-8-8, in order of its file names."""
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
     where = folder(root) / "words" / place
@@ -90,20 +74,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load an analogy set by section.
-
-    Parameters
-    ----------
-    name : {"google", "msr"}
-        Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
-    root : path, optional
-        Folder of test sets; see :func:`folder`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or malformed, or does not have the published number of questions.
-    """
+    """Load an analogy set by section: Google's 19,544 questions in 14 sections, or the 8,000 of MSR."""
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
     where = folder(root) / "words" / "analogy" / file
@@ -113,20 +84,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 
 
 def gensim_file(name: str) -> Path:
-    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-
-    Raises
-    ------
-    MissingExtraError
-        If gensim is not installed.
-    InputError
-        If gensim has no such file.
-    """
+    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``."""
     try:
         from gensim.test.utils import datapath
     except ImportError:
@@ -138,31 +96,12 @@ def gensim_file(name: str) -> Path:
 
 
 def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
-    r"""Read word pairs with scores, one pair per line: two words and at least one number.
+    """Read word pairs with scores, one pair per line: two words and at least one number.
 
     Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
-    ``#``, and a header line are skipped.
-
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
-    score : int or str, optional
-        Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
-        the third. (The original SimVerb file has no header and needs ``score=3``.)
-
-    Raises
-    ------
-    InputError
-        If a line is malformed; the message names file and line.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "pairs.txt"
-    >>> _ = file.write_text("word1,word2,POS,SimLex999\nold,new,A,1.58\n")
-    >>> read_pairs(file)
-    [('old', 'new', 1.58)]
+    ``#``, and a header line are skipped. ``score`` is the column of the scores, as a number from 0 or a header; by
+    default the column whose header denotes a score, else the third. (The original SimVerb file has no header and needs
+    ``score=3``.)
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
@@ -180,18 +119,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
-
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
-
-    Raises
-    ------
-    InputError
-        If there are not exactly two parts.
-    """
+    """Read an outlier group: cluster words one per line, an empty line, outliers one per line."""
     file = Path(path)
     parts: list[list[str]] = [[]]
     after_empty = False
@@ -213,18 +141,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names.
-
-    Parameters
-    ----------
-    path : path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        If there are no files, or one is malformed.
-    """
+    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names."""
     files = sorted(Path(path).glob("*.txt"))
     if not files:
         raise InputError(f"{path} contains no .txt files; each outlier group is one .txt file")
@@ -232,23 +149,7 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
-    """Read analogy questions, four words per line; a line ``: name`` begins a section.
-
-    Parameters
-    ----------
-    path : path
-        UTF-8 text file.
-
-    Returns
-    -------
-    dict of str to list of (str, str, str, str)
-        Questions by section; those before the first section are in the section ``""``.
-
-    Raises
-    ------
-    InputError
-        If a line does not have four words; the message names file and line.
-    """
+    """Read analogy questions by section, four words per line; a line ``: name`` begins a section, at first ``""``."""
     sections: dict[str, list[Question]] = {}
     name = ""
     for where, line in lines(Path(path)):
@@ -297,3 +198,81 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
+    """Write cases of held-out completion."""
+    _write(path, GAPS, ((" ".join(g.given), g.answer, g.wrong, g.matched, f"{g.association:.6g}") for g in gaps))
+
+
+def read_gaps(path: Where) -> list[Gap]:
+    """Read cases of held-out completion, written by :func:`write_gaps`."""
+    return [
+        Gap(_words(where, given), _word(where, answer), _word(where, wrong), _word(where, matched), _number(where, x))
+        for where, (given, answer, wrong, matched, x) in _rows(path, GAPS)
+    ]
+
+
+def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
+    """Write test cases of phrases."""
+    _write(path, PHRASES, ([" ".join(words) for words in phrase] for phrase in phrases))
+
+
+def read_phrases(path: Where) -> list[PhraseCase]:
+    """Read test cases of phrases, written by :func:`write_phrases`."""
+    return [PhraseCase(*(_words(where, field) for field in fields)) for where, fields in _rows(path, PHRASES)]
+
+
+def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
+    """Write runs of words, and whether each is a name."""
+    _write(path, NAMES, ((" ".join(c.words), str(int(c.name))) for c in candidates))
+
+
+def read_candidates(path: Where) -> list[Candidate]:
+    """Read runs of words, and whether each is a name, written by :func:`write_candidates`."""
+    rows = list(_rows(path, NAMES))
+    for where, (_, name) in rows:
+        if name not in ("0", "1"):
+            raise InputError(f"{where}: expected 1 for a name, else 0; found {name!r}")
+    return [Candidate(_words(where, words), name == "1") for where, (words, name) in rows]
+
+
+def _write(path: Where, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with whole_file(Path(path)) as draft:
+        lines = ("\t".join(fields) + "\n" for fields in [headings, *rows])
+        draft.write_text("".join(lines), encoding="utf-8", newline="\n")
+
+
+def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    lines = text(Path(path)).split("\n")
+    if lines[0].rstrip("\r").split("\t") != [*headings]:
+        raise InputError(f"{path}, line 1: expected the headings {', '.join(headings)}, between tabs")
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) != len(headings):
+            raise InputError(
+                f"{path}, line {number}: expected {len(headings)} fields between tabs; found {len(fields)}"
+            )
+        yield f"{path}, line {number}", fields
+
+
+def _word(where: str, field: str) -> str:
+    words = _words(where, field)
+    if len(words) > 1:
+        raise InputError(f"{where}: expected one word; found {field!r}")
+    return words[0]
+
+
+def _words(where: str, field: str) -> tuple[str, ...]:
+    words = tuple(field.split())
+    if not words:
+        raise InputError(f"{where}: a field that should hold words is empty")
+    return words
+
+
+def _number(where: str, field: str) -> float:
+    if not _is_number(field):
+        raise InputError(f"{where}: expected a number; found {field!r}")
+    return float(field)

@@ -1,4 +1,4 @@
-r"""Read and write the vector files of other tools.
+r"""Read and write word vectors in the formats of other tools.
 
 =================== ====================================================================================
 ``word2vec``        text; first line ``V R``, then per line a word and R numbers, separated by spaces
@@ -10,27 +10,35 @@ r"""Read and write the vector files of other tools.
 
 Numbers are float32 and survive a round trip exactly. A word ends at its first space, unless more than R fields follow:
 then the last R fields are the numbers (GloVe's files contain words with spaces). Files may be gzipped.
+
+Vectors are also exported as a static sentence encoder for sentence-transformers, without depending on it. A sentence is
+the mean of the vectors of its words. The folder holds ``model.safetensors`` (the vectors, after a row of zeros for
+unknown words), ``tokenizer.json`` (words as split by :class:`~polyadic.text.tokens.Tokenizer`) and ``modules.json``.
+sentence-transformers includes unknown words in the mean, so its vectors are shorter than ours but have the same
+direction. Load with ``sentence_transformers.SentenceTransformer(folder)``, version 5 or later; tested with 6.2.0.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import warnings
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
 from polyadic.core.errors import InputError, check_choice, check_int
-from polyadic.core.files import whole_file, whole_folder, write_meta
+from polyadic.core.files import damage_as_input_error, read_meta, whole_file, whole_folder, write_meta
 from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
+from polyadic.text.tokens import INNER, POINTS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 FORMATS = ("word2vec", "word2vec-binary", "glove", "fasttext")
 SNIFFED = 1 << 16  # bytes that format="auto" looks at
@@ -43,6 +51,54 @@ PROJECTOR = """embeddings {
 }
 """
 BLANKS = " \t\n\r\x0b\x0c"  # what separates fields in these files
+CARD_FIELDS = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
+"""Training settings shown on the model card."""
+STATIC, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
+WORD = (
+    r"(?!(?<=[\p{L}\p{N}\p{M}]')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200C}\x{200D}]*"
+    rf"(?:['_](?!s\b)[\p{{L}}\p{{N}}\p{{M}}]+|[{INNER}](?=\p{{L}})[\p{{L}}\p{{N}}\p{{M}}]+"
+    r"|(?<=[\x{5d0}-\x{5ea}])\"(?=[\x{5d0}-\x{5ea}])[\p{L}\p{N}\p{M}]+"
+    rf"|(?<=\p{{N}})[{POINTS}]\p{{N}}[\p{{L}}\p{{N}}\p{{M}}]*|(?<=\b\p{{L}})\.\p{{L}}\b)*"
+)
+"""Word pattern of :mod:`polyadic.text.tokens`, except for rare cases such as a letter number after a full stop."""
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+{licence_key}tags:
+- static-embedding
+- polyadic
+---
+
+# {title}
+
+A static encoder of sentences: the mean of the vectors of their words, {words:,} words of {rank} numbers.
+Made with polyadic{version}.
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("{title}")
+model.encode(["a sentence", "another one"])
+```
+
+## Text that it was learned from
+
+{text}
+
+## Figures
+
+{figures}
+
+## Licence
+
+{licence}
+
+## What it is not for
+
+Words that are not in it count as nothing, word order is not seen, and what the text takes for granted of people, the
+vectors do, too.
+"""
+"""Model card, with the headings that model hubs display."""
 
 
 class _Source(NamedTuple):
@@ -147,22 +203,7 @@ def read_vectors(
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors to write.
-    path : path
-        Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
-    overwrite : bool
-        Whether to replace an existing projector folder.
-
-    Raises
-    ------
-    InputError
-        If a word contains a tab or line break, or something else exists at that path.
-    """
+    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration."""
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
         raise InputError(f"{bad[0]!r} contains a tab or line break, which the table of words does not support")
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
@@ -413,5 +454,79 @@ def _first(embedding: Embedding, limit: int | None) -> Embedding:
     if limit is None or limit >= len(embedding):
         return embedding
     counts = None if embedding.counts is None else embedding.counts[:limit]
-    words, vectors = embedding.words[:limit], embedding.vectors[:limit]
-    return Embedding(words, vectors, counts=counts, unknown=embedding.unknown, meta=embedding.meta)
+    about: dict[str, Any] = {"unknown": embedding.unknown, "components": embedding.components.rank}
+    about |= {"meta": embedding.meta}
+    return Embedding(embedding.words[:limit], embedding.vectors[:limit], counts=counts, **about)
+
+
+def write_static(
+    embedding: Embedding,
+    path: str | os.PathLike[str],
+    *,
+    licence: str | None = None,
+    figures: Mapping[str, object] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a static encoder folder; see :meth:`~polyadic.Embedding.save_pretrained`."""
+    from safetensors.numpy import save
+
+    if UNKNOWN in embedding.index:
+        raise InputError(f"the word {UNKNOWN!r} is reserved for unknown words in the encoder; remove it")
+    weights = np.zeros((len(embedding) + 1, embedding.rank), np.float32)  # in rows, as they are written
+    weights[1:] = embedding.vectors
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    with whole_folder(path, kind=STATIC, overwrite=overwrite) as draft:
+        (draft / "model.safetensors").write_bytes(save({"embedding.weight": weights}))
+        _write_json(draft / "tokenizer.json", _tokenizer(embedding))
+        _write_json(draft / "modules.json", [module])
+        (draft / "README.md").write_text(_card(embedding, Path(path).name, licence, figures or {}), encoding="utf-8")
+        write_meta(draft, STATIC, VERSION, words=len(embedding), rank=embedding.rank)
+
+
+def read_static(path: str | os.PathLike[str]) -> Embedding:
+    """Read the vectors of a static encoder folder; see :meth:`~polyadic.Embedding.from_pretrained`."""
+    from safetensors.numpy import load_file
+
+    folder = Path(path)
+    read_meta(folder, STATIC, VERSION)
+    with damage_as_input_error(folder):
+        weights = load_file(folder / "model.safetensors")["embedding.weight"]
+        vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+        words = sorted(vocabulary, key=vocabulary.__getitem__)
+        return Embedding(words[1:], weights[1:])
+
+
+def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:
+    trained = embedding.meta.get("trained", {})
+    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in CARD_FIELDS]
+    rows = [f"| {name} | {value} |" for name, value in figures.items()]
+    return CARD.format(
+        title=title,
+        words=len(embedding),
+        rank=embedding.rank,
+        version=f" {trained['polyadic']}" if "polyadic" in trained else "",
+        text="\n".join(said) or "Not known: say here what it is.",
+        figures="\n".join(["| test | value |", "|---|---|", *rows])
+        if rows
+        else "None: `polyadic evaluate` measures some.",
+        licence=licence or "Not said: vectors of a text may be bound to its licence.",
+        licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
+    )
+
+
+def _tokenizer(embedding: Embedding) -> dict[str, Any]:
+    normal: list[dict[str, Any]] = [{"type": "NFC"}]
+    if embedding.lowercase:
+        normal.insert(0, {"type": "Lowercase"})
+    for old, new in (("\u2019", "'"), ("\u00ad", "")):
+        normal.append({"type": "Replace", "pattern": {"String": old}, "content": new})
+    cut = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
+    vocabulary = {UNKNOWN: 0, **{word: row for row, word in enumerate(embedding.words, 1)}}
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN}
+    parts = ("truncation", "padding", "post_processor", "decoder")
+    rest = {"added_tokens": [], "normalizer": {"type": "Sequence", "normalizers": normal}, "pre_tokenizer": cut}
+    return {"version": "1.0", **dict.fromkeys(parts), **rest, "model": model}
+
+
+def _write_json(file: Path, content: Any) -> None:
+    file.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

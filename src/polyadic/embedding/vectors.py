@@ -509,7 +509,7 @@ class Embedding:
     ) -> None:
         """Write a static sentence encoder in the format of sentence-transformers and model hubs.
 
-        A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.static`. Vectors are stored as
+        A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.formats`. Vectors are stored as
         float32. Counts and the number of components are lost (a warning says so); :meth:`save` keeps everything.
 
         Parameters
@@ -538,7 +538,7 @@ class Embedding:
         >>> Embedding.from_pretrained(folder)["film"].tolist()
         [1.0, 2.0]
         """
-        from polyadic.embedding.static import write_static
+        from polyadic.embedding.formats import write_static
 
         self.warn_of_components()
         write_static(self, path, licence=licence, figures=figures, overwrite=overwrite)
@@ -552,7 +552,7 @@ class Embedding:
         InputError
             If the folder is not such an encoder, or is damaged.
         """
-        from polyadic.embedding.static import read_static
+        from polyadic.embedding.formats import read_static
 
         return read_static(path)
 
@@ -602,27 +602,14 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str = "add") -> np.ndarray:
-    r"""Score every candidate :math:`x` of "a is to b as c is to x".
+    r"""Score every candidate :math:`x` of "a is to b as c is to x", given its cosines with the three words.
 
     .. math:: \text{add: } \cos(x, b) - \cos(x, a) + \cos(x, c)
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    Parameters
-    ----------
-    a, b, c : ndarray
-        Cosines of the candidates with each of the three words, of equal shape.
-    method : {"add", "mul"}
-        3CosAdd or 3CosMul.
-
-    References
-    ----------
-    Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5.
-
-    Examples
-    --------
-    >>> analogy_scores(np.array([0.5]), np.array([1.0]), np.array([0.5]))
-    array([1.])
+    Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5 (3CosAdd
+    and 3CosMul).
     """
     check_choice("method", method, ("add", "mul"))
     if method == "add":

@@ -148,16 +148,9 @@ def known_questions(
 
 
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
-    """Return whether the highest-scoring word is the answer; may overwrite ``scores``.
+    """Return whether the highest-scoring word is the answer, from scores, (n, V), and rows of the words, (n, 4).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, V)
-        Scores of every word as an answer.
-    questions : ndarray of shape (n, 4)
-        Rows of the four words.
-    exclude : bool
-        Whether to exclude the first three words from the answers.
+    The first three words are not answers if ``exclude``. ``scores`` may be overwritten.
 
     Examples
     --------
@@ -196,7 +189,7 @@ def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
 
 
 def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, used: int, total: int) -> Figure:
-    r"""Create a figure of questions whose resampling units are word pairs.
+    r"""Create a figure of questions, how often each was right and was tested, whose resampling units are word pairs.
 
     Test sets combine few pairs into many questions, so questions are not independent: a pair that a model does not know
     affects all of its questions. Therefore pairs :math:`p` are resampled, and a question that combines two pairs counts
@@ -207,25 +200,6 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
     with :math:`t_p` the multiplicity of a pair, :math:`r_{pq}` correct answers and :math:`n_{pq}` answers. Resampling
     single questions would give intervals that are much too narrow (a fifth of the correct width for 30 pairs that
     differ in difficulty), and resampling by first pair only would give half of it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the figure.
-    asked : iterable of (question, right, tested)
-        Number of times each question was answered correctly, and tested.
-    used, total : int
-        Number of questions used, and of all questions.
-
-    Returns
-    -------
-    Figure
-        One row per pair, with :math:`r_{p\cdot}` followed by :math:`n_{p\cdot}`.
-
-    Raises
-    ------
-    InputError
-        If there is no question, or there are too many pairs.
 
     References
     ----------
@@ -253,21 +227,7 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
 
 
 def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute correct answers over answers for bootstrap samples of word pairs.
-
-    A question counts as often as the product of the multiplicities of its two pairs; see :func:`pair_figure`.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 2 n)
-        Number of correct answers, then of answers, for each pair of pairs.
-    times : ndarray of int of shape (B, n)
-        Number of times each pair is drawn in each sample.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        NaN for samples without questions.
+    """Compute the statistic of :func:`pair_figure` from right answers, then answers, for each pair of pairs, (n, 2 n).
 
     Examples
     --------

@@ -47,14 +47,7 @@ EQUAL = {"PRT": "ADVP"}
 
 
 class Bracketing(NamedTuple):
-    """Words, tags and labelled spans of a tree.
-
-    Attributes
-    ----------
-    words, tags : sequence of str
-    spans : sequence of (str, int, int)
-        Label, first word and end (exclusive) of each phrase, without part-of-speech tags.
-    """
+    """Words, tags and spans of a tree: label, first word and end of each phrase, without part-of-speech tags."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -117,14 +110,7 @@ class BracketScore(NamedTuple):
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Count the brackets of a tree over words without punctuation.
-
-    Parameters
-    ----------
-    spans : iterable of (str, int, int)
-        Label, first word and end of each phrase.
-    tags : sequence of str
-        Tags of the treebank.
+    """Count the brackets of a tree over words without punctuation, by the tags of the treebank.
 
     Examples
     --------

@@ -119,17 +119,7 @@ def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure
 
 
 def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]:
-    """Count spans by kind, the most frequent first.
-
-    Parameters
-    ----------
-    gold, predicted : sequences of sequences of str
-        Tags of each sentence.
-
-    Raises
-    ------
-    InputError
-        As in :func:`span_figures`.
+    """Count spans by kind, the most frequent first; parameters and errors are those of :func:`span_figures`.
 
     Examples
     --------
@@ -143,17 +133,7 @@ def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[KindCounts]
 def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str = "accuracy") -> Figure:
     """Return the share of tokens with the correct tag as a figure with sentences as resampling units.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sequences of str
-        Tags of each sentence.
-    name : str
-        Name of the figure.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or tokens differ.
+    Parameters and errors are those of :func:`span_figures`, but for tags of any form.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -133,7 +133,8 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     if len(known) < 2:
         raise InputError(f"the vocabulary of {len(embedding):,} words knows {len(known)} of the {len(cases):,} cases")
     rows = np.array([places[k] for k in known])
-    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in _blocks(rows)]) for rule in RULES}
+    blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}
     associations = np.array([cases[k].association for k in known])
     auc, matched = (
         {rule: float(_wins(scores[rule][:, columns])[:, 0].mean()) for rule in RULES} for columns in ([0, 1], [0, 2])
@@ -144,10 +145,6 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     }
     best = max(RULES, key=lambda rule: _wins(scores[rule][::2, [0, 1]])[:, 0].mean())
     return Completion(auc, matched, correlation, best, len(known), len(cases), scores, associations)
-
-
-def _blocks(rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:

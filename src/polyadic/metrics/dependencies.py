@@ -16,19 +16,20 @@ task: multilingual parsing from raw text to universal dependencies.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import KindCounts
+from polyadic.metrics.rows import counts_by_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from polyadic.metrics.rows import KindCounts
 
 PUNCTUATION = "PUNCT"
 """Universal part-of-speech tag of punctuation."""
@@ -218,15 +219,7 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
 def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     """Return UAS and LAS, with and without punctuation, as figures with sentences as resampling units.
 
-    Parameters
-    ----------
-    sentences : iterable of Attached
-        Counts of each sentence.
-
-    Raises
-    ------
-    InputError
-        If there are no words.
+    Parameters and errors are those of :func:`dependency_score`.
 
     Examples
     --------
@@ -265,21 +258,13 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
     >>> by_relation([gold], [predicted])[0]
     KindCounts(name='nsubj', gold=1, found=0, matched=0)
     """
-    return _table(gold, predicted, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
+    return _by_kind(gold, predicted, lambda _, __, relation: _named(relation, subtypes=subtypes))
 
 
 def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[KindCounts]:
     """Count arcs by length, from short to long; an arc matches if its head is correct.
 
-    Parameters
-    ----------
-    gold, predicted : sequences of sentences
-        Sentences as in :func:`match_trees`.
-
-    Raises
-    ------
-    InputError
-        If the numbers of sentences or words differ.
+    Parameters and errors are those of :func:`by_relation`.
 
     Examples
     --------
@@ -290,7 +275,7 @@ def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[
     [('root', 1, 1, 1), ('1', 2, 1, 1), ('2', 0, 1, 0)]
     """
     order = ["root", *map(_bin_name, BINS), _LONGER]
-    rows = _table(gold, predicted, lambda word, head, _: _length(word, head), labelled=False)
+    rows = _by_kind(gold, predicted, lambda word, head, _: _length(word, head))
     return sorted(rows, key=lambda row: order.index(row.name))
 
 
@@ -313,31 +298,22 @@ def _named(relation: str, *, subtypes: bool) -> str:
     return relation if subtypes else relation.partition(":")[0]
 
 
-def _arcs(sentence: Parsed) -> Iterator[tuple[int, int, str]]:
-    for word, (head, relation) in enumerate(zip(np.asarray(sentence.heads).tolist(), sentence.relations, strict=True)):
-        yield word + 1, head, relation
-
-
-def _table(
-    gold: Sequence[Annotated],
-    predicted: Sequence[Parsed],
-    kind: Callable[[int, int, str], str],
-    *,
-    labelled: bool,
+def _by_kind(
+    gold: Sequence[Annotated], predicted: Sequence[Parsed], kind: Callable[[int, int, str], str]
 ) -> list[KindCounts]:
-    """Count arcs by kind; two arcs match if they have the same head and, if labelled, the same kind."""
+    """Count arcs by kind; two arcs match if they have the same word, head and kind."""
     if len(gold) != len(predicted):
         raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
-    counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter())
     for sentence, parse in zip(gold, predicted, strict=True):
         _check_lengths(sentence, parse)
-        for arc, guess in zip(_arcs(sentence), _arcs(parse), strict=True):
-            a, b = kind(*arc), kind(*guess)
-            counts[0][a] += 1
-            counts[1][b] += 1
-            counts[2][a] += arc[1] == guess[1] and (a == b or not labelled)
-    every = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], str(name)))
-    return [KindCounts(str(name), *(count[name] for count in counts)) for name in every]
+
+    def arcs(sentence: Parsed) -> set[tuple[int, int, str]]:
+        heads = np.asarray(sentence.heads).tolist()
+        numbered = enumerate(zip(heads, sentence.relations, strict=True), 1)
+        return {(word, head, kind(word, head, relation)) for word, (head, relation) in numbered}
+
+    pairs = ((arcs(sentence), arcs(parse)) for sentence, parse in zip(gold, predicted, strict=True))
+    return counts_by_kind(pairs, lambda arc: arc[2])
 
 
 def _check_lengths(gold: Parsed, predicted: Parsed) -> None:

@@ -5,6 +5,10 @@ of a sense test. The bootstrap draws units with replacement: the spread of the s
 uncertainty of the figure. The spread of the difference of two models over the *same* samples is the uncertainty of
 their difference; it is smaller because units that are hard for one model are often hard for the other.
 
+A *statistic* (:func:`ratio`, :func:`correlation`, :func:`rank_correlation`, ...) is a function of ``rows``, an array of
+shape (n, k) with the data of each unit, and ``times``, an array of shape (B, n) that says how often each unit is drawn
+in each of B samples. It returns its value in each sample, shape (B,), NaN where it is undefined.
+
 References
 ----------
 Efron, Tibshirani (1993), An introduction to the bootstrap, sections 13.3 and 16.4.
@@ -32,19 +36,7 @@ BLOCK = 1 << 22
 
 
 def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the sum of the first column over the sum of the second, for bootstrap samples of the rows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 2)
-        Numerator and denominator of each unit.
-    times : ndarray of int of shape (B, n)
-        Number of times each row is drawn in each sample.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        NaN where the denominator is 0.
+    """Compute the sum of the first column over the sum of the second.
 
     Examples
     --------
@@ -56,19 +48,7 @@ def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the Spearman correlation of two columns for bootstrap samples of the rows; ties have their average rank.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 2)
-        Two values of each unit.
-    times : ndarray of int of shape (B, n)
-        Number of times each row is drawn in each sample.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        NaN where a column is constant.
+    """Compute the Spearman correlation of two columns; ties have their average rank.
 
     Examples
     --------
@@ -85,19 +65,7 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 
 def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the Pearson correlation of two columns for bootstrap samples of the rows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 2)
-        Two values of each unit.
-    times : ndarray of int of shape (B, n)
-        Number of times each row is drawn in each sample.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        NaN where a column is constant.
+    """Compute the Pearson correlation of two columns.
 
     Examples
     --------

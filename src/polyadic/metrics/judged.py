@@ -132,9 +132,8 @@ def judged(
     if not counted:
         raise InputError("no pair of the pool is judged to be true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
-    true, known = (
-        np.array(sizes) for sizes in zip(*(_sizes(counted[relation]) for relation in relations), strict=True)
-    )
+    true = np.array([sum(counted[relation].values()) for relation in relations])
+    known = np.array([len(counted[relation]) for relation in relations])
     measured = {}
     for name, rankings in systems.items():
         rows = [_measured(rankings.get(relation, ())[:depth], counted[relation], unjudged) for relation in relations]
@@ -216,10 +215,6 @@ def _pooled(
     return {pair: is_true for pair, is_true in truth.items() if pair in best}
 
 
-def _sizes(truth: Mapping[Pair, bool]) -> tuple[int, int]:
-    return sum(truth.values()), len(truth)
-
-
 def _measured(
     ranking: Sequence[Pair], truth: Mapping[Pair, bool], unjudged: Unjudged
 ) -> tuple[float, NDArray[np.float64]]:
@@ -228,7 +223,7 @@ def _measured(
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
-    """Compute the average precision of a ranking.
+    """Compute the average precision of a ranking, and its interpolated precision at eleven points of recall.
 
     Parameters
     ----------
@@ -236,17 +231,6 @@ def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.
         Whether each item is true, from the top.
     number : int
         Total number of true items, ranked or not.
-
-    Returns
-    -------
-    average_precision : float
-    precision : ndarray of shape (11,)
-        Interpolated precision at eleven points of recall.
-
-    Raises
-    ------
-    InputError
-        If ``number`` is below 1 or below the number of true items in the ranking.
 
     Examples
     --------

@@ -69,19 +69,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the average precision over all cells for bootstrap samples: the statistic of :func:`micro_figure`.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (texts, 2 * labels)
-        Scores of each text, followed by its true labels, zeros and ones.
-    times : ndarray of shape (B, texts)
-        Number of times each text is drawn in each sample.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        NaN if no text of the sample has a label.
+    """Compute the average precision over all cells, from scores of each text, then its true labels, (texts, 2 labels).
 
     Examples
     --------
@@ -105,10 +93,7 @@ def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDAr
 def micro_figure(truth: Array, scores: Array) -> Figure:
     """Return the average precision over all cells as a figure with texts as resampling units.
 
-    Parameters
-    ----------
-    truth, scores : ndarray of shape (texts, labels)
-        True labels (zeros and ones), and scores.
+    Parameters are those of :func:`label_measures`.
 
     Examples
     --------
@@ -121,21 +106,9 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
-    """Find the threshold that maximizes micro-F1 if labels with scores above it are predicted.
+    """Find the threshold that maximizes micro-F1 if labels with scores above it are predicted; return it and its F1.
 
-    Parameters
-    ----------
-    truth, scores : ndarray of equal shape
-        True labels (zeros and ones), and scores.
-
-    Returns
-    -------
-    threshold, f1 : float
-
-    Raises
-    ------
-    InputError
-        If shapes differ, or there is no score.
+    Parameters are those of :func:`label_measures`.
 
     Examples
     --------

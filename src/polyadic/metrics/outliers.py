@@ -207,7 +207,8 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
     sets = np.concatenate(
         [np.broadcast_to(outer, (len(others), *outer.shape)), np.broadcast_to(outlier, (len(others), len(outer), 1))], 2
     )
-    alike = _cosines(rows) if order == 2 else _squared_distances(unit_rows(rows) if unit else rows)
+    vectors = unit_rows(rows) if unit or order == 2 else rows
+    alike = vectors @ vectors.T if order == 2 else _squared_distances(vectors)
     similar = _pairs if order == 2 else _closeness
     # c of each cluster word: the subsets of cluster words without it, and those that hold the outlier too
     inside = similar(alike, inner)
@@ -228,11 +229,6 @@ def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)
-
-
-def _cosines(rows: np.ndarray) -> np.ndarray:
-    unit = unit_rows(rows)
-    return np.asarray(unit @ unit.T)
 
 
 def _squared_distances(rows: np.ndarray) -> np.ndarray:

@@ -119,7 +119,8 @@ def phrases(
     {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
     """
     every = list(cases)
-    places = [tuple(_known(embedding, words) for words in case) for case in every]
+    found = [[[embedding.find(word) for word in words] for words in case] for case in every]
+    places = [tuple(np.array([row for row in rows if row is not None], np.int64) for rows in case) for case in found]
     usable = [
         rows
         for rows, case in zip(places, every, strict=True)
@@ -137,11 +138,6 @@ def phrases(
     selection, retrieval = ({rule: float(areas[rule][:, k].mean()) for rule in areas} for k in range(2))
     best = max(areas, key=lambda rule: areas[rule][::2, 0].mean())
     return Phrases(selection, retrieval, best, len(usable), len(every), areas)
-
-
-def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
-    rows = [row for word in words if (row := embedding.find(word)) is not None]
-    return np.array(rows, np.int64)
 
 
 Cases = list[tuple["NDArray[np.int64]", ...]]

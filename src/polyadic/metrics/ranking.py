@@ -66,18 +66,7 @@ class Ranking(NamedTuple):
         return float((1 / self.ranks).mean()) if len(self.ranks) else np.nan
 
     def hits_at(self, k: int) -> float:
-        """Return the share of ranks of at most ``k``; NaN if there are none.
-
-        Parameters
-        ----------
-        k : int
-            Largest rank that counts as a hit.
-
-        Raises
-        ------
-        InputError
-            If ``k`` is not an integer of at least 1.
-        """
+        """Return the share of ranks of at most ``k``; NaN if there are none."""
         check_int("k", k, low=1)
         return float((self.ranks <= k).mean()) if len(self.ranks) else np.nan
 

@@ -233,7 +233,8 @@ def recovery(
     check_choice("split", split, ("questions", "pairs"))
     check_int("runs", runs, low=1)
     check_int("seed", seed, low=0)
-    _check_penalty(penalty)
+    if penalty is not None and not penalty >= 0:
+        raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}", "penalty")
     shares, test = check_shares(shares), check_test(test)
     size = len(embedding) if limit is None else min(check_int("limit", limit, low=1), len(embedding))
     asked = _ask(embedding, sections, size)
@@ -256,11 +257,6 @@ def recovery(
                 fits[share].append(RecoveryFit(len(part), chosen))
                 advance()
     return Recovery(split, asked, fits=fits, tested=tested, right=right)
-
-
-def _check_penalty(penalty: float | None) -> None:
-    if penalty is not None and not penalty >= 0:
-        raise InputError(f"penalty must be a number of at least 0, or infinite; got {penalty!r}", "penalty")
 
 
 def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size: int) -> CoveredQuestions:

@@ -186,15 +186,7 @@ def role_score(sentences: Iterable[MatchedRoles]) -> RoleScore:
 def role_figures(sentences: Iterable[MatchedRoles]) -> list[Figure]:
     """Return precision, recall and F1 as figures with sentences as resampling units.
 
-    Parameters
-    ----------
-    sentences : iterable of MatchedRoles
-        Counts of each sentence.
-
-    Raises
-    ------
-    InputError
-        As in :func:`role_score`.
+    Parameters and errors are those of :func:`role_score`.
 
     Examples
     --------

@@ -46,13 +46,6 @@ class KindCounts(NamedTuple):
 def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
     """Count gold, predicted and matching items by kind, sorted by falling number of gold items, then by name.
 
-    Parameters
-    ----------
-    pairs : iterable of (set, set)
-        Gold and predicted items of each sentence.
-    kind : callable
-        Returns the kind of an item.
-
     Examples
     --------
     >>> counts_by_kind([({"a1", "b1"}, {"a1", "a2"})], lambda name: name[0])[0]

@@ -166,7 +166,7 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
 
 
 def harmonic_mean(rows: Weights, times: NDArray[np.int64]) -> Weights:
-    """Compute the harmonic mean of the means of two columns for bootstrap samples; (n, 2), (B, n) -> (B,)."""
+    """Compute the harmonic mean of the means of two columns."""
     means = times @ rows / times.sum(axis=1, keepdims=True)
     total = means.sum(axis=1)
     return np.asarray(2 * means.prod(axis=1) / np.where(total > 0, total, 1))
@@ -177,14 +177,8 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
 
     .. math:: R_i = \sum_t T_{it} M_t, \qquad M_{tg} = \frac{\sum_j T_{jt} G_{jg}}{\sum_{jg'} T_{jt} G_{jg'}}
 
-    with :math:`j` in other folds than :math:`i`; senses not seen there are mapped to nothing (Jurgens 2012).
-
-    Parameters
-    ----------
-    gold, induced : ndarray of shape (instances, senses)
-        Weights of the gold and of the induced senses.
-    fold : ndarray of int of shape (instances,)
-        Fold of each instance, from 0.
+    with :math:`j` in other folds than :math:`i`; senses not seen there are mapped to nothing (Jurgens 2012). ``fold``
+    is the fold of each instance, from 0.
     """
     mapped = np.zeros_like(gold)
     for k in range(int(fold.max()) + 1):
@@ -195,13 +189,7 @@ def remap(gold: Weights, induced: Weights, fold: NDArray[np.int64]) -> Weights:
 
 
 def jaccard(gold: Weights, answer: Weights) -> Weights:
-    """Compute the Jaccard index of two sets of senses for each instance.
-
-    Parameters
-    ----------
-    gold, answer : ndarray of shape (instances, senses)
-        Weights of the senses; those above 0 are in the set.
-    """
+    """Compute the Jaccard index of the sets of senses with weights above 0 for each instance."""
     ours, theirs = gold > 0, answer > 0
     return np.asarray((ours & theirs).sum(axis=1) / (ours | theirs).sum(axis=1))
 
@@ -217,11 +205,6 @@ def tau(gold: Weights, answer: Weights) -> Weights:
     The :math:`i`-th gold sense or answer of an instance is :math:`\sigma_i`-th in the answer; if these are equal,
     :math:`\bar p_i = 1`. The lemma has :math:`s` senses, and a swap costs more at the top. Senses of equal weight are
     ranked by column, later ones first, on both sides; a single sense gives 1.
-
-    Parameters
-    ----------
-    gold, answer : ndarray of shape (instances, senses)
-        Weights of the senses.
     """
     pairs, which = np.unique(np.hstack([gold, answer]), axis=0, return_inverse=True)
     different = np.array([_tau(*np.split(pair, 2)) for pair in pairs])
@@ -235,14 +218,8 @@ def wndcg(gold: Weights, answer: Weights, *, published: bool = False) -> Weights
               Z = \sum_k \frac{2^{1 + g_{(k)}} - 1}{\log_2(1 + k)}
 
     with the gold weight :math:`g_k` of the sense ranked :math:`k`-th by the weights :math:`a` of the answer, ties in
-    order of column, and the :math:`k`-th largest gold weight :math:`g_{(k)}`.
-
-    Parameters
-    ----------
-    gold, answer : ndarray of shape (instances, senses)
-        Weights of the senses.
-    published : bool
-        Whether :math:`Z` lacks its "- 1", as in the scorer of the shared task.
+    order of column, and the :math:`k`-th largest gold weight :math:`g_{(k)}`. If ``published``, :math:`Z` lacks its "-
+    1", as in the scorer of the shared task.
     """
     discount = 1 / np.log2(2 + np.arange(gold.shape[1]))
     by_answer = np.argsort(-answer, axis=1, kind="stable")
@@ -263,11 +240,6 @@ def fuzzy_nmi(gold: Weights, induced: Weights) -> float:
     The entropy of a sense is that of its weights over the instances, in ten bins of which the lowest contains 0. The
     minimum excludes those :math:`t` that are closer to the complement of :math:`g` (eq. B.14), and is :math:`H(g)` if
     none remain. Two clusterings of one cluster each have the value 1.
-
-    Parameters
-    ----------
-    gold, induced : ndarray of shape (instances, senses)
-        Weights of the senses.
 
     Examples
     --------
@@ -302,11 +274,6 @@ def fuzzy_bcubed(gold: Weights, induced: Weights) -> tuple[float, float]:
               g_{ij} = \sum_{k:\ G_{ik} G_{jk} > 0} 1 - |G_{ik} - G_{jk}|
 
     and :math:`t_{ij}` likewise. An empty mean is 0.
-
-    Parameters
-    ----------
-    gold, induced : ndarray of shape (instances, senses)
-        Weights of the senses.
     """
     n, step, sums = len(gold), max(1, BLOCK // len(gold)), np.zeros(2)
     for start in range(0, n, step):
@@ -322,11 +289,6 @@ def paired_f(gold: Weights, induced: Weights) -> float:
 
     Instances without an induced sense share none; on ties the first of the heaviest senses counts. The value is 1 if
     neither side has pairs.
-
-    Parameters
-    ----------
-    gold, induced : ndarray of shape (instances, senses)
-        Weights of the senses.
     """
     first, second, there = gold.argmax(axis=1), induced.argmax(axis=1), induced.any(axis=1)
     table = np.unique(np.stack([first, second])[:, there], axis=1, return_counts=True)[1]
@@ -361,6 +323,8 @@ def _matrix(labels: Labels, names: list[str]) -> Weights:
 
 
 def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
+    from sklearn.metrics import v_measure_score
+
     n, answered = len(gold), induced.any(axis=1)
     hard = bool(((gold > 0).sum(axis=1) == 1).all())
     if not answered.any():
@@ -369,15 +333,11 @@ def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
     answer = remap(gold, induced, np.random.default_rng(seed).permutation(n) % FOLDS)
     by_instance = (jaccard(gold, answer), tau(gold, answer), wndcg(gold, answer), wndcg(gold, answer, published=True))
     means = [float(values[answered].sum() / n) for values in by_instance]
-    pairs = [_v_measure(gold, induced), paired_f(gold, induced)] if hard else [math.nan] * 2
+    clusters = np.where(answered, induced.argmax(axis=1), -1)
+    v_measure = float(v_measure_score(gold.argmax(axis=1), clusters))
+    pairs = [v_measure, paired_f(gold, induced)] if hard else [math.nan] * 2
     scores = [*means, fuzzy_nmi(gold, induced), *fuzzy_bcubed(gold, induced), *pairs]
     return LemmaScores._make([n, int(answered.sum()), *scores])
-
-
-def _v_measure(gold: Weights, induced: Weights) -> float:
-    from sklearn.metrics import v_measure_score
-
-    return float(v_measure_score(gold.argmax(axis=1), np.where(induced.any(axis=1), induced.argmax(axis=1), -1)))
 
 
 def _figures(lemmas: Mapping[str, LemmaScores]) -> list[Figure]:

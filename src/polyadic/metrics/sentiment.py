@@ -168,6 +168,8 @@ def sentiment(
     >>> print(sentiment(words, reviews, shares=[1.0]))
     accuracy 1.000 at 100% (18 reviews, 67% of the tokens known)
     """
+    from sklearn.linear_model import LogisticRegression
+
     shares, test = check_shares(shares), check_test(test)
     check_int("runs", runs, low=1)
     check_int("seed", seed, low=0)
@@ -186,8 +188,8 @@ def sentiment(
             tested[run, testing] = True
             for share in shares:
                 part = first(training, share)
-                prediction = _classify(documents[part], truth[part], documents[testing])
-                right[share][run, testing] = prediction == truth[testing]
+                model = LogisticRegression(max_iter=MAX_ITER).fit(documents[part], truth[part])
+                right[share][run, testing] = model.predict(documents[testing]) == truth[testing]
                 advance()
     return Sentiment(
         coverage=float(known.sum() / tokens.sum()),
@@ -205,19 +207,8 @@ def document_vectors(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Sum the unit vectors of the words of each text, split at white space; unknown words are left out.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors.
-    texts : iterable of str
-        Texts whose words are separated by white space.
-
-    Returns
-    -------
-    vectors : ndarray of shape (n, R)
-        Sum of the unit vectors of each text; repeated words count repeatedly.
-    known, tokens : ndarray of shape (n,)
-        Number of known words, and of all words, of each text.
+    Returns the sums, (n, R), in which repeated words count repeatedly, and the numbers of known words and of all words
+    of each text, (n,).
 
     Examples
     --------
@@ -239,13 +230,7 @@ def document_vectors(
 
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
-    """Return the distinct shares of a training part in ascending order; InputError unless all are in (0, 1].
-
-    Examples
-    --------
-    >>> check_shares([1, 0.5, 1])
-    (0.5, 1.0)
-    """
+    """Return the distinct shares of a training part in ascending order; InputError unless all are in (0, 1]."""
     given = list(shares)
     for share in given:
         if not 0 < share <= 1:
@@ -263,13 +248,7 @@ def check_test(test: float) -> float:
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Return the leading share of a training part, at least one item; small shares are subsets of large ones.
-
-    Examples
-    --------
-    >>> first(np.array([3, 1, 2, 0]), 0.5).tolist()
-    [3, 1]
-    """
+    """Return the leading share of a training part, at least one item; small shares are subsets of large ones."""
     return training[: max(1, round(share * len(training)))]
 
 
@@ -292,9 +271,3 @@ def _divide(
                 " other, or larger shares"
             )
     return training, testing
-
-
-def _classify(X: NDArray[np.float64], y: NDArray[np.bool_], X_test: NDArray[np.float64]) -> NDArray[np.bool_]:
-    from sklearn.linear_model import LogisticRegression
-
-    return np.asarray(LogisticRegression(max_iter=MAX_ITER).fit(X, y).predict(X_test))

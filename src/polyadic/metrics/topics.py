@@ -44,16 +44,9 @@ BLOCK = 1 << 22
 
 
 class Cooccurrences(NamedTuple):
-    """Number of windows that contain words, and pairs of words.
+    """Number of windows that contain words, and pairs of words: ``together``, a matrix over the words by ``rows``.
 
-    Attributes
-    ----------
-    rows : dict
-        Row of each word in ``together``.
-    together : ndarray of shape (words, words)
-        Number of windows with both words; the diagonal counts windows with the word.
-    windows : int
-        Total number of windows.
+    The diagonal counts windows with the word; ``windows`` is the total number of windows.
     """
 
     rows: dict[Any, int]
@@ -109,14 +102,14 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain words, and pairs of words.
+    """Count the documents that contain words, and pairs of words, which are identified by their columns.
 
     Parameters
     ----------
     table : csr_array of shape (documents, words)
         Document-term counts.
     columns : sequence of int
-        Columns of the words to count; they are identified by these numbers.
+        Columns of the words to count.
     """
     chosen = np.unique(np.asarray(columns, np.int64))
     some = csr_array(csr_array(table)[:, chosen] > 0, dtype=float)

@@ -1,11 +1,12 @@
-"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``."""
+"""Plotting functions that draw onto matplotlib axes and return them. They never call ``show``.
+
+The axes are ``ax``, by default those of a new figure, ``ax.figure``.
+"""
 
 from polyadic.plots.axes import new_axes
-from polyadic.plots.sentences import activation_map, templates
 from polyadic.plots.series import bars, curves, descent, objective
 from polyadic.plots.tables import biplot, contributions, scree
-from polyadic.plots.topics import topic_groups, topic_words
-from polyadic.plots.words import senses, word_map
+from polyadic.plots.text import activation_map, senses, templates, topic_groups, topic_words, word_map
 
 __all__ = [
     "activation_map",

@@ -1,4 +1,4 @@
-"""Axes on new figures without a window, and placement of non-overlapping labels."""
+"""Axes on new figures without a window, placement of non-overlapping labels, and saving."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.core.errors import MissingExtraError
+from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -57,27 +59,17 @@ def _picture(ax: Any) -> bytes:
     return picture.getvalue()
 
 
+def save_figure(ax: Any, file: Path) -> None:
+    """Write the figure of axes to a .png, .svg or .pdf file, atomically."""
+    with whole_file(file) as draft, without_glyph_warnings():
+        ax.figure.savefig(draft, dpi=150)
+
+
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
-    """Write a label next to each point such that it overlaps no point and no earlier label.
+    """Label points such that no label overlaps a point or an earlier label; return how many have no room.
 
     Distant labels are connected to their point by a line. Labels without room are left out, so pass important points
-    first.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Axes with final limits.
-    points : ndarray of shape (n, 2)
-        Points in data coordinates.
-    texts, colors : sequence of str
-        Text and colour of each label.
-    size : float
-        Font size in points.
-
-    Returns
-    -------
-    int
-        Number of labels left out.
+    first. Points, (n, 2), are in data coordinates of axes with final limits; ``size`` is the font size in points.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.font_manager import FontProperties

@@ -22,12 +22,6 @@ def objective(history: Sequence[float], *, ax: Any = None) -> Any:
     ----------
     history : sequence of float
         Objective values, such as ``history_`` of a model.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = new_axes() if ax is None else ax
     ax.plot(range(len(history)), history)
@@ -47,12 +41,6 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
         Positive errors by epoch, such as ``history_`` of models, by name in the legend.
     optimum : float
         Smallest possible error, positive.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -91,12 +79,6 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = F
         Positions, such as ranks or shares of a training part.
     log : bool
         Whether the ``x`` axis is logarithmic; requires positive ``x``.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -128,12 +110,6 @@ def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = No
         Value, lower and upper bound in each group, by name in the legend; NaN for missing values.
     groups : sequence of str
         Names of the groups.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

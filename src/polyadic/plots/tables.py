@@ -47,12 +47,6 @@ def biplot(
         Number of labelled points per set, those with the largest contribution to these axes; the others are drawn
         faintly. By default all points are labelled. Labels without room are left out, starting with the lowest
         priority: the set with fewer points and points of large mass come first.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -129,12 +123,6 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
         Fitted model.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = new_axes(height=3.5) if ax is None else ax
     share = 100 * np.asarray(model.explained_inertia_ratio_)
@@ -159,6 +147,8 @@ def contributions(
 ) -> Any:
     """Plot the rows or columns that contribute most to an axis, with their signs.
 
+    Bars extend to the left if at the negative end; dotted lines mark the mean contribution.
+
     Parameters
     ----------
     model : CorrespondenceAnalysis
@@ -171,13 +161,6 @@ def contributions(
         Number of the axis, from 0.
     top : int
         Number of bars, in descending order of contribution.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One bar each, to the left if at the negative end; dotted lines mark the mean contribution.
 
     Raises
     ------

@@ -132,7 +132,7 @@ def table(
         model.save(out, overwrite=force)
     if picture is not None:  # last, so that the other files are there if drawing fails
         from polyadic.plots import biplot
-        from polyadic.plots.files import save_figure
+        from polyadic.plots.axes import save_figure
 
         save_figure(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
     axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}

@@ -233,7 +233,7 @@ def _words(model: TextTopics, top: int) -> dict[int, list[str]]:
 
 
 def _draw(model: TextTopics, file: Path, top: int) -> None:
-    from polyadic.plots.files import save_figure
-    from polyadic.plots.topics import topic_words
+    from polyadic.plots import topic_words
+    from polyadic.plots.axes import save_figure
 
     save_figure(topic_words(model, range(len(model.model_.components_)), top=min(top, MAX_DRAWN)), file)

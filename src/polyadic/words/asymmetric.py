@@ -28,15 +28,15 @@ from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.forms import CP
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Natural, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Natural, Seed, Threads
 from polyadic.core.objective import Objective, Term, stacked
 from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.embedding import Embedding
+from polyadic.words.base import SMALLER, TensorModel, check_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-class AsymmetricCP(Model):
+class AsymmetricCP(TensorModel):
     r"""CP decomposition with a separate factor for each mode, so that a word has one vector per place in a tuple.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
@@ -55,8 +55,6 @@ class AsymmetricCP(Model):
 
     Parameters
     ----------
-    rank : int
-        Number of components, the dimension of the word vectors.
     orthogonal : int
         Number of initial sweeps with orthogonal factors (Orth-ALS), which need a rank of at most the length of each
         mode. On counted text the fit was the same with and without them.
@@ -75,8 +73,6 @@ class AsymmetricCP(Model):
     history_ : list of float
         The objective at the start, where nothing is explained, and after each sweep. Without a ridge,
         ``1 - (history_[-1] / history_[0]) ** 0.5`` is what tensor toolboxes call the fit.
-    result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -117,8 +113,7 @@ class AsymmetricCP(Model):
             If there are no entries, unlisted cells are missing values, or a setting is out of range.
         """
         self.check()
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        check_listed(entries)
         self._check_memory(entries)
         rng = np.random.default_rng(self.seed)
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
@@ -132,31 +127,11 @@ class AsymmetricCP(Model):
         self.factors_, self.weights_ = _unit(factors)
         return self
 
-    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association :math:`m` of tuples.
-
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Indices of each tuple.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+    def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
         U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
-        return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=self._threads)
+        return kernels.cp_predict(tuples, U, offsets=offsets, threads=self._threads)
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the vectors chosen by ``vectors`` as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
+    def _rows(self) -> NDArray[Any]:
         self.check()
         scaled = self._scaled()
         if self.vectors == "all":
@@ -166,8 +141,8 @@ class AsymmetricCP(Model):
                     " use 'words' or 'contexts'",
                     "vectors",
                 )
-            return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
-        return Embedding(words, scaled[1 if self.vectors == "contexts" else 0], counts=counts)
+            return np.concatenate(scaled, axis=1)
+        return scaled[1 if self.vectors == "contexts" else 0]
 
     def _scaled(self) -> Factors:
         share = self.weights_ ** np.float32(1 / len(self.factors_))
@@ -179,7 +154,7 @@ class AsymmetricCP(Model):
         check_memory(
             4.0 * copies * max(entries.shape) * self.rank,
             f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
-            "lower the rank or the size of the vocabulary",
+            SMALLER,
         )
 
 
@@ -199,30 +174,16 @@ def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
 
 
 def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
-    r"""Alternating least squares; one sweep solves once for each factor.
+    r"""Alternating least squares; one sweep solves once for each factor. Plain sweeps never increase the objective.
 
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
 
-    After each sweep the columns of a component are scaled to equal length in all modes, which changes no prediction and
-    minimizes the ridge.
-
-    Parameters
-    ----------
-    objective : Objective
-        One term of CP form and squared loss, a separate factor for each mode, unlisted cells zero and of weight 1;
-        :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda` for all factors.
-    start : list of ndarray of shape (size of the mode, R)
-        Initial factors, which are not modified. The first factor is solved for first, so its start does not matter.
-    orthogonal : int
-        Number of initial sweeps in which the columns of the other factors are orthonormalized before a factor is solved
-        for, so that no two components follow the same direction (Orth-ALS). Such a sweep may increase the objective;
-        plain sweeps follow (the hybrid of the paper).
-
-    Yields
-    ------
-    Sweep
-        First the start. Plain sweeps never increase the objective, up to rounding.
+    The objective has one term of CP form and squared loss, a factor for each mode, unlisted cells of weight 1, and
+    :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda`. After each sweep the columns of a component
+    are scaled to equal length in all modes, which changes no prediction and minimizes the ridge. In the first
+    ``orthogonal`` sweeps the columns of the other factors are orthonormalized before a factor is solved for, so that no
+    two components follow the same direction (Orth-ALS); such a sweep may increase the objective.
     """
     term, strength = _least_squares(objective)
     check_int("orthogonal", orthogonal, low=0)

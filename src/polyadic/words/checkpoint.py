@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.core.errors import InputError, check_number
-from polyadic.core.files import check_replaceable, check_whole, plain, read_meta, remove_whole, whole_folder, write_meta
+from polyadic.core.files import (
+    check_replaceable,
+    check_whole,
+    damage_as_input_error,
+    plain,
+    read_meta,
+    remove_whole,
+    whole_folder,
+    write_meta,
+)
 from polyadic.core.solvers.run import Result
 from polyadic.core.stage_cache import RefusedError, differences
 
@@ -22,33 +30,12 @@ EVERY = 60.0
 
 
 class Checkpoint:
-    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors from time to time.
+    """Callback of :func:`~polyadic.core.solvers.run.run` that saves the current factors every 60 seconds, by default.
 
-    The folder is replaced atomically, so a killed run leaves the previous checkpoint.
+    The folder is replaced atomically, so a killed run leaves the previous checkpoint. ``made_of`` holds all inputs of
+    the run as JSON values: a checkpoint with the same inputs is loaded as ``reached``, whose factors are the start of
+    the solver; that of another run is refused, or replaced with ``overwrite``.
 
-    Parameters
-    ----------
-    path : path
-        Folder of the checkpoint; an existing checkpoint is replaced.
-    every : float
-        Seconds between two checkpoints.
-    made_of : mapping, optional
-        All inputs of the run as JSON values. A checkpoint with the same inputs is resumed.
-    overwrite : bool
-        With ``made_of``, replace a checkpoint of another run.
-
-    Attributes
-    ----------
-    reached : Result or None
-        The loaded checkpoint, whose factors are the start of the solver.
-
-    Raises
-    ------
-    InputError
-        If the path is something else, or with ``made_of`` a checkpoint of another run, or damaged.
-
-    Examples
-    --------
     >>> import tempfile
     >>> import numpy as np
     >>> from polyadic.core.solvers.run import Sweep, run
@@ -120,15 +107,11 @@ def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Ma
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:
     """Load what :class:`Checkpoint` saved."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     meta = read_meta(path, KIND, VERSION)
     check_whole(path)
-    file = Path(path) / "factors.safetensors"
-    try:
-        tensors = load(file.read_bytes())
+    with damage_as_input_error(Path(path)):
+        tensors = load((Path(path) / "factors.safetensors").read_bytes())
         factors = [tensors[f"factor{k}"] for k in range(len(tensors))]
         return Result(factors, meta["history"], meta["seconds"], meta["measured"], int(meta["best"]))
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, json.JSONDecodeError) as error:
-        raise InputError(f"{file} is damaged or missing: {error}") from None

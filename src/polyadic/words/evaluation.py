@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from polyadic.datasets import Instance, Pair, Question, Review
-    from polyadic.metrics.completion import Gap
+    from polyadic.datasets import Instance, Pair, Question
     from polyadic.metrics.figures import Figure
-    from polyadic.metrics.multiwords import Candidate
     from polyadic.metrics.outliers import OutlierGroup
-    from polyadic.metrics.phrases import PhraseCase
     from polyadic.metrics.senses import Senses
 
     Part = tuple[str, Callable[[], list[Figure]]]
@@ -69,25 +66,20 @@ METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
 def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
-    """Load published test sets and return a test function for each kind.
-
-    Parameters
-    ----------
-    kinds : iterable of str
-        Kinds of tests, from :data:`PUBLISHED`.
-    root : path, optional
-        Data folder; see :func:`polyadic.datasets.folder`.
-    """
+    """Load published test sets of some kinds and return a test function for each."""
     makers: dict[str, Callable[[], Test]] = {
-        "similarity": lambda: partial(_similarity, sets=datasets.similarity_sets(root)),
+        "similarity": lambda: partial(_by_set, "similarity", _correlation, sets=datasets.similarity_sets(root)),
         "outliers": lambda: partial(
             _outliers, sets={name: datasets.outlier_groups(name, root=root) for name in datasets.OUTLIERS}
         ),
-        "analogies": lambda: partial(_analogies, sets=_questions(root)),
-        "recovery": lambda: partial(_recovery, sets=_questions(root)),
-        "sentiment": lambda: partial(_sentiment, reviews=datasets.polarity(root)),
+        "analogies": lambda: partial(_by_set, "analogies", _answers, sets=_questions(root)),
+        "recovery": lambda: partial(_by_set, "recovery", _recovered, sets=_questions(root)),
+        "sentiment": lambda: partial(_whole, "sentiment", sentiment, reviews=datasets.polarity(root)),
         "senses": lambda: partial(
-            _senses, sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))}
+            _by_set,
+            "senses",
+            _induced,
+            sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))},
         ),
     }
     return {kind: makers[check_choice("kind", kind, PUBLISHED)]() for kind in kinds}
@@ -96,24 +88,16 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
 def own_tests(
     *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
 ) -> dict[str, Test]:
-    """Load the user's own test sets and return a test function for each kind.
-
-    Parameters
-    ----------
-    pairs, questions : iterable of path
-        Files of scored word pairs, and of analogy questions; see :mod:`polyadic.datasets.words`.
-    groups : iterable of path
-        Folders of outlier groups, one ``.txt`` file per group.
-    """
+    """Load the user's own files of pairs and questions and folders of groups; return a test function per kind."""
     sets: dict[str, dict[str, Any]] = {
         "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
         "outliers": {name: datasets.read_outlier_groups(folder) for name, folder in _named(groups)},
         "analogies": {name: datasets.read_questions(file) for name, file in _named(questions)},
     }
     runners: dict[str, Callable[..., Iterator[Part]]] = {
-        "similarity": _similarity,
+        "similarity": partial(_by_set, "similarity", _correlation),
         "outliers": _outliers,
-        "analogies": _analogies,
+        "analogies": partial(_by_set, "analogies", _answers),
     }
     return {kind: partial(runners[kind], sets=named) for kind, named in sets.items() if named}
 
@@ -129,9 +113,9 @@ def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
 def made_tests(folder: Path_) -> dict[str, Test]:
     """Load the generated test sets of a folder and return a test function for each kind."""
     readers: dict[str, Callable[[Path], Test]] = {
-        "completion": lambda file: partial(_completion, gaps=datasets.read_gaps(file)),
-        "phrases": lambda file: partial(_phrases, cases=datasets.read_phrases(file)),
-        "names": lambda file: partial(_names, candidates=datasets.read_candidates(file)),
+        "completion": lambda file: partial(_whole, "completion", completion, gaps=datasets.read_gaps(file)),
+        "phrases": lambda file: partial(_whole, "phrases", phrases, cases=datasets.read_phrases(file)),
+        "names": lambda file: partial(_whole, "names", multiwords, candidates=datasets.read_candidates(file)),
     }
     files = {kind: Path(folder) / name for kind, name in MADE.items()}
     tests = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
@@ -142,15 +126,7 @@ def made_tests(folder: Path_) -> dict[str, Test]:
 
 
 def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
-    """Run tests on word vectors.
-
-    Returns
-    -------
-    figures : list of Figure
-        Results of all tests, in order.
-    left_out : dict of str to str
-        Names of the parts without a result, with the reason.
-    """
+    """Run tests on word vectors; return all figures, and the parts without a result, with the reason."""
     figures: list[Figure] = []
     left_out = {}
     for kind in tracked(tests, "testing", total=len(tests)):
@@ -175,19 +151,13 @@ class Row(NamedTuple):
 def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple[list[Row], dict[str, str]]:
     """Evaluate several models on their common vocabulary, and compare each with the first, case by case.
 
-    Returns
-    -------
-    rows : list of Row
-        One row per measure that all models have.
-    left_out : dict of str to str
-        Names of the parts without a result, with the reason.
+    Returns a row per measure that all models have, and the names of the parts without a result, with the reason.
 
-    Examples
-    --------
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
-    >>> rows, _ = compare({"a": good, "b": poor}, {"similarity": partial(_similarity, sets=pairs)})
+    >>> test = partial(_by_set, "similarity", _correlation, sets=pairs)
+    >>> rows, _ = compare({"a": good, "b": poor}, {"similarity": test})
     >>> [(row.name, row.values) for row in rows]
     [('similarity toy', (1.0, -0.5))]
     """
@@ -217,13 +187,21 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
     return Embedding(names, embedding.vectors[rows], counts=counts, components=components)
 
 
-def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> Iterator[Part]:
-    for name, pairs in sets.items():
-        yield f"similarity {name}", partial(_correlation, embedding, pairs, f"similarity {name}")
+def _whole(name: str, measure: Callable[..., Any], embedding: Embedding, **cases: Any) -> Iterator[Part]:
+    """Yield a test of one part."""
+    yield name, lambda: measure(embedding, *cases.values()).figures(name)
+
+
+def _by_set(
+    kind: str, measure: Callable[..., list[Figure]], embedding: Embedding, sets: Mapping[str, Any]
+) -> Iterator[Part]:
+    """Yield a part for each test set."""
+    for name, cases in sets.items():
+        yield f"{kind} {name}", partial(measure, embedding, cases, name)
 
 
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
-    figure = similarity(embedding, pairs).figure(name)
+    figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
         raise InputError(f"the vocabulary of {len(embedding):,} words covers no two pairs with different scores")
     return [figure]
@@ -244,11 +222,6 @@ def _questions(root: Path_ | None) -> dict[str, dict[str, list[Question]]]:
     return {name: datasets.analogy_questions(name, root=root) for name in datasets.ANALOGIES}
 
 
-def _analogies(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
-    for name, sections in sets.items():
-        yield f"analogies {name}", partial(_answers, embedding, sections, name)
-
-
 def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: str) -> list[Figure]:
     return [
         figure
@@ -257,9 +230,8 @@ def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: st
     ]
 
 
-def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
-    for name, sections in sets.items():
-        yield f"recovery {name}", partial(recovered, embedding, sections, "pairs", f"{name} recovery")
+def _recovered(embedding: Embedding, sections: Mapping[str, list[Question]], name: str) -> list[Figure]:
+    return recovered(embedding, sections, "pairs", f"{name} recovery")
 
 
 def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
@@ -267,19 +239,10 @@ def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], spli
     return recovery(embedding, sections, split=split).figures(name)
 
 
-def _sentiment(embedding: Embedding, reviews: list[Review]) -> Iterator[Part]:
-    yield "sentiment", lambda: sentiment(embedding, reviews).figures("sentiment")
-
-
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
     """Merge several sense test sets into one."""
     labels = {name: label for test in sets.values() for name, label in test.gold.items()}
     return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
-
-
-def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part]:
-    for name, test in sets.items():
-        yield f"senses {name}", partial(_induced, embedding, test, name)
 
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
@@ -291,20 +254,10 @@ def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
 def induction(
     embedding: Embedding, test: SenseSet, *, number: int | None = N_SENSES, rule: str = "sum", seed: int = 0
 ) -> Senses:
-    """Cluster the contexts of each word (:func:`~polyadic.words.senses.induce`) and compare the clusters with labels.
+    """Cluster the contexts of each word and compare the clusters with the gold senses.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; their policy for unknown words is not used.
-    test : SenseSet
-        Contexts and labels.
-    number : int, optional
-        Number of clusters per word; by default the number of senses among its labels.
-    rule : {"sum", "product"}
-        Representation of a context.
-    seed : int
-        Seed of the clustering and of the cross-validation of the measures.
+    Without a number, a word has as many clusters as senses among its labels; ``rule`` and ``seed`` are those of
+    :func:`~polyadic.words.senses.induce`.
     """
     contexts: dict[str, list[Instance]] = defaultdict(list)
     for instance in test.instances:
@@ -322,15 +275,3 @@ def induction(
             context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
         }
     return compare_senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)
-
-
-def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:
-    yield "completion", lambda: completion(embedding, gaps).figures()
-
-
-def _phrases(embedding: Embedding, cases: list[PhraseCase]) -> Iterator[Part]:
-    yield "phrases", lambda: phrases(embedding, cases).figures()
-
-
-def _names(embedding: Embedding, candidates: list[Candidate]) -> Iterator[Part]:
-    yield "names", lambda: multiwords(embedding, candidates).figures()

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.core.errors import InputError
-from polyadic.core.model import Amount, Callback, Count, Model, Positive, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Positive, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.embedding import Embedding
-from polyadic.words.kernels.glove import GloveCells, glove_arrange, glove_epoch
+from polyadic.words.base import SMALLER, WordModel
+from polyadic.words.kernels import GloveCells, glove_arrange, glove_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from polyadic.core.entries import Entries
 
 
-class GloVe(Model):
+class GloVe(WordModel):
     r"""Global vectors (GloVe): inner products and biases that add up to log counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
@@ -34,8 +32,6 @@ class GloVe(Model):
 
     Parameters
     ----------
-    rank : int
-        Dimension of the word vectors.
     x_max : float
         Count from which a cell has weight 1.
     alpha : float
@@ -57,8 +53,6 @@ class GloVe(Model):
         :math:`b` and :math:`d`.
     history_ : list of float
         The objective at the start; then for each epoch the sum of the losses of the cells before their updates.
-    result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; a sweep is an epoch.
 
     References
     ----------
@@ -113,24 +107,12 @@ class GloVe(Model):
         self.vectors_ = w + c
         return self
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the sums of word and context vectors as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, self.vectors_, counts=counts)
-
     def _check_memory(self, entries: Entries) -> None:
         """Raise InputError if cells, parameters and two copies do not fit into memory."""
         check_memory(
             44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
             f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
-            "lower the rank or the size of the vocabulary",
+            SMALLER,
         )
 
 

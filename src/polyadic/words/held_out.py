@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,16 @@ from polyadic.text.tokens import Tokenizer
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries
     from polyadic.text.corpus import Corpus
     from polyadic.text.counts import Counts
     from polyadic.text.vocabulary import Vocabulary
+
+    Unseen = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 WRONG = 8
 """Words drawn for each case; the first that is valid is used."""
@@ -42,15 +47,7 @@ MAX_OWN_WORDS, MIN_OWN_WORDS, MIN_OWN_COUNT = 20, 10, 3
 
 
 def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the documents at random; return the indices to train on, and those held out.
-
-    Examples
-    --------
-    >>> from polyadic import Corpus
-    >>> train, held = split(Corpus.build(["a", "b", "c", "d"], min_count=1), 0.25)
-    >>> len(train), len(held)
-    (3, 1)
-    """
+    """Split the documents at random; return the indices to train on, and those held out."""
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
@@ -71,23 +68,10 @@ def gaps(
 ) -> list[Gap]:
     """Return tuples that are frequent in ``held`` and absent from ``train``, with wrong completions.
 
-    Frequent means at least ``min_count`` times, and with positive PMI. The wrong completions form tuples that occur in
-    neither text. Cases are skipped if the answer did not occur with each given word in training, or if no drawn word is
-    valid, so there may be fewer than ``size`` cases.
-
-    Parameters
-    ----------
-    train, held : Corpus
-        The text of the models, and the held-out text.
-    order, width : int
-        Words in a tuple, 3 to 5, and span of the window. (Order 2 is impossible: a matched word would have to occur
-        with the given word, and not to.)
-    min_count : int
-        Minimum frequency of a tuple in ``held``.
-    size : int
-        Maximum number of cases.
-    seed : int
-        Seed of the cases, the place of the answer, and the wrong words.
+    Frequent means at least ``min_count`` times within a span of ``width``, and with positive PMI. The wrong completions
+    form tuples that occur in neither text. Cases are skipped if the answer did not occur with each given word in
+    training, or if no drawn word is valid, so there may be fewer than ``size`` cases. (Order 2 is impossible: a matched
+    word would have to occur with the given word, and not to.)
     """
     check_int("order", order, low=3, high=5)
     check_int("min_count", min_count, low=1)
@@ -107,7 +91,7 @@ def gaps(
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
     back = np.full(len(train.vocabulary), -1)
     back[place[place >= 0]] = np.flatnonzero(place >= 0)
-    unseen = _Unseen(seen, other.entries, back)
+    unseen = partial(_unseen, seen, other.entries, back)
     wrong = _wrong(train, rows, unseen, rng)
     matched = _matched(train, rows, unseen, rng, width)
     words = train.vocabulary.words
@@ -132,22 +116,18 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
     return replace(counts, entries=kept)
 
 
-class _Unseen:
-    """Test whether tuples, as ids of the training vocabulary, occur in neither text."""
-
-    def __init__(self, seen: Entries, other: Entries, back: NDArray[np.int64]) -> None:
-        self._seen, self._other, self._back = seen, other, back
-
-    def __call__(self, given: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each of ``words`` completes its ``given`` to an unseen tuple of different words; (n, m) -> (n, m)."""
-        n, m = words.shape
-        rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
-        new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
-        new[new] = self._seen.find(rows[new]) < 0
-        there = self._back[rows]
-        at = np.flatnonzero(new & (there >= 0).all(axis=1))
-        new[at] = self._other.find(there[at]) < 0
-        return np.asarray(new.reshape(n, m))
+def _unseen(
+    seen: Entries, other: Entries, back: NDArray[np.int64], given: NDArray[np.int64], words: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return whether each word completes its given ones to a tuple that occurs in neither text; (n, m) -> (n, m)."""
+    n, m = words.shape
+    rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
+    new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
+    new[new] = seen.find(rows[new]) < 0
+    there = back[rows]
+    at = np.flatnonzero(new & (there >= 0).all(axis=1))
+    new[at] = other.find(there[at]) < 0
+    return np.asarray(new.reshape(n, m))
 
 
 def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -157,14 +137,14 @@ def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int6
     return np.where(fits[rows, at], words[rows, at], -1)
 
 
-def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
+def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
     share = train.vocabulary.counts / train.vocabulary.counts.sum()
     drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
     return _first(drawn, unseen(rows[:, :-1], drawn))
 
 
 def _matched(
-    train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator, width: int
+    train: Corpus, rows: NDArray[np.int64], unseen: Unseen, rng: np.random.Generator, width: int
 ) -> NDArray[np.int64]:
     """Draw words that occurred with each given word; -1 if the answer itself did not, or none is valid."""
     pairs = count(train, order=2, width=width).entries
@@ -176,9 +156,8 @@ def _matched(
     for k, row in enumerate(tracked(rows, "matching words")):
         common = together.indices[slice(*together.indptr[row[0] : row[0] + 2])]
         for word in row[1:-1]:
-            common = np.intersect1d(
-                common, together.indices[slice(*together.indptr[word : word + 2])], assume_unique=True
-            )
+            others = together.indices[slice(*together.indptr[word : word + 2])]
+            common = np.intersect1d(common, others, assume_unique=True)
         if row[-1] in common:
             some = rng.choice(common, min(MATCHED, len(common)), replace=False)
             drawn[k, : len(some)] = some[np.argsort(np.abs(frequency[some] - frequency[row[-1]]), kind="stable")]

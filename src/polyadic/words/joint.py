@@ -12,15 +12,23 @@ from numpy.typing import NDArray
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
 from polyadic.core.losses import Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads, Within
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads, Within
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, NonNegative
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.embedding import Embedding
-from polyadic.words.orders import check_fits, plan, symmetric_terms
+from polyadic.words.base import TensorModel
+from polyadic.words.orders import (
+    best_scale,
+    check_fits,
+    given_start,
+    plan,
+    positive_start,
+    symmetric_terms,
+    zero_unlisted,
+)
 from polyadic.words.pairwise import PPMISVD
-from polyadic.words.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
     from polyadic.core.entries import Entries
@@ -32,7 +40,7 @@ PAIRS = 1 / 3
 """Weight of pairs relative to each larger order; 0.1, 1/3 and 1 give equal word vectors, see third-order.md."""
 
 
-class JointCP(Model):
+class JointCP(TensorModel):
     r"""Joint CP decomposition: unconstrained columns for pairs, non-negative components for pairs and larger tuples.
 
     .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
@@ -70,8 +78,6 @@ class JointCP(Model):
     ----------
     factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
         :math:`A` and :math:`C`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
     explained_ : list of Fit
         Explained share of each order: see :func:`~polyadic.core.objective.fit`.
 
@@ -169,33 +175,13 @@ class JointCP(Model):
             )
         return U[:, :-themes], U[:, -themes:]
 
-    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of tuples.
-
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Word ids of each tuple.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        tuples = np.asarray(indices)
+    def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
         if tuples.ndim == 2 and tuples.shape[1] == 2:
             return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
         return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.pair_scale), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return :math:`A` and :math:`C`, concatenated, as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
+        """Return :math:`A` and :math:`C` as an Embedding whose components are the columns of :math:`C`."""
         return Embedding(words, np.hstack(self.factors_), counts=counts, components=self.factors_[1].shape[1])
 
     def check(self) -> None:

@@ -26,37 +26,23 @@ Data = Literal["corpus", "contexts", "counts", "associations"]
 
 
 @dataclass(frozen=True)
-class Method:
-    """A method of training word vectors.
-
-    Attributes
-    ----------
-    model : str
-        Public name of the model class.
-    fitted_to : {"corpus", "contexts", "counts", "associations"}
-        Input of the model.
-    fixed : dict
-        Settings of the model that define this method.
-    strength : str
-        Name of the strength of its penalty, if it has one.
-    order : int
-        Default number of words in a tuple.
-    orders : tuple of int
-        Possible orders.
-    joint : bool
-        Whether it is fitted to all orders from 2 on at once.
-    pairs : dict
-        Defaults of counting and weighting pairs, where they differ from larger tuples.
-    """
+class WordMethod:
+    """A method of training word vectors: a model, and how its input is counted and weighted."""
 
     model: str
+    """Public name of the model class."""
     fitted_to: Data = "associations"
     fixed: Options = field(default_factory=dict)
+    """Settings of the model that define this method."""
     strength: str = ""
+    """Name of the strength of its penalty, if it has one."""
     order: int = 3
     orders: tuple[int, ...] = (2, 3, 4, 5)
+    """Possible numbers of words in a tuple; ``order`` is the default."""
     joint: bool = False
+    """Whether it is fitted to all orders from 2 on at once."""
     pairs: Options = field(default_factory=dict)
+    """Defaults of counting and weighting pairs, where they differ from larger tuples."""
 
     @property
     def cls(self) -> Any:
@@ -96,24 +82,24 @@ NEAR: Options = {"width": 5, "smoothing": 0.75}
 """The window and the smoothing that Levy, Goldberg and Dagan (2015) recommend for pairs."""
 PAIRS: Options = {"order": 2, "orders": (2,)}
 METHODS = {
-    "jcp": Method("JointCP", orders=(3, 4, 5), joint=True, pairs=NEAR),
-    "cp-sn": Method("SymmetricCP", strength="l1"),
-    "cp-s": Method("SymmetricCP", strength="l2"),
-    "cp": Method("AsymmetricCP"),
-    "jcp-sn": Method("SymmetricCP", strength="l1", joint=True),
-    "jcp-s": Method("SymmetricCP", strength="l2", joint=True),
-    "tucker": Method("Tucker", orders=(2, 3, 4)),
-    "cp-apr": Method("PoissonCP", "counts"),
-    "ppmi-svd": Method("PPMISVD", pairs=NEAR, **PAIRS),
-    "ca": Method("CorrespondenceVectors", "contexts", {"residual": "ca"}, pairs={"width": 5}, **PAIRS),
-    "root-ca": Method("CorrespondenceVectors", "contexts", {"count_exponent": 0.5}, pairs={"width": 2}, **PAIRS),
-    "g-test": Method("CorrespondenceVectors", "contexts", {"residual": "g-test"}, **PAIRS),
-    "kca": Method("CorrespondenceVectors", "contexts", **PAIRS),
-    "nnse": Method("NNSE", pairs=NEAR, **PAIRS),
-    "glove": Method("GloVe", "counts", **PAIRS),
-    "cbow": Method("Word2Vec", "corpus", {"method": "cbow"}),
-    "sgns": Method("Word2Vec", "corpus", {"method": "sgns"}),
-    "random": Method("RandomVectors", "corpus"),
+    "jcp": WordMethod("JointCP", orders=(3, 4, 5), joint=True, pairs=NEAR),
+    "cp-sn": WordMethod("SymmetricCP", strength="l1"),
+    "cp-s": WordMethod("SymmetricCP", strength="l2"),
+    "cp": WordMethod("AsymmetricCP"),
+    "jcp-sn": WordMethod("SymmetricCP", strength="l1", joint=True),
+    "jcp-s": WordMethod("SymmetricCP", strength="l2", joint=True),
+    "tucker": WordMethod("Tucker", orders=(2, 3, 4)),
+    "cp-apr": WordMethod("PoissonCP", "counts"),
+    "ppmi-svd": WordMethod("PPMISVD", pairs=NEAR, **PAIRS),
+    "ca": WordMethod("CorrespondenceVectors", "contexts", {"residual": "ca"}, pairs={"width": 5}, **PAIRS),
+    "root-ca": WordMethod("CorrespondenceVectors", "contexts", {"count_exponent": 0.5}, pairs={"width": 2}, **PAIRS),
+    "g-test": WordMethod("CorrespondenceVectors", "contexts", {"residual": "g-test"}, **PAIRS),
+    "kca": WordMethod("CorrespondenceVectors", "contexts", **PAIRS),
+    "nnse": WordMethod("NNSE", pairs=NEAR, **PAIRS),
+    "glove": WordMethod("GloVe", "counts", **PAIRS),
+    "cbow": WordMethod("Word2Vec", "corpus", {"method": "cbow"}),
+    "sgns": WordMethod("Word2Vec", "corpus", {"method": "sgns"}),
+    "random": WordMethod("RandomVectors", "corpus"),
 }
 STARTED = ("JointCP", "SymmetricCP")
 """Models that can start from given vectors, such as those of an interrupted fit."""
@@ -122,7 +108,7 @@ RENAMED = {"Word2Vec": {"window": "context"}}
 RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
 
 
-def _symmetric(method: Method, options: Options) -> Options:
+def _symmetric(method: WordMethod, options: Options) -> Options:
     """Translate the options of SymmetricCP: penalty by strength, solver by name."""
     from polyadic.core.solvers.adaptive import Adam
     from polyadic.core.solvers.quasi_newton import quasi_newton
@@ -143,7 +129,7 @@ def _symmetric(method: Method, options: Options) -> Options:
     return options | {"solver": quasi_newton if solver == "quasi-newton" else solver}
 
 
-def _correspondence(_: Method, options: Options) -> Options:
+def _correspondence(_: WordMethod, options: Options) -> Options:
     """Translate the options of CorrespondenceVectors: load scores and stop words."""
     from polyadic.datasets import read_pairs
     from polyadic.text.stopwords import stop_words
@@ -155,7 +141,7 @@ def _correspondence(_: Method, options: Options) -> Options:
     return options
 
 
-ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
+ADAPTED: dict[str, Callable[[WordMethod, Options], Options]] = {
     "SymmetricCP": _symmetric,
     "CorrespondenceVectors": _correspondence,
 }

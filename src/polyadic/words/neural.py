@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from polyadic.core.errors import MissingExtraError
-from polyadic.core.model import Amount, Callback, Count, Model, Within
+from polyadic.core.model import Amount, Callback, Count, Within
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.embedding import Embedding
+from polyadic.words.base import SMALLER, WordModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ PIECE = 100_000  # tokens between two readings of the loss, which gensim sums in
 EXPONENT = 0.75  # exponent of the counts in negative sampling, as published
 
 
-class Word2Vec(Model):
+class Word2Vec(WordModel):
     r"""Skip-gram or continuous bag of words (CBOW) with negative sampling.
 
     .. math:: \max \sum_{(w, c)} \log \sigma(u_w \cdot v_c) + \sum_{k=1}^{K} \log \sigma(-u_w \cdot v_{n_k}),
@@ -40,8 +40,6 @@ class Word2Vec(Model):
 
     Parameters
     ----------
-    rank : int
-        Dimension of the word vectors.
     method : {"sgns", "cbow"}
         Skip-gram with negative sampling, or continuous bag of words.
     window : int
@@ -65,8 +63,8 @@ class Word2Vec(Model):
     history_ : list of float
         Loss per token in nats: at the start for the first 100,000 tokens, then for each epoch; accurate to a few per
         cent.
-    result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`; a sweep is an epoch, and ``converged_`` is always False.
+    converged_ : bool
+        Always False; a sweep is an epoch.
 
     References
     ----------
@@ -114,22 +112,9 @@ class Word2Vec(Model):
         (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, callback=self.callback))
         return self
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the vectors as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, self.vectors_, counts=counts)
-
     def _model(self, corpus: Corpus) -> Any:  # the gensim model, with exactly the words of the corpus
         words = corpus.vocabulary.words
-        remedy = "lower the rank or the size of the vocabulary"
-        check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", remedy)
+        check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", SMALLER)
         seed = int(np.random.default_rng(self.seed).integers(1 << 31)) if self.seed is None else self.seed
         try:
             from gensim.models import Word2Vec as Gensim

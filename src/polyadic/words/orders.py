@@ -1,4 +1,4 @@
-"""Objective terms of symmetric tuples of one or several orders: weights of orders and of zeros."""
+"""Objectives of symmetric tuples of one or several orders: weights of orders and zeros, starts, and cost of a fit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 
 from polyadic.core.errors import InputError, check_number
 from polyadic.core.forms import CP
-from polyadic.core.objective import Term
+from polyadic.core.losses import Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L2
 from polyadic.core.resources import check_memory, current_memory
+from polyadic.words.base import SMALLER, check_listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +22,12 @@ if TYPE_CHECKING:
 
     from polyadic.core.entries import Entries
     from polyadic.core.losses import Loss
-    from polyadic.core.objective import Objective, Slot
+    from polyadic.core.objective import Slot
 
 ZERO_MASS = {2: 6.0, 3: 50.0}
 """Total weight of zeros relative to listed entries, for pairs and larger tuples; see docs/results/third-order.md."""
 ZERO_POWER = 0.75
 """Exponent of the word degrees in the weights of zeros; tuned, and equal to that of word2vec's negative sampling."""
-
-
 SWEEPS = 75
 """Typical number of sweeps of a fit: 72 to 87 on 50 to 109 MB of Wikipedia with the default tolerance."""
 COPIES = 28
@@ -34,17 +35,7 @@ COPIES = 28
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
-    """Return the expected minutes of a quasi-Newton fit, from one evaluation, and its memory in MiB.
-
-    Parameters
-    ----------
-    objective : Objective
-        Objective of the fit.
-    widths : sequence of int
-        Number of columns of each factor.
-    max_iter : int
-        Maximum number of sweeps.
-    """
+    """Return the expected minutes of a quasi-Newton fit, from one evaluation, and its memory in MiB."""
     size = objective.terms[0].entries.shape[0]
     needed = check_fits(size, sum(widths), objective.threads)
     held = current_memory() or 0
@@ -57,8 +48,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
 def check_fits(size: int, rank: int, threads: int) -> float:
     """Return the bytes of a fit besides the entries, or raise InputError if they do not fit into memory."""
     needed = 4.0 * (COPIES + 2 * threads) * size * rank
-    what = f"a model of {size:,} words and rank {rank}"
-    check_memory(needed, what, "lower the rank or the size of the vocabulary")
+    check_memory(needed, f"a model of {size:,} words and rank {rank}", SMALLER)
     return needed
 
 
@@ -82,14 +72,6 @@ def symmetric_terms(
     zero is :math:`z`. Without it, all zeros of a list together have ``ZERO_MASS`` times the weight of its entries, as
     if so many negative samples were drawn per entry with the exponent of word2vec, but at most 1 in the mean.
 
-    Raises
-    ------
-    InputError
-        If a list is not symmetric, is empty, contains only zeros, or has another size; if the number of weights differs
-        from the number of lists, or one is out of range.
-
-    Examples
-    --------
     >>> from polyadic.core.entries import Entries
     >>> from polyadic.core.losses import Squared
     >>> pairs, triples = Entries.collect([[0, 1]], [1.0], 3), Entries.collect([[0, 1, 2]], [3.0], 3)
@@ -108,8 +90,7 @@ def symmetric_terms(
     for entries in lists:
         if not entries.symmetric:
             raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        check_listed(entries)
         if entries.shape[0] != lists[0].shape[0]:
             raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
     sizes = [entries.squares() for entries in lists]
@@ -141,3 +122,66 @@ def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
     degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
     q = np.asarray(degrees, float) ** power
     return np.asarray(q / q.mean())
+
+
+def positive_start(size: int, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return random rows around a common positive direction, shape (size, rank).
+
+    Associations are positive, so this start is nearer to a solution than a centred one.
+    """
+    return (1 + rng.standard_normal((size, rank))).astype(np.float32)
+
+
+def given_start(given: NDArray[Any], size: int, *, rank: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return given factors, (size, r), extended to ``rank`` by random columns a tenth as long."""
+    given = np.asarray(given)
+    if given.ndim != 2 or given.shape[0] != size or not 0 < given.shape[1] <= rank:
+        raise InputError(f"start must have {size} rows, one per word, and 1 to {rank} columns; got shape {given.shape}")
+    if not np.isfinite(given).all():
+        raise InputError("start must be finite")
+    more = rng.standard_normal((size, rank - given.shape[1])) * (0.1 * given.std())
+    return np.hstack([given, more]).astype(np.float32)
+
+
+def zero_unlisted(u: NDArray[np.float32], lists: Sequence[Entries]) -> NDArray[np.float32]:
+    """Set the rows of indices without an entry to zero, where a symmetric decomposition leaves them."""
+    listed = np.zeros(len(u), bool)
+    for entries in lists:
+        for column in entries.indices.T:
+            listed[column] = True
+    return np.where(listed[:, None], u, u.dtype.type(0))
+
+
+def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | None = None) -> NDArray[np.float32]:
+    """Scale a start so that the total loss of symmetric terms is minimal.
+
+    Predictions of order n scale with :math:`t^n` if ``u`` scales with t, so a squared loss is
+    :math:`f(0) - b t^n + c t^{2n}`, and one gradient gives b and c. Other losses are evaluated during the search.
+    """
+    from scipy.optimize import minimize_scalar
+
+    rays = [_ray(term, u, threads) for term in terms]
+
+    def loss(log_t: float) -> float:
+        return sum(ray(np.exp(log_t)) for ray in rays)
+
+    # a coarse grid over scales, then a search around its minimum: two orders may give two local minima
+    grid = np.linspace(-12, 12, 97) if all(isinstance(t.loss, Squared) for t in terms) else np.linspace(-6, 6, 9)
+    at = int(np.argmin([loss(log_t) for log_t in grid]))
+    around = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
+    minimum = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4, "maxiter": 12})
+    return u * u.dtype.type(np.exp(minimum.x))
+
+
+def _ray(term: Term, u: NDArray[np.float32], threads: int | None) -> Any:
+    """Return the loss of a term as a function of the scale of ``u``."""
+    objective = Objective([term], [L2()], threads=threads)
+    if not isinstance(term.loss, Squared):
+        return lambda t: objective.value([u * u.dtype.type(t)])
+    n = term.entries.order
+    at_zero = objective.value([np.zeros_like(u)])
+    at_one, (gradient,) = objective.value_and_gradient([u])
+    slope = float(np.vdot(gradient.astype(float), u)) / n  # -b + 2 c
+    c = slope - (at_one - at_zero)
+    b = 2 * c - slope
+    return lambda t: at_zero - b * t**n + c * t ** (2 * n)

@@ -10,19 +10,15 @@ import numpy as np
 from polyadic.core.errors import InputError
 from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
 from polyadic.core.linalg.truncated import MAX_BASIS
-from polyadic.core.model import Amount, Count, Model, Seed
+from polyadic.core.model import Amount, Count, Seed
 from polyadic.core.resources import check_memory
-from polyadic.embedding import Embedding
+from polyadic.words.base import SMALLER, WordModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.core.entries import Entries
 
 
-class PPMISVD(Model):
+class PPMISVD(WordModel):
     r"""Word vectors by truncated SVD of a PPMI matrix.
 
     .. math:: X \approx U_R \Sigma_R V_R^\top, \qquad \text{vectors} = U_R \Sigma_R^{p}
@@ -36,8 +32,6 @@ class PPMISVD(Model):
 
     Parameters
     ----------
-    rank : int
-        Dimension of the word vectors.
     power : float
         Exponent :math:`p` of the singular values; 0.5 treats words and contexts symmetrically, 0 ignores the values.
 
@@ -93,23 +87,11 @@ class PPMISVD(Model):
         self.singular_values_ = s
         return self
 
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the vectors as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, self.vectors_, counts=counts)
-
     def _check_memory(self, entries: Entries) -> None:
         """Raise InputError if the sorted matrix and a basis of six times the rank do not fit into memory."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
             48.0 * len(entries) + itemsize * (MAX_BASIS + 1) * max(entries.shape) * self.rank,
             f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
-            "lower the rank or the size of the vocabulary",
+            SMALLER,
         )

@@ -39,34 +39,11 @@ def phrase_vectors(
     words: Sequence[str] | None = None,
     blend: float = BLEND,
 ) -> NDArray[np.float64]:
-    """Return the vectors of two-word phrases from the triples that contain them.
+    """Return the vectors of pairs of words from the symmetric triples that contain them, shape (n, R).
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors of any model.
-    triples : Entries
-        Symmetric associations or counts of order 3.
-    phrases : sequence of (str, str)
-        Pairs of different words, known to both the embedding and the triples.
-    words : sequence of str, optional
-        The word of each index of ``triples``; by default the words of the embedding. Words without a vector are
-        ignored.
-    blend : float
-        Weight of the sum of both words.
+    ``words`` are those of the indices of the triples; by default the words of the embedding. The result can be compared
+    with words by the cosine.
 
-    Returns
-    -------
-    ndarray of shape (n, R)
-        Phrase vectors, comparable to words by the cosine: ``embedding.neighbours(vector)``.
-
-    Raises
-    ------
-    InputError
-        If the triples are not symmetric, of order 3 and of these words, or a phrase is not two different known words.
-
-    Examples
-    --------
     >>> from polyadic import Embedding, Entries
     >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], np.eye(5))
     >>> triples = Entries.collect([[0, 1, 3], [0, 2, 4]], [2.0, 2.0], 5)
@@ -92,33 +69,13 @@ def phrase_vectors(
 
 
 def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
-    """Return the phrase vectors of pairs of words from their rows of triples, by the formula of this module.
-
-    Parameters
-    ----------
-    rows : sparse matrix of shape (n, V)
-        Result of :func:`rows_of_pairs`.
-    pairs : ndarray of shape (n, 2)
-        The words.
-    unit : ndarray of shape (V, R)
-        Unit vectors of the words.
-    blend : float
-        Weight of the sum of both words.
-    """
+    """Return phrase vectors from the pairs, (n, 2), their rows of triples, (n, V), and unit vectors, (V, R)."""
     both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
     return np.asarray(unit_rows(rows @ unit) + blend * both)
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
-    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V).
-
-    Examples
-    --------
-    >>> from polyadic import Entries
-    >>> x = Entries.collect([[0, 1, 2], [1, 2, 3]], [5.0, 7.0], 4)
-    >>> rows_of_pairs(x, np.array([[2, 1], [0, 3]])).toarray().tolist()
-    [[5.0, 0.0, 0.0, 7.0], [0.0, 0.0, 0.0, 0.0]]
-    """
+    """Return the values of the triples that contain each pair, by their third word: a sparse matrix of shape (n, V)."""
     from scipy.sparse import csr_array
 
     size, held = triples.shape[0], triples.holding(pairs)

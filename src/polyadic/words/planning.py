@@ -32,22 +32,8 @@ WORD = 6.0
 """Bytes of text per token of the corpus."""
 
 
-class Step(NamedTuple):
-    """Estimated cost of a step.
-
-    Attributes
-    ----------
-    step : str
-        Name of the step.
-    minutes : float
-        Wall-clock time including the network, for one core per worker of the measured kind.
-    sending_minutes : float
-        Time of the network.
-    worker_mib, here_mib : int
-        Peak memory of each worker and of this process.
-    sent_mib : int
-        Traffic to and from all workers.
-    """
+class StepCost(NamedTuple):
+    """Estimated cost of a step: wall-clock time with the network, time of the network, peak memory and traffic."""
 
     step: str
     minutes: float
@@ -67,21 +53,11 @@ def planned(
     width: int = 10,
     rank: int = 300,
     max_iter: int = SWEEPS,
-) -> list[Step]:
-    """Return the estimated cost of the next step from a source.
+) -> list[StepCost]:
+    """Return the estimated cost of the next step from a source: text, a corpus or counts.
 
-    Parameters
-    ----------
-    source : path
-        Text, a corpus, or counts.
-    workers : int
-        Number of workers.
-    mbit : float
-        Network speed of a machine in megabits per second, in each direction.
-    order, window, width
-        Settings of counting, for a corpus.
-    rank, max_iter
-        Settings of training, for counts.
+    ``mbit`` is the speed of the network of a machine in each direction; ``order``, ``window`` and ``width`` are
+    settings of counting, for a corpus, ``rank`` and ``max_iter`` of training, for counts.
     """
     check_int("workers", workers, low=1)
     speed = check_number("mbit", mbit, low=0, above=True) * 1e6 / 8
@@ -101,15 +77,13 @@ def serial_copies(workers: int) -> int:
 
     The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 
-    Examples
-    --------
     >>> [serial_copies(workers) for workers in (1, 2, 8, 64)]
     [2, 5, 11, 20]
     """
     return 2 + 2 * (workers.bit_length() - 1) + (workers - 1).bit_length()
 
 
-def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Step:
+def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> StepCost:
     from polyadic.text.pieces import Reading
     from polyadic.text.readers import READ, Files, find_files, unpacked_size
 
@@ -121,7 +95,7 @@ def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Ste
     return _step("corpus", max(seconds, sent / speed), sent / speed, MIN_MEMORY, MIN_MEMORY, sent)
 
 
-def _counting(source: str | os.PathLike[str], workers: int, speed: float, **window: Any) -> Step:
+def _counting(source: str | os.PathLike[str], workers: int, speed: float, **window: Any) -> StepCost:
     from polyadic.text.corpus import Corpus
     from polyadic.text.counts import plan
 
@@ -131,17 +105,11 @@ def _counting(source: str | os.PathLike[str], workers: int, speed: float, **wind
     before = serial_copies(workers) / 2 * tokens / speed + len(corpus.ids) * INDEXED
     counting, coming = work.tuples / COUNTED[window["order"]] / workers, work.disk / speed
     sent = workers * tokens + work.disk
-    return _step(
-        "count",
-        before + max(counting, coming),
-        sent / speed,
-        MIN_MEMORY + tokens + work.memory,
-        MIN_MEMORY + work.memory,
-        sent,
-    )
+    memory = MIN_MEMORY + work.memory
+    return _step("count", before + max(counting, coming), sent / speed, memory + tokens, memory, sent)
 
 
-def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: int, max_iter: int) -> Step:
+def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: int, max_iter: int) -> StepCost:
     from polyadic.text.counts import Counts
 
     entries = Counts.open(source).entries
@@ -156,7 +124,7 @@ def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: 
     return _step("train", seconds + sending, sending, MIN_MEMORY + held, MIN_MEMORY + stored + COPIES * factors, sent)
 
 
-def _step(name: str, seconds: float, sending: float, worker: float, here: float, sent: float) -> Step:
+def _step(name: str, seconds: float, sending: float, worker: float, here: float, sent: float) -> StepCost:
     minutes, in_it = (max(round(time / 60, 1), 0.1) for time in (seconds, sending))
     worker_mib, here_mib, sent_mib = (math.ceil(size / 2**20) for size in (worker, here, sent))
-    return Step(name, minutes, in_it, worker_mib, here_mib, sent_mib)
+    return StepCost(name, minutes, in_it, worker_mib, here_mib, sent_mib)

@@ -26,13 +26,14 @@ from polyadic.core.entries import blocks
 from polyadic.core.errors import InputError, check_int, check_number
 from polyadic.core.forms import CP
 from polyadic.core.losses import Poisson
-from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.objective import Objective, Term, slot_factors, stacked
 from polyadic.core.penalties import NonNegative
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
-from polyadic.words.kernels.poisson import cp_poisson
+from polyadic.words.base import SMALLER, WordModel
+from polyadic.words.kernels import cp_poisson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-class PoissonCP(Model):
+class PoissonCP(WordModel):
     r"""Non-negative CP decomposition of counts: a mixture of components, each a distribution over words in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
@@ -69,8 +70,6 @@ class PoissonCP(Model):
         :math:`\lambda` in decreasing order.
     history_ : list of float
         The divergence :math:`\sum m - x + x \log(x / m)` over all cells, at the start and after each sweep.
-    result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -187,15 +186,14 @@ class PoissonCP(Model):
         check_memory(
             4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
             f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
-            "lower the rank or the size of the vocabulary",
+            SMALLER,
         )
 
 
 def _start(entries: Entries, rank: int, rng: np.random.Generator) -> Factors:
     """Draw random components around the word frequencies, scaled to the total count.
 
-    A word without a count has probability zero. With a wrong scale the first sweep would dominate the change of the
-    objective, by which ``tol`` is measured.
+    A wrong scale would dominate the first change of the objective, by which ``tol`` is measured.
     """
     total = float(entries.values.sum(dtype=float)) * (math.factorial(entries.order) if entries.symmetric else 1)
     frequencies = [np.zeros(n) for n in entries.shape]
@@ -222,29 +220,12 @@ def apr(
 ) -> Iterator[Sweep]:
     r"""Fit a non-negative CP model to counts; one sweep updates every mode ``inner`` times.
 
-    One difference to the paper: an element stuck at zero although :math:`\Phi > 1` is raised to ``kappa`` and grows by
+    The objective has one term with a CP form, a Poisson loss (its ``floor`` guards the division), a factor for each
+    mode, ``zero_weight=1`` and penalties ``NonNegative()``; it never increases. A mode is skipped if no element of
+    :math:`|\min(B, 1 - \Phi)|` exceeds ``inner_tol``; sweeps end when every mode is. One difference to the paper: an
+    element stuck at zero although :math:`\Phi > 1` is raised to ``kappa`` times the sum of its column and grows by
     products from there, with the current :math:`\Phi`. The paper adds .01, which may increase the objective where
     columns are long.
-
-    Parameters
-    ----------
-    objective : Objective
-        One term with a CP form, a Poisson loss (its ``floor`` guards the division), a factor for each mode and
-        ``zero_weight=1``; penalties ``NonNegative()``.
-    start : list of ndarray
-        Non-negative start, which is not modified. Zeros may stay zeros.
-    inner : int
-        Number of updates of a mode before the next mode is updated.
-    kappa : float
-        Share of its column to which a stuck element is raised; 0 leaves zeros alone.
-    inner_tol : float
-        A mode is skipped if no element of :math:`|\min(B, 1 - \Phi)|` exceeds it.
-
-    Yields
-    ------
-    Sweep
-        First the start. The columns of all factors have equal sums. The objective never increases. Ends when every mode
-        is skipped.
     """
     check_int("inner", inner, low=1)
     check_number("kappa", kappa)

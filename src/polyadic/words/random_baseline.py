@@ -8,27 +8,21 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from polyadic.core.entries import Entries
-from polyadic.core.model import Count, Model, Seed
+from polyadic.core.model import Count, Seed
 from polyadic.core.resources import check_memory
-from polyadic.embedding import Embedding
+from polyadic.words.base import WordModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.text.corpus import Corpus
 
 
-class RandomVectors(Model):
+class RandomVectors(WordModel):
     r"""Random word vectors: the chance level of every evaluation, with the same vocabulary.
 
     .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
 
     Parameters
     ----------
-    rank : int
-        Dimension of the word vectors.
     distribution : {"normal", "uniform"}
         Distribution of the elements: normal with variance 1/2 as in the reference, or uniform.
 
@@ -72,15 +66,3 @@ class RandomVectors(Model):
         else:
             self.vectors_ = 2 * rng.random(shape, dtype=np.float32) - 1
         return self
-
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the vectors as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, self.vectors_, counts=counts)

@@ -42,28 +42,8 @@ class Sense(NamedTuple):
 
 
 def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed: int = 0) -> list[Sense]:
-    """Cluster the phrase vectors of a word with its most associated words.
+    """Cluster the phrase vectors of a word with its ``top`` most associated words; the largest clusters come first.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Vectors of a model with meaningful products, such as CP-SN.
-    word : str
-        The word.
-    number : int
-        Number of senses.
-    top : int
-        Number of associated words to cluster.
-    seed : int
-        Seed of the clustering.
-
-    Returns
-    -------
-    list of Sense
-        Sorted by the number of words, largest first.
-
-    Examples
-    --------
     >>> from polyadic.embedding import Embedding
     >>> vectors = [[1.0, 1.0], [1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.8]]
     >>> words = Embedding(["pearl", "jam", "band", "harbor", "ship"], vectors)
@@ -98,30 +78,11 @@ def induce(
     rule: str = "sum",
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """Cluster the contexts of a word by sense.
+    """Cluster the contexts of a word, lists of the other words, by sense; -1 for contexts without a known word.
 
-    Parameters
-    ----------
-    embedding : Embedding
-        Word vectors; unknown words of a context are ignored, and frequent ones have less weight if there are counts.
-    word : str
-        The word.
-    contexts : sequence of sequence of str
-        The other words of each context.
-    number : int
-        Number of senses.
-    rule : {"sum", "product"}
-        Represent a context by the sum of the unit vectors of its words, or of their phrase vectors with ``word``.
-    seed : int
-        Seed of the clustering.
+    A context is represented by the sum of the unit vectors of its words, or (``"product"``) of their phrase vectors
+    with the word. Frequent words have less weight if there are counts.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        The cluster of each context, below ``number``; -1 for contexts without a known word.
-
-    Examples
-    --------
     >>> from polyadic.embedding import Embedding
     >>> words = Embedding(["pearl", "jam", "band", "harbor", "ship"], [[1, 1], [1, 0], [1, 0], [0, 1], [0, 1]])
     >>> found = induce(words, "pearl", [["jam"], ["the", "ship"], ["band", "jam"], ["the"]], number=2)

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from polyadic.core import kernels
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.embedding import Embedding, unit_rows
+from polyadic.embedding import unit_rows
+from polyadic.words.base import WordModel, check_listed
 from polyadic.words.pairwise import PPMISVD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from polyadic.core.entries import Entries
 
 
-class NNSE(Model):
+class NNSE(WordModel):
     r"""Non-negative sparse embedding: each word vector is a sparse combination of dictionary rows.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
@@ -53,8 +54,6 @@ class NNSE(Model):
         The dictionary :math:`D`.
     zeros_ : float
         Share of the elements of :math:`A` that are zero.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -98,8 +97,7 @@ class NNSE(Model):
         self.check()
         if entries.order != 2 or not entries.symmetric:
             raise InputError("NNSE needs a symmetric matrix of associations, such as ppmi of counts of order 2")
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        check_listed(entries)
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
@@ -111,18 +109,6 @@ class NNSE(Model):
         self.vectors_, self.dictionary_ = self._keep(sweeps)
         self.zeros_ = float((self.vectors_ == 0).mean())
         return self
-
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the codes as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
-        return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries, kept: int) -> None:
         """Raise InputError if the codes and the arrays of a sweep do not fit into memory."""
@@ -139,7 +125,8 @@ def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:
-        yield Sweep([A.copy(), D.copy()], _objective(X, A, D, l1))
+        squares = np.sum((X - A @ D) ** 2, dtype=float)
+        yield Sweep([A.copy(), D.copy()], 0.5 * float(squares) + l1 * float(A.sum(dtype=float)))
         kernels.nonnegative_lasso(D @ D.T, X @ D.T, A, l1=l1, threads=threads)
         _improve_dictionary(X, A, D, rng)
 
@@ -155,8 +142,3 @@ def _improve_dictionary(
             D[k] = best / max(1.0, np.linalg.norm(best))
         else:  # an unused row does not affect the objective, so it is replaced by another word
             D[k] = X[rng.integers(len(X))]
-
-
-def _objective(X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], l1: float) -> float:
-    residual: NDArray[Any] = X - A @ D
-    return 0.5 * float(np.sum(residual**2, dtype=float)) + l1 * float(A.sum(dtype=float))

@@ -13,20 +13,27 @@ from polyadic.core import kernels
 from polyadic.core.entries import Entries
 from polyadic.core.forms import Factors
 from polyadic.core.losses import Loss, Squared
-from polyadic.core.model import Amount, Callback, Count, Model, Seed, Share, Threads
+from polyadic.core.model import Amount, Callback, Count, Seed, Share, Threads
 from polyadic.core.objective import Objective, fit
 from polyadic.core.penalties import L2, Penalty, PositiveL1
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import Sweep, run
-from polyadic.embedding import Embedding
-from polyadic.words.orders import check_fits, plan, symmetric_terms
-from polyadic.words.start import best_scale, given_start, positive_start, zero_unlisted
+from polyadic.words.base import TensorModel
+from polyadic.words.orders import (
+    best_scale,
+    check_fits,
+    given_start,
+    plan,
+    positive_start,
+    symmetric_terms,
+    zero_unlisted,
+)
 
 if TYPE_CHECKING:
     from polyadic.core.objective import Term
 
 
-class SymmetricCP(Model):
+class SymmetricCP(TensorModel):
     r"""Symmetric CP decomposition: one vector per word, whose products over a tuple approximate its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
@@ -39,8 +46,6 @@ class SymmetricCP(Model):
 
     Parameters
     ----------
-    rank : int
-        Dimension of the word vectors, the number of columns of :math:`U`.
     loss : Loss
         Loss :math:`\ell` of a cell: squared for associations, ``Poisson()`` for counts.
     zero_weight : float, optional
@@ -69,8 +74,6 @@ class SymmetricCP(Model):
     ----------
     factors_ : list of one ndarray of shape (V, rank)
         :math:`U`.
-    result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
     explained_ : list of Fit
         Explained share of each list: see :func:`~polyadic.core.objective.fit`.
 
@@ -162,32 +165,12 @@ class SymmetricCP(Model):
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
         return {"rank": self.rank, **plan(objective, [self.rank], max_iter=self.max_iter)}
 
-    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association :math:`m` of tuples.
+    def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
+        return kernels.cp_predict(tuples, self.factors_[0], threads=self._threads)
 
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Word ids of each tuple.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=self._threads)
-
-    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
-        """Return the rows of :math:`U` as an Embedding with words and counts.
-
-        Parameters
-        ----------
-        words : sequence of str
-            The word of each row.
-        counts : ndarray of int, optional
-            Frequency of each word.
-        """
+    def _rows(self) -> NDArray[Any]:
         U = self.factors_[0]
-        return Embedding(words, np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U, counts=counts)
+        return np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
         lists = [entries] if isinstance(entries, Entries) else list(entries)

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
 from polyadic.core.errors import InputError
+from polyadic.core.files import check_replaceable
 from polyadic.core.settings import (
     Count,
     File,
@@ -21,6 +24,7 @@ from polyadic.core.settings import (
     Threads,
     Within,
 )
+from polyadic.interface import errors, output
 from polyadic.interface.run import Saved
 from polyadic.interface.task import Task
 from polyadic.text.task import CorpusFolder, nothing_more, source
@@ -84,7 +88,8 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
     if named is None and not known:
         raise InputError(
             "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
-            " `polyadic corpus TEXT --out CORPUS --keep-text`"
+            " `polyadic corpus TEXT --out CORPUS --keep-text`",
+            "corpus",
         )
     return Corpus.open(named or known[0])
 
@@ -96,17 +101,16 @@ def made_of(embedding: Embedding, kept: str) -> list[Path]:
 
 
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
-    """Draw a map of groups of words, if a picture is wanted."""
-    if picture is not None:
-        from polyadic.plots.files import save_word_map
+    """Draw a map of groups of words, if a picture is wanted and there are groups."""
+    if picture is not None and groups:
+        from polyadic.plots import word_map
+        from polyadic.plots.axes import save_figure
 
-        save_word_map(embedding, groups, picture)
+        save_figure(word_map(embedding, groups), picture)
 
 
 def print_neighbours(result: dict[str, Any]) -> None:
     """Print the nearest words of each query."""
-    from polyadic.interface import output
-
     lists = next(value for name, value in result.items() if name != "refused")
     output.neighbours({query: [(each["word"], each["cosine"]) for each in near] for query, near in lists.items()})
 
@@ -122,10 +126,6 @@ class Trained(Saved):
 
 def _print_trained(result: Trained) -> None:
     """Print where the vectors are, and commands to try on them."""
-    import typer
-
-    from polyadic.interface import output
-
     output.wrote(result["out"])
     if result.looks:
         typer.echo()
@@ -159,9 +159,6 @@ def train(
     keep
         Folder for the corpus, the counts and, every minute, a checkpoint; a repeated command resumes from it.
     """
-    from polyadic.core.files import check_replaceable
-    from polyadic.interface import output
-    from polyadic.interface.errors import keeping
     from polyadic.words import training
 
     check_replaceable(out, "embedding", overwrite=force)
@@ -171,7 +168,7 @@ def train(
     if "weights" in settings:
         settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
     steps = output.Steps()
-    with keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
+    with errors.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
         vectors = training.train(source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
@@ -186,11 +183,7 @@ def train(
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
-    """Read the name of entry weights, or the two numbers of GloVe's.
-
-    >>> entry_weights("log"), entry_weights("100,0.75")
-    ('log', (100.0, 0.75))
-    """
+    """Read the name of entry weights, or the two numbers of GloVe's, as in ``100,0.75``."""
     if text in {"log", "count", "uniform"}:
         return text
     try:
@@ -213,7 +206,6 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
     import numpy as np
 
     from polyadic.embedding import components
-    from polyadic.interface import output
     from polyadic.text.lines import FILE
     from polyadic.words.occurrences import MIN_OCCURRENCES
 
@@ -256,7 +248,6 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
 def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
     """List the words whose vectors have the largest cosine with that of each word."""
     from polyadic.embedding import read_vectors
-    from polyadic.interface import output
 
     output.check_picture(picture)
     embedding = read_vectors(vectors)
@@ -267,10 +258,6 @@ def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Pictur
 
 def _print_components(result: dict[str, Any]) -> None:
     """Print the words of each component in a line, and below them their lines."""
-    import typer
-
-    from polyadic.interface import output
-
     found = result["components"]
     rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
     output.table(["column", "share", "words"], rows)
@@ -302,7 +289,6 @@ def components(
     """
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
-    from polyadic.interface import output
 
     if corpus is not None and not lines:
         raise InputError("corpus is used by lines only; give both or neither", "corpus", "lines")
@@ -323,8 +309,6 @@ def components(
 
 def _print_written(result: dict[str, Any]) -> None:
     """Print what was written."""
-    from polyadic.interface import output
-
     output.wrote(result["out"])
 
 
@@ -383,10 +367,6 @@ def convert(
 
 def _print_senses(result: dict[str, Any]) -> None:
     """Print a line for each sense of each word, or for each line that was assigned to a sense."""
-    import typer
-
-    from polyadic.interface import output
-
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -433,7 +413,6 @@ def senses(
         Text file, or - for standard input: predict for each line in which sense it has the word.
     """
     from polyadic.embedding import read_vectors
-    from polyadic.interface import errors, output
 
     output.check_picture(picture)
     embedding = read_vectors(vectors)
@@ -463,8 +442,6 @@ def senses(
 
 
 def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, Any]:
-    from polyadic.interface import output
-
     senses = [
         {
             "share": sense.share,
@@ -480,7 +457,6 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     """Predict in which sense each line of a file has the word."""
     from itertools import chain
 
-    from polyadic.interface import errors
     from polyadic.text.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
@@ -501,7 +477,6 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
 
 def _clusters(embedding: Embedding, words: list[str], number: int, top: int, picture: Path | None) -> dict[str, Any]:
     """Cluster the neighbours of words."""
-    from polyadic.interface import output
     from polyadic.words.senses import senses as clusters
 
     lists = output.Answers(words, lambda word: clusters(embedding, word, number=number))
@@ -535,7 +510,6 @@ def phrase(
         Counts of triples for phrases of two words: a folder, auto (those of the training, if kept), or none.
     """
     from polyadic.embedding import read_vectors
-    from polyadic.interface import errors, output
 
     embedding = read_vectors(vectors)
     asked = {" ".join(each): each for each in phrases(words)}
@@ -560,7 +534,6 @@ def phrase(
 
 def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
     """Make a function that returns the neighbours of phrases by the vectors of their words."""
-    from polyadic.interface import errors
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
@@ -623,13 +596,7 @@ def _opened(folder: Path) -> Counts:
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin.
-
-    Examples
-    --------
-    >>> phrases(["bank", "river", "bank*money"])
-    [['bank', 'river'], ['bank', 'money']]
-    """
+    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin."""
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
@@ -679,8 +646,6 @@ Questions = (
 
 def _print_figures(result: dict[str, Any]) -> None:
     """Print a line for each test, and on standard error what could not be tested."""
-    from polyadic.interface import output
-
     rows = result["figures"]
     output.table(
         ["test", "value", "95 %", "chance", "cases", "of"],
@@ -704,15 +669,13 @@ def evaluate(
     from polyadic.embedding import read_vectors
     from polyadic.words import evaluation
 
-    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    tests = _tests(kind, data, made, pairs, groups, questions)
     figures, left_out = evaluation.evaluate(read_vectors(vectors), tests)
     return {"figures": [figure.as_dict() for figure in figures], "left_out": left_out}
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
     """Print a line for each test with the values of all models and the differences from the first."""
-    from polyadic.interface import output
-
     first, *others = result["models"]
     rows = [
         [
@@ -755,26 +718,17 @@ def compare(
         raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
     names = _names(paths)
-    tests = _tests(data=data, kinds=kind, made=made, pairs=pairs, groups=groups, questions=questions)
+    tests = _tests(kind, data, made, pairs, groups, questions)
     models = {name: read_vectors(path) for name, path in zip(names, paths, strict=True)}
     rows, left_out = evaluation.compare(models, tests)
     return {"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out}
 
 
-def _tests(
-    *,
-    data: Path | None,
-    kinds: list[str] | None,
-    made: Path | None,
-    pairs: list[str] | None,
-    groups: list[str] | None,
-    questions: list[str] | None,
-) -> dict[str, Test]:
+def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
     """Read the tests that are asked for (default: the quick published ones)."""
     from polyadic.words import evaluation
 
-    files = {"pairs": pairs, "groups": groups, "questions": questions}
-    own = evaluation.own_tests(**{name: [*map(Path, some or ())] for name, some in files.items()})
+    own = evaluation.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
     tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
     if made is not None:
         tests |= evaluation.made_tests(made)
@@ -788,8 +742,6 @@ def _tests(
 
 def _print_left_out(result: dict[str, Any]) -> None:
     """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
-    import typer
-
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
@@ -847,9 +799,7 @@ def count(
     tns
         Also write the counts to this file, as FROSTT text.
     """
-    from polyadic.core.files import check_replaceable
     from polyadic.core.tns import write_tns
-    from polyadic.interface import output
     from polyadic.text.corpus import Corpus
     from polyadic.words.training import counted
 
@@ -871,8 +821,6 @@ def count(
 
 def _print_plan(result: dict[str, Any]) -> None:
     """Print a line for each step."""
-    from polyadic.interface import output
-
     headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
     output.table(headings, [tuple(step.values()) for step in result["steps"]])
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.core.errors import InputError
+from polyadic.core.errors import InputError, check_choice
 from polyadic.core.files import made_folder, plain
 from polyadic.core.progress import no_steps, sweeps
 from polyadic.core.serialization import load
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from polyadic.core.progress import StepTimer
     from polyadic.core.solvers.run import Result
     from polyadic.text.vocabulary import Vocabulary
-    from polyadic.words.methods import Method, Options
+    from polyadic.words.methods import Options, WordMethod
 
 
 REACHED = "reached"
@@ -93,11 +93,13 @@ def train(
     >>> sorted(word for word, _ in vectors.neighbours("car", top=2))
     ['fast', 'road']
     """
-    opened = _opened(source)
+    folder = isinstance(source, str | Path) and (Path(source) / "meta.json").is_file()  # of a corpus or of counts
+    opened = load(source, (Corpus, Counts)) if folder else source
     plan = TrainingPlan.of(opened, settings, keep=keep)
     model = plan.model()
     tell = steps or no_steps
-    with _store(keep, overwrite=overwrite, steps=tell) as store:
+    store = None if keep is None else StageCache(Path(keep), steps=tell, force=overwrite)
+    with contextlib.nullcontext() if keep is None else made_folder(Path(keep)):
         data, vocabulary, digest = _data(opened, plan, Builder(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
@@ -145,9 +147,7 @@ class TrainingPlan:
         of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
         training = Training(**of_training)
         check_settings(training)
-        method = training.method or ("cp-sn" if isinstance(source, Counts) else "jcp")
-        if method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}", "method")
+        method = check_choice("method", training.method or ("cp-sn" if isinstance(source, Counts) else "jcp"), METHODS)
         _refuse_idle(source, method, settings, training)
         chosen = METHODS[method]
         _refuse_idle_keep(source, training, keep, chosen)
@@ -206,40 +206,13 @@ def supported_rank(tokens: int, words: int, *, max_rank: int) -> tuple[int, int]
 
     The dimension is a sixth of the square root of the number of tokens, limited by the vocabulary; more dimensions cost
     time without better vectors, from 1 to 50 MB of Wikipedia. Half of them are non-negative components, but a quarter
-    at ``max_rank``, reached from 50 MB on: docs/results/sizes.md.
+    at ``max_rank``, reached from 50 MB on: docs/results/sizes.md. Stop words and rare words do not count as tokens.
 
-    Parameters
-    ----------
-    tokens : int
-        Length of the text without stop words and rare words.
-    words : int
-        Size of the vocabulary.
-    max_rank : int
-        Maximum dimension.
-
-    Examples
-    --------
     >>> [supported_rank(tokens, 8_000, max_rank=300) for tokens in (60_000, 360_000, 4_000_000)]
     [(41, 20), (100, 50), (300, 75)]
     """
     rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
     return (rank, rank // 2) if rank < max_rank else (max_rank, max(max_rank // 4, 1))
-
-
-def _opened(source: Any) -> Any:
-    """Open a folder of a corpus or of counts; return other sources unchanged."""
-    if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
-        return load(source, (Corpus, Counts))
-    return source
-
-
-@contextlib.contextmanager
-def _store(keep: str | Path | None, *, overwrite: bool, steps: StepTimer) -> Iterator[StageCache | None]:
-    if keep is None:
-        yield None
-        return
-    with made_folder(Path(keep)):
-        yield StageCache(Path(keep), steps=steps, force=overwrite)
 
 
 @contextlib.contextmanager
@@ -389,7 +362,7 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     return tuple(range(2, order + 1)) if chosen.joint else (order,)
 
 
-def _each(name: str, value: Any, chosen: Method, orders: tuple[int, ...]) -> tuple[Any, ...]:
+def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) -> tuple[Any, ...]:
     """Return a value for each order."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
@@ -408,8 +381,8 @@ def _one_sided(training: Training) -> bool:
 
 def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
     """Raise InputError for unknown settings, and for settings that the method or the source ignores."""
-    chosen, counts, corpus = METHODS[method], Counts, Corpus
-    late = (*TEXT, *COUNTED) if isinstance(source, counts) else TEXT if isinstance(source, corpus) else ()
+    chosen = METHODS[method]
+    late = (*TEXT, *COUNTED) if isinstance(source, Counts) else TEXT if isinstance(source, Corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
     for name in settings:
         if name in late:
@@ -429,7 +402,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
         raise InputError("side 'columns' with positional gives vectors of words at a position, not of words")
 
 
-def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: Method) -> None:
+def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
     """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
     if training.keep_text and keep is None:
         raise InputError(

@@ -39,11 +39,12 @@ import numpy as np
 
 from polyadic.core import resources
 from polyadic.core.errors import InputError, check_int
-from polyadic.core.model import Amount, Callback, Count, Model, Seed, Threads
+from polyadic.core.model import Amount, Callback, Count, Seed, Threads
 from polyadic.core.resources import check_memory
 from polyadic.core.solvers.run import Sweep, run
 from polyadic.embedding import Embedding
-from polyadic.words.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from polyadic.words.base import TensorModel, check_listed
+from polyadic.words.kernels import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from polyadic.core.forms import Factors
 
 
-class Tucker(Model):
+class Tucker(TensorModel):
     r"""Tucker decomposition: orthonormal factors for each mode, and a core tensor of their interactions.
 
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
@@ -95,8 +96,6 @@ class Tucker(Model):
         Share of the sum of squares of all cells that the model explains.
     history_ : list of float
         Half the squared error at the start and after each sweep.
-    result_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.core.model.Model`.
 
     References
     ----------
@@ -139,8 +138,7 @@ class Tucker(Model):
             insufficient.
         """
         self.check()
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")
+        check_listed(entries)
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
         ranks = self._ranks(entries, slots)
         self._check_memory(entries, ranks, slots)
@@ -160,20 +158,8 @@ class Tucker(Model):
         self.explained_ = explained / (explained + 2 * self.history_[-1] or 1.0)
         return self
 
-    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the predicted association of tuples.
-
-        Parameters
-        ----------
-        indices : ndarray of shape (n, order)
-            Indices of each tuple.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+    def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
         slots = (0,) * self.core_.ndim if len(self.factors_) == 1 else range(self.core_.ndim)
-        tuples = np.asarray(indices)
         return tucker_predict(tuples, self.factors_, self.core_, slots=slots, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
@@ -242,30 +228,9 @@ def hooi(
 ) -> Iterator[Sweep]:
     """Maximize the norm of the core over orthonormal factors; one sweep updates each factor once.
 
-    Parameters
-    ----------
-    entries : Entries
-        Unlisted cells are zeros; weights are not used.
-    start : list of ndarray of shape (size, rank)
-        Initial factors (see :func:`hosvd`), which are orthonormalized. Single or double precision is kept.
-    slots : sequence of int, optional
-        Factor of each mode; by default one per mode, or one for all modes of symmetric entries.
-    threads : int, optional
-        Number of threads; all cores by default.
-
-    Yields
-    ------
-    Sweep
-        The factors with the core as the last, and half the squared error over all cells, which never increases. Ends
-        when no step decreases it.
-
-    Examples
-    --------
-    >>> from polyadic.core.entries import Entries
-    >>> x = Entries.collect([[0, 0, 1], [2, 2, 2]], [1.0, 3.0], 3)
-    >>> sweeps = [sweep for sweep, _ in zip(hooi(x, [np.array([[1.0, 0], [1, 1], [0, 1]])]), range(30))]
-    >>> round(sweeps[0].objective, 3), round(sweeps[-1].objective, 3), sweeps[-1].factors[-1].shape
-    (3.667, 0.833, (2, 2, 2))
+    Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
+    modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
+    which never increases; sweeps end when no step decreases it.
     """
     tensor = _Tensor(entries, slots, threads)
     if set(tensor.slots) != set(range(len(start))):
@@ -294,26 +259,10 @@ def hosvd(
     slots: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Factors:
-    r"""Return approximate leading left singular vectors of the unfolding of each factor's mode.
+    r"""Return approximate leading left singular vectors of the unfolding of each factor's mode, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
-    the mode, ``x x'Q`` is added.
-
-    Parameters
-    ----------
-    entries : Entries
-        As for :func:`hooi`.
-    ranks : sequence of int
-        Width of each factor, at most the length of its mode.
-    rng : numpy.random.Generator
-        Random generator of the first basis.
-    slots, threads
-        As for :func:`hooi`. A factor that modes share is computed from the first of them.
-
-    Returns
-    -------
-    list of ndarray of shape (size, rank)
-        Orthonormal, single precision.
+    the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
     """
     tensor = _Tensor(entries, slots, threads)
     factors = []

@@ -1,22 +1,102 @@
-"""Synthetic Latin sentences with dependency trees and semantic roles, in free word order with case endings.
+"""Synthetic sentences that a grammar or a parser learns in seconds; for demonstration only.
 
-Nouns and verbs are combined at random, so that a parser can be learned in seconds. For demonstration only.
+English sentences have phrase structure, with agreement of subject and verb. Latin sentences have dependency trees and
+semantic roles, in free word order with case endings. Words are combined at random.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from polyadic.syntax.brackets import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
+NAMES = ("Ann", "Bob", "Carol", "Dora", "Emil")
+NOUNS = ("dog", "girl", "boy", "teacher", "bird", "neighbour", "doctor", "farmer")
+PLACES = ("garden", "house", "street", "river", "kitchen", "tree")
+ADJECTIVES = ("old", "small", "happy", "tired", "young")
+VERBS = ("see", "hear", "like", "find", "follow", "watch")
+ALONE = ("sleep", "sing", "wait", "laugh")
+SAID = ("say", "think", "know")
+BESIDE, AFTER = ("with", "near", "behind"), ("in", "near", "behind")
+MAX_DEPTH = 2
+"""Maximum nesting of clauses and of prepositional phrases."""
+
+
+def english_tree(rng: np.random.Generator) -> Phrase:
+    """Generate a sentence, with its full stop, as a Penn Treebank tree."""
+    clause = _clause(rng, 0)
+    first = next(phrase for phrase in clause.walk() if phrase.word is not None)
+    return Phrase("S", (*_capital(clause, first).below, Phrase(".", (".",))))
+
+
+def _capital(phrase: Phrase, first: Phrase) -> Phrase:
+    """Capitalize the first word of a phrase."""
+    if phrase is first:
+        return Phrase(phrase.label, (str(phrase.word)[0].upper() + str(phrase.word)[1:],))
+    head, *rest = phrase.below
+    return Phrase(phrase.label, (_capital(head, first), *rest))
+
+
+def _clause(rng: np.random.Generator, depth: int) -> Phrase:
+    plural = bool(rng.random() < 0.4)
+    return Phrase("S", (_noun_phrase(rng, plural, NOUNS, depth), _verb_phrase(rng, plural, depth)))
+
+
+def _noun_phrase(rng: np.random.Generator, plural: bool, nouns: tuple[str, ...], depth: int) -> Phrase:  # noqa: FBT001
+    chance = rng.random()
+    if chance < 0.15 and nouns is NOUNS:
+        return Phrase("NP", (Phrase("PRP", ("they" if plural else str(rng.choice(("he", "she"))),)),))
+    if chance < 0.35 and nouns is NOUNS and not plural:
+        return Phrase("NP", (Phrase("NNP", (str(rng.choice(NAMES)),)),))
+    article = str(rng.choice(("the", "some", "two") if plural else ("the", "a", "every")))
+    tag = "CD" if article == "two" else "DT"
+    words = [Phrase(tag, (article,)), Phrase("NNS" if plural else "NN", (f"{rng.choice(nouns)}{'s' * plural}",))]
+    if rng.random() < 0.3:
+        words.insert(1, Phrase("JJ", (str(rng.choice(ADJECTIVES[article == "a" :])),)))
+    whole = Phrase("NP", tuple(words))
+    if depth < MAX_DEPTH and rng.random() < 0.2:
+        return Phrase("NP", (whole, _preposition(rng, BESIDE, NOUNS, depth)))
+    return whole
+
+
+def _preposition(rng: np.random.Generator, words: tuple[str, ...], nouns: tuple[str, ...], depth: int) -> Phrase:
+    other = _noun_phrase(rng, bool(rng.random() < 0.3), nouns, depth + 1)
+    while other.below[0].label == "PRP":  # "with he" is none
+        other = _noun_phrase(rng, plural=False, nouns=nouns, depth=depth + 1)
+    return Phrase("PP", (Phrase("IN", (str(rng.choice(words)),)), other))
+
+
+def _verb_phrase(rng: np.random.Generator, plural: bool, depth: int) -> Phrase:  # noqa: FBT001
+    chance, tag = rng.random(), "VBP" if plural else "VBZ"
+
+    def verb(words: tuple[str, ...]) -> Phrase:
+        word = str(rng.choice(words))
+        return Phrase(tag, (word if plural else word + ("es" if word.endswith("ch") else "s"),))
+
+    if chance < 0.15 and depth < MAX_DEPTH:
+        said = Phrase("SBAR", (Phrase("IN", ("that",)), _clause(rng, depth + 1)))
+        return Phrase("VP", (verb(SAID), said))
+    parts = [verb(ALONE if chance < 0.4 else VERBS)]
+    if chance >= 0.4:
+        other = _noun_phrase(rng, bool(rng.random() < 0.3), NOUNS, depth)
+        while other.below[0].label == "PRP":
+            other = _noun_phrase(rng, plural=False, nouns=NOUNS, depth=depth)
+        parts.append(other)
+    if rng.random() < 0.4:
+        parts.append(_preposition(rng, AFTER, PLACES, depth))
+    return Phrase("VP", tuple(parts))
+
+
 FEMININE = ("puella", "regina", "femina", "domina", "magistra", "Iulia", "Livia", "Cornelia")
 MASCULINE = ("servus", "dominus", "amicus", "medicus", "discipulus", "lupus", "equus", "Marcus", "Quintus", "Titus")
 THINGS = ("rosa", "epistula", "fabula", "corona", "sagitta", "hortus", "gladius", "liber")
-PLACES = ("villa", "silva", "via", "insula", "hortus", "campus")
-ADJECTIVES = ("bonus", "magnus", "parvus", "laetus", "novus", "clarus")
+LATIN_PLACES = ("villa", "silva", "via", "insula", "hortus", "campus")
+LATIN_ADJECTIVES = ("bonus", "magnus", "parvus", "laetus", "novus", "clarus")
 SEEN = ("amat", "videt", "laudat", "quaerit", "portat", "spectat")
 GIVEN = ("dat", "mittit", "ostendit")
 ADVERBS = ("saepe", "hodie", "semper", "nunc", "non")
@@ -42,7 +122,7 @@ class Word(NamedTuple):
     role: str = "_"
 
 
-def sentence(rng: np.random.Generator) -> list[Word]:
+def latin_sentence(rng: np.random.Generator) -> list[Word]:
     """Generate a sentence as its words in order; its first verb is the predicate."""
     plural = rng.random() < 0.3
     gives = rng.random() < 0.3
@@ -55,7 +135,7 @@ def sentence(rng: np.random.Generator) -> list[Word]:
     if gives:
         phrases.append(_phrase(rng, FEMININE + MASCULINE, "Dat", None, "obl:arg", verb, "ARG2"))
     if rng.random() < 0.35:
-        *others, place = _phrase(rng, PLACES, "Abl", "Sing", "obl", verb, "ARGM-LOC", alone=True)
+        *others, place = _phrase(rng, LATIN_PLACES, "Abl", "Sing", "obl", verb, "ARGM-LOC", alone=True)
         phrases.append([Word("in", "in", "ADP", "_", "case", place), *others, place])
     order = rng.permutation(len(phrases)).tolist()
     words = [word for at in order for word in phrases[at]]
@@ -89,7 +169,7 @@ def _phrase(
     gender = "Fem" if "Gender=Fem" in noun.features else "Masc"
     chance = 1.0 if alone else rng.random()
     if chance < 0.25:
-        lemma = str(rng.choice(ADJECTIVES))
+        lemma = str(rng.choice(LATIN_ADJECTIVES))
         form = lemma.removesuffix("us") + ENDINGS[gender, number][case]
         words = [noun, Word(form, lemma, "ADJ", f"Case={case}|Gender={gender}|Number={number}", "amod", noun)]
     elif chance < 0.4:
@@ -110,17 +190,7 @@ def _noun(lemma: str, case: str, number: str, relation: str, head: Word, role: s
 
 
 def conllu(words: Sequence[Word], *, roles: bool) -> str:
-    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments.
-
-    Examples
-    --------
-    >>> verb = Word("amat", "amat", "VERB", "_", "root", None, "V")
-    >>> print(conllu([Word("lupus", "lupus", "NOUN", "_", "nsubj", verb, "ARG0"), verb], roles=True).expandtabs(4))
-    # text = Lupus amat
-    1   Lupus   lupus   NOUN    _   _   2   nsubj   _   _   _   ARG0
-    2   amat    amat    VERB    _   _   0   root    _   _   amat.01 V
-    <BLANKLINE>
-    """
+    """Return a sentence in CoNLL-U format; with ``roles``, with columns for the predicate and its arguments."""
     lines = [f"# text = {plain(words)}"]
     places = {id(word): place for place, word in enumerate(words, 1)}
     for (place, word), form in zip(enumerate(words, 1), _written(words), strict=True):

@@ -1,7 +1,16 @@
-"""Numba kernels of Tucker models of any order: core, predictions, and gradients.
+r"""Numba kernels of word vectors: GloVe, Poisson CP and Tucker models.
 
-``factors`` are matrices of any widths; ``slots`` gives the factor of each mode. A factor may be shared, so all zeros is
-a symmetric model. The core has the width of its factor in each mode.
+GloVe: Adagrad over the cells of a co-occurrence matrix. Words are divided into groups, and each cell belongs to the
+pair of groups of its words. In a round of a tournament every group is paired with one other, so the pairs of a round
+share no word and can run in parallel; all rounds cover all pairs. No two threads write to the same row, so the result
+does not depend on the number of threads.
+
+Poisson CP: multiplicative factors of one mode. Entries, factors and fibres are laid out as for the other CP kernels.
+All entries of a fibre share the words of its prefix, so the product of their rows is computed once. Each leaf then
+costs one dot product and one vector update, for any mode. No row is stored per entry.
+
+Tucker: core, predictions and gradients. ``factors`` are matrices of any widths; ``slots`` gives the factor of each
+mode. A factor may be shared, so all zeros is a symmetric model. The core has the width of its factor in each mode.
 
 The modes of an entry are a root (the first), a leaf (the last) and the middle between them; a fibre is a run of entries
 that share all but the leaf. With ``k`` the Kronecker product of the middle rows of a fibre and ``s = sum_e x_e
@@ -18,12 +27,14 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from polyadic.core.kernels.common import PARTS, frozen, imap, in_threads
+from polyadic.core.kernels.common import PARTS, checked, frozen, imap, in_threads, sum_of_parts, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,10 +43,262 @@ if TYPE_CHECKING:
 
     Factors = list[NDArray[Any]]
 
+Parameters = tuple["NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]", "NDArray[np.float32]"]
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for SIMD; infinities and NaN are preserved, so that an overflow is detected."""
 BLOCK = 1 << 22
 """Maximum size of the core contracted with the rows of a block of roots."""
 PART = 1 << 20
 """Entries whose gradients are summed in the precision of the factors before they are added in double precision."""
+BATCH = 128
+"""Fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache."""
+
+
+# ---- GloVe
+
+
+@dataclass(frozen=True, eq=False)
+class GloveCells:
+    """Cells of a symmetric matrix in the order of the updates: each pair of words once, its log count and weight."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    logs: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    size: int
+    """Number of words."""
+    rounds: list[list[tuple[int, int]]]
+    """Spans of cells that share no word, by round."""
+
+
+def glove_arrange(
+    indices: NDArray[Any],
+    logs: NDArray[Any],
+    weights: NDArray[Any],
+    *,
+    size: int,
+    rng: np.random.Generator,
+) -> GloveCells:
+    """Shuffle cells, (n, 2), within the pairs of groups of their words, and plan the rounds.
+
+    The cells are copied into this order: random access through a permutation would take longer than the arithmetic.
+    """
+    n = len(indices)
+    if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
+        raise ValueError(f"cells must be (n, 2) with as many logs and weights; got {indices.shape}, {len(logs)}")
+    if n and not (int(indices.min()) >= 0 and int(indices.max()) < size):
+        raise ValueError(f"indices must be below {size}; got {int(indices.min())} to {int(indices.max())}")
+    groups = PARTS
+    i, j = (indices[:, d] % groups for d in range(2))  # neighbours in frequency go to different groups
+    pair = np.minimum(i, j).astype(np.int32) * groups + np.maximum(i, j)
+    order = rng.permutation(n)
+    order = order[np.argsort(pair[order], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=groups * groups))]).tolist()
+    rounds = [[(starts[p * groups + q], starts[p * groups + q + 1]) for p, q in some] for some in _tournament(groups)]
+    return GloveCells(
+        frozen(indices[:, 0][order], np.int32),
+        frozen(indices[:, 1][order], np.int32),
+        frozen(logs[order], np.float32),
+        frozen(weights[order], np.float32),
+        size,
+        rounds,
+    )
+
+
+def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: float, threads: int) -> float:
+    r"""Update the parameters in place by Adagrad, visiting each cell once in both directions; return the sum of losses.
+
+    .. math:: \sum_{ij} f_{ij} \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2
+
+    Parameters are vectors of words and contexts, (2, V, R), their biases, (2, V), and the accumulated squares of both.
+    """
+    U, b, S, t = parameters
+    if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
+        raise ValueError(f"parameters must fit {cells.size} words; got {[p.shape for p in parameters]}")
+    if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
+        raise ValueError("parameters must be contiguous, writeable arrays of float32")
+    eta = np.float32(learning_rate)
+    total = 0.0
+    for spans in cells.rounds:
+
+        def work(k: int, spans: list[tuple[int, int]] = spans) -> float:
+            return _glove_cells(cells.rows, cells.columns, cells.logs, cells.weights, eta, U, b, S, t, *spans[k])
+
+        total += sum(in_threads(work, len(spans), threads))
+    return total
+
+
+def _tournament(groups: int) -> list[list[tuple[int, int]]]:
+    """Pair each group with itself in one round, then with every other such that each round contains each group once.
+
+    This is the circle method: the last group is fixed, the others rotate by one place per round.
+    """
+    rounds = [[(g, g) for g in range(groups)]]
+    others = groups - 1
+    for shift in range(others):
+        met = [(shift, others)]
+        met += [((shift + k) % others, (shift - k) % others) for k in range(1, groups // 2)]
+        rounds.append([(min(pair), max(pair)) for pair in met])
+    return rounds
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _glove_cells(rows, columns, logs, weights, learning_rate, U, b, S, t, first, last):
+    """Take the gradient of ``weight (w_i . c_j + b_i + d_j - log)^2 / 2`` at cells first..last, in both directions.
+
+    ``U`` is (2, V, R), words and contexts, ``b`` is (2, V); ``S`` and ``t``, of the same shapes, accumulate squared
+    updates. Returns the sum of the losses before the updates.
+    """
+    rank = U.shape[2]
+    one = U.dtype.type(1)
+    value = 0.0
+    for e in range(first, last):
+        i, j = rows[e], columns[e]
+        for _ in range(1 if i == j else 2):
+            w, c, sw, sc = U[0, i], U[1, j], S[0, i], S[1, j]
+            m = U.dtype.type(0)
+            for r in range(rank):
+                m += w[r] * c[r]
+            error = m + b[0, i] + b[1, j] - logs[e]
+            g = weights[e] * error
+            value += 0.5 * g * error
+            g *= learning_rate
+            for r in range(rank):
+                dw, dc = g * c[r], g * w[r]
+                w[r] -= dw * (one / math.sqrt(sw[r]))
+                c[r] -= dc * (one / math.sqrt(sc[r]))
+                sw[r] += dw * dw
+                sc[r] += dc * dc
+            b[0, i] -= g * (one / math.sqrt(t[0, i]))
+            b[1, j] -= g * (one / math.sqrt(t[1, j]))
+            t[0, i] += g * g
+            t[1, j] += g * g
+            i, j = j, i
+    return value
+
+
+# ---- Poisson CP
+
+
+def cp_poisson(
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    U: NDArray[Any],
+    *,
+    offsets: Sequence[int],
+    mode: int,
+    floor: float,
+    permuted: bool = False,
+    measured: bool = False,
+    threads: int,
+) -> tuple[float, NDArray[Any]]:
+    r"""Return the log-likelihood :math:`\sum_e x_e \log m_e`, 0 if not ``measured``, and the factor of mode n.
+
+    .. math:: \Phi_{ir} = \sum_{e:\, e_n = i} \frac{x_e}{\max(m_e, \epsilon)} \prod_{d \ne n} U_{o_d + e_d, r}, \qquad
+              m_e = \sum_r \prod_d U_{o_d + e_d, r}
+
+    ``U`` stacks the factors of all modes from the rows ``offsets``, :math:`o`; below ``floor``, :math:`\epsilon`, the
+    logarithm is continued as its tangent. With ``permuted`` each entry stands for all permutations of its indices; a
+    tuple that repeats an index is visited more often than it has cells: divide its value accordingly.
+    """
+    bounds = [*offsets, len(U)]
+    if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < len(offsets):
+        raise ValueError(f"offsets must rise from 0, and mode lie below {len(offsets)}; got {list(offsets)} and {mode}")
+    columns, at = checked(indices, offsets, len(U))
+    order, n = columns.shape
+    if n and permuted and columns.max() >= np.diff(bounds).min():
+        raise ValueError(f"indices must lie within every mode of {np.diff(bounds).tolist()} rows")
+    if values.shape != (n,):
+        raise ValueError(f"{n} entries need as many values; got shape {values.shape}")
+    values, epsilon = frozen(values, U.dtype), U.dtype.type(floor)
+    orders = list(permutations(range(order))) if permuted else [tuple(range(order))]
+    places = [(np.ascontiguousarray(at[list(modes)]), modes.index(mode)) for modes in orders]
+
+    T = table(U)
+
+    def work(first: int, last: int, phi: NDArray[Any]) -> float:
+        return sum(
+            _poisson_fibres(columns, offset, values, T, target, epsilon, measured, first, last, phi)
+            for offset, target in places
+        )
+
+    return sum_of_parts(work, n, [], U[bounds[mode] : bounds[mode + 1]], threads=threads)
+
+
+@njit(cache=True, nogil=True)
+def _fibre_end(indices, start, last):
+    """Return the first entry after ``start`` that is in another fibre."""
+    e = start + 1
+    while e < last:
+        for d in range(indices.shape[0] - 1):
+            if indices[d, e] != indices[d, start]:
+                return e
+        e += 1
+    return e
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _log_likelihood(x, m, floor):
+    """Return ``x log m``, continued below ``floor`` as its tangent."""
+    if m < floor:
+        return x * (math.log(floor) + (m - floor) / floor)
+    return x * math.log(m)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
+    """Add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
+
+    Row ``d`` of ``indices`` (order, n) indexes rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has only the
+    rows of the target. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    """
+    rank, leaf = T.shape[2], indices.shape[0] - 1
+    others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
+    total = 0.0
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        others[:] = 1
+        for d in range(leaf):
+            if d != target:
+                i = offsets[d] + indices[d, start]
+                for r in range(rank):
+                    others[r] *= T[i, 0, r]
+        if target == leaf:
+            for r in range(rank):
+                w[r] = others[r]
+        else:
+            i = offsets[target] + indices[target, start]
+            for r in range(rank):
+                w[r] = others[r] * T[i, 0, r]
+                s[r] = 0
+        for e in range(start, end):
+            x = values[e]
+            if x == 0:
+                continue
+            at = indices[leaf, e]
+            k = offsets[leaf] + at
+            m = T.dtype.type(0)
+            for r in range(rank):
+                m += w[r] * T[k, 0, r]
+            if measured:
+                total += _log_likelihood(x, m, floor)
+            c = x / max(m, floor)
+            if target == leaf:
+                for r in range(rank):
+                    phi[at, 0, r] += c * w[r]
+            else:
+                for r in range(rank):
+                    s[r] += c * T[k, 0, r]
+        if target != leaf:
+            i = indices[target, start]
+            for r in range(rank):
+                phi[i, 0, r] += s[r] * others[r]
+        start = end
+    return total
+
+
+# ---- Tucker
 
 
 class _Tree(NamedTuple):
@@ -75,27 +338,9 @@ class _Tree(NamedTuple):
 def tucker_core(
     indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
 ) -> NDArray[np.float64]:
-    r"""Contract listed entries with a factor in each mode.
+    r"""Contract listed entries with a factor in each mode; fastest if the indices are sorted.
 
     .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
-
-    Parameters
-    ----------
-    indices : ndarray of shape (n, order)
-        Indices of each entry, at least two modes; fastest if sorted.
-    values : ndarray of shape (n,)
-        :math:`x_e`.
-    factors : list of ndarray of shape (size, rank)
-        Factors; the precision of the first is used.
-    slots : sequence of int
-        Factor of each mode.
-    threads : int
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of shape (R_1, ..., R_order)
-        Summed in double precision over the indices of the first mode.
     """
     tree = _tree(indices, factors, slots)
     values = _one_per_entry("values", values, tree)
@@ -115,10 +360,7 @@ def tucker_core(
 def tucker_predict(
     indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
 ) -> NDArray[Any]:
-    r"""Return the predicted entries, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`.
-
-    Shapes as in :func:`tucker_core`; the result has shape (n,).
-    """
+    r"""Return the predicted entries, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`."""
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
     predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
@@ -144,7 +386,7 @@ def tucker_pullback(
 ) -> Factors:
     r"""Return the gradient of each factor, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
 
-    Shapes as in :func:`tucker_core`. The gradient of the core is ``tucker_core`` of the derivatives.
+    The gradient of the core is ``tucker_core`` of the derivatives.
     """
     tree = _tree(indices, factors, slots)
     derivatives = _one_per_entry("derivatives", derivatives, tree)
@@ -249,12 +491,6 @@ def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
     if core.shape != tuple(tree.ranks.tolist()):
         raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")
     return np.ascontiguousarray(core, tree.U.dtype).reshape(len(core), -1)
-
-
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered for SIMD; infinities and NaN are preserved, so that an overflow is detected."""
-BATCH = 128
-"""Fibres of a root that are multiplied at once: enough for a fast dense product, few enough for the cache."""
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)

@@ -1,0 +1,74 @@
+"""Base classes of models of word vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Model
+from polyadic.embedding import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+
+SMALLER = "lower the rank or the size of the vocabulary"
+"""Remedy if a model does not fit into memory."""
+
+
+class WordModel(Model):
+    """Base class of models that give each word a vector.
+
+    Parameters
+    ----------
+    rank : int
+        Dimension of the word vectors.
+    """
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Return the word vectors as an Embedding with words and counts.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of each row.
+        counts : ndarray of int, optional
+            Frequency of each word.
+        """
+        return Embedding(words, self._rows(), counts=counts)
+
+    def _rows(self) -> NDArray[Any]:
+        """Return the word vectors, one row per word."""
+        return self.vectors_
+
+
+class TensorModel(WordModel):
+    """Base class of models that explain the association of tuples of words."""
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Return the predicted association of tuples.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, order)
+            Indices of each tuple.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._predicted(np.asarray(indices))
+
+    def _predicted(self, tuples: NDArray[Any]) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+
+def check_listed(entries: Entries) -> None:
+    """Raise InputError if there is nothing to factorize."""
+    if not len(entries):
+        raise InputError("there are no entries to factorize; lower the shift or min_count", "min_count")

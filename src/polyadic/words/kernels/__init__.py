@@ -1,1 +1,0 @@
-"""Numba kernels of word vectors."""
