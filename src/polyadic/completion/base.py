@@ -131,6 +131,11 @@ class AlternatingModel(Transformer, SearchedModel):
             All observed cells, old and new. New rows and columns come after those of the fit.
         sweeps : int
             Number of sweeps over both sides. 0 solves for new columns and all rows only.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()
@@ -171,6 +176,11 @@ class AlternatingModel(Transformer, SearchedModel):
             Observed cells of the row, which may be new.
         columns : array of int of shape (n,)
             Columns to explain.
+
+        Raises
+        ------
+        InputError
+            If X has several rows, no cell is observed, or a column does not exist.
         """
         check_is_fitted(self)
         cells, V = self._read(X, empty=True), self._factors()[1].astype(float)

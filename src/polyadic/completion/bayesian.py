@@ -126,6 +126,11 @@ class BayesianMatrixFactorization(CompletionModel):
         sweeps : int
             Number of sweeps over all data. Use 0, or as many as the draws of a fit; a few tens give worse results than
             0.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         self.check()

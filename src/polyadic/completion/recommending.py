@@ -73,6 +73,11 @@ class Recommender(SearchedModel):
             Number of columns per row.
         without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
             Cells not to recommend, usually those the model was fitted to.
+
+        Raises
+        ------
+        InputError
+            If a row does not exist or ``without`` has another shape.
         """
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_

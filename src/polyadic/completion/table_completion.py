@@ -210,6 +210,11 @@ class TableCompletion(Model):
             With ``updated_``: numbers of new and changed cells, rows and columns; the error on new cells between known
             names before they were learned; ``moved``, the root mean square change of predictions of cells known before;
             with ``refit`` the ``distance_to_refit`` of all known cells.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`.
         """
         check_is_fitted(self)
         self.check()
@@ -358,6 +363,11 @@ class TableCompletion(Model):
 
         is the correlation of their predictions over all rows, with C the covariance of the factors of the rows. It
         depends on the predictions, not on their factorization.
+
+        Raises
+        ------
+        InputError
+            If the name is not there, or its predictions are the same everywhere.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -383,6 +393,11 @@ class TableCompletion(Model):
             Number of components at most, by default the rank; fewer are coarser.
         top : int
             Number of columns to name of each.
+
+        Raises
+        ------
+        InputError
+            If a number is below 1.
         """
         check_is_fitted(self)
         check_int("top", top, low=1)
@@ -420,6 +435,11 @@ class TableCompletion(Model):
         -------
         list of Explanation
             One for each column, with the parts of the columns known in this row.
+
+        Raises
+        ------
+        InputError
+            If a name is not there, or the method has no such parts.
 
         Examples
         --------

@@ -242,6 +242,11 @@ class TraceNormCompletion(Transformer, CompletionModel):
         ----------
         X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
             All observed cells. New rows and columns come after those of the fit.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`fit`, or if rows or columns of the fit are missing.
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_

@@ -167,7 +167,13 @@ class Objective:
         self._within = within
 
     def seconds(self, factors: Factors) -> float:
-        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile."""
+        """Measure the time of an evaluation in seconds; it is repeated unless it is long, as the first may compile.
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            Factors.
+        """
         for _ in range(2):
             start = time.perf_counter()
             self.value_and_gradient(factors)
@@ -177,7 +183,13 @@ class Objective:
         return took
 
     def value(self, factors: Factors) -> float:
-        """Compute the objective."""
+        """Compute the objective.
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            Factors.
+        """
         return self.value_and_gradient(factors)[0]
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:

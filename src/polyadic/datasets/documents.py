@@ -39,8 +39,22 @@ class Article(NamedTuple):
 
 
 def bbc(root: Root = None) -> list[Article]:
-    """Load 2,225 BBC articles of 2004 and 2005 in five categories from ``topics/bbc``, in order of folder and name.
+    """Load 2,225 BBC articles of 2004 and 2005 in five categories, in order of folder and name.
 
+    All files but one are UTF-8; that one is Latin-1.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a folder does not have its published number of articles.
+
+    References
+    ----------
     Greene, Cunningham (2006), Practical solutions to the problem of diagonal dominance in kernel document clustering.
     """
     where = folder(root) / "topics" / "bbc"
@@ -53,8 +67,24 @@ def bbc(root: Root = None) -> list[Article]:
 
 
 def kos(root: Root = None) -> csr_array:
-    """Load the counts of 6,906 words in 3,430 blog posts from ``topics/docword.kos.txt.gz``; the set has no words.
+    """Load the counts of 6,906 words in 3,430 blog posts; the set does not include the words.
 
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
+
+    Returns
+    -------
+    csr_array of shape (3430, 6906), float32
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not have the published size.
+
+    References
+    ----------
     Newman (2008), Bag of words, UCI machine learning repository.
     """
     file = folder(root) / "topics" / "docword.kos.txt.gz"
@@ -75,10 +105,22 @@ def kos(root: Root = None) -> csr_array:
 def polarity(root: Root = None) -> list[Review]:
     """Load the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
 
-    A review in ``sentences/polarity-v2`` has one sentence per line, in lower case, with tokens separated by white
-    space. The text is ASCII, except for some control characters in place of typographic marks, which are kept. The name
-    of a review is that of its file without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
+    A review has one sentence per line, in lower case, with tokens separated by white space. The text is ASCII, except
+    for some control characters in place of typographic marks, which are kept. The name of a review is that of its file
+    without suffix, such as ``cv000_29590``; the first of its three digits is the fold.
 
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets, see :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is empty, or one of the two folders does not have 1,000 reviews.
+
+    References
+    ----------
     Pang and Lee (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum
     cuts.
     """

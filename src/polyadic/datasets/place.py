@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
 
 def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``."""
+    """Return the folder of test sets: ``path``, or else the environment variable ``POLYADIC_DATA``.
+
+    Parameters
+    ----------
+    path : path, optional
+        Folder of test sets.
+
+    Raises
+    ------
+    InputError
+        If neither is given, or the folder does not exist.
+    """
     named = path if path is not None else os.environ.get("POLYADIC_DATA")
     if not named:
         raise InputError("the folder of test sets is not set; set the environment variable POLYADIC_DATA to its path")

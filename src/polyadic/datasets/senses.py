@@ -46,6 +46,18 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 
     An instance has one to three senses of WordNet 3.1 with weights from 1 to 4.
 
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets; see :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or instances or lemmas are missing.
+
+    References
+    ----------
     Jurgens and Klapaftis (2013), SemEval-2013 task 13: word sense induction for graded and non-graded senses.
     """
     where = folder(root) / "senses" / "semeval2013-wsi"
@@ -60,6 +72,18 @@ def semeval2013(root: str | os.PathLike[str] | None = None) -> SenseSet:
 def senseval(root: str | os.PathLike[str] | None = None) -> dict[str, SenseSet]:
     """Load the four Senseval lemmas line, hard, serve and interest by name; every instance has one sense.
 
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets; see :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or does not have the published number of instances.
+
+    References
+    ----------
     Leacock, Chodorow, Miller (1998), Using corpus statistics and WordNet relations for sense identification. Bruce and
     Wiebe (1994), Word-sense disambiguation using decomposable models.
     """
@@ -77,6 +101,26 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
 
     The element ``instance`` contains the text; its attributes ``tokenStart`` and ``tokenEnd`` are the start and end of
     the target in characters, and ``token`` is its form. White space is normalized.
+
+    Parameters
+    ----------
+    path : path
+        XML file.
+
+    Raises
+    ------
+    InputError
+        If the file is not valid XML, an attribute is missing, or the target is not at the given position; the message
+        names file and line, or file and instance.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "add.v.xml"
+    >>> attributes = 'id="add.v.1" lemma="add" partOfSpeech="v" token="adds" tokenStart="3" tokenEnd="7"'
+    >>> _ = file.write_text(f"<instances><instance {attributes}>He adds salt.</instance></instances>")
+    >>> read_instances(file)
+    [Instance(id='add.v.1', lemma='add.v', left='He', word='adds', right='salt.')]
     """
     file = Path(path)
     instances = [_context(file, element) for element in _xml(file).iter("instance")]
@@ -86,10 +130,33 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
 
 
 def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Read a key file, one instance per line: lemma, instance, and its senses as ``sense/weight`` or ``sense``.
+    r"""Read a key file, one instance per line: lemma, instance, and its senses as ``sense/weight`` or ``sense``.
 
     A sense without a weight gets the largest weight of its line, or 1 if there is none. If a sense has several weights
     (as in 17 instances of the published key), the largest is used. A field that begins with ``!!`` begins a comment.
+
+    Parameters
+    ----------
+    path : path
+        Key file.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Weights of the senses of each instance, as in the file.
+
+    Raises
+    ------
+    InputError
+        If a line is malformed; the message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "all.key"
+    >>> _ = file.write_text("add.v add.v.1 add%1/4 add%2/1\nadd.v add.v.2 add%2\n")
+    >>> read_sense_key(file)
+    {'add.v.1': {'add%1': 4.0, 'add%2': 1.0}, 'add.v.2': {'add%2': 1.0}}
     """
     key: dict[str, dict[str, float]] = {}
     for where, line in lines(Path(path)):
@@ -114,6 +181,17 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
     Tokens are joined by spaces. Besides tokens in ``wf``, a few words stand between elements and belong to the text;
     marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
     weight 1.
+
+    Parameters
+    ----------
+    path : path
+        XML file.
+
+    Raises
+    ------
+    InputError
+        If the file is not valid XML, or an instance has no identifier, no answer, or not exactly one target; the
+        message names file and line, or file and instance.
     """
     file = Path(path)
     instances: list[Instance] = []

@@ -53,7 +53,24 @@ SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean") 
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
-    """Load the ten word similarity sets of ``SIMILARITY`` by name."""
+    """Load the ten word similarity sets by name.
+
+    Parameters
+    ----------
+    root : path, optional
+        Folder of test sets; see :func:`folder`.
+
+    Returns
+    -------
+    dict of str to list of (str, str, float)
+        ``ws353``, ``ws353-similarity``, ``ws353-relatedness``, ``men``, ``mturk-287``, ``mturk-771``, ``rare-words``,
+        ``simlex-999``, ``simverb-3500``, ``rg-65``.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or malformed, or does not have the published number of pairs.
+    """
     where = folder(root) / "words" / "similarity"
     sets = {}
     for name, (file, number) in SIMILARITY.items():
@@ -63,7 +80,20 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Load an outlier detection set, the English WikiSem500 or 8-8-8, in order of its file names."""
+    """Load an outlier detection set, in order of its file names.
+
+    Parameters
+    ----------
+    name : {"wikisem500", "8-8-8"}
+        Name of the set: the English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
+    root : path, optional
+        Folder of test sets; see :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or the number of groups or cases differs from the published one.
+    """
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
     where = folder(root) / "words" / place
@@ -74,7 +104,20 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load an analogy set by section: Google's 19,544 questions in 14 sections, or the 8,000 of MSR."""
+    """Load an analogy set by section.
+
+    Parameters
+    ----------
+    name : {"google", "msr"}
+        Name of the set: Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
+    root : path, optional
+        Folder of test sets; see :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or malformed, or does not have the published number of questions.
+    """
     check_choice("name", name, ANALOGIES)
     file, number = ANALOGIES[name]
     where = folder(root) / "words" / "analogy" / file
@@ -84,7 +127,20 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
 
 
 def gensim_file(name: str) -> Path:
-    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``."""
+    """Return the path of a test file of gensim: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+
+    Raises
+    ------
+    MissingExtraError
+        If gensim is not installed.
+    InputError
+        If gensim has no such file.
+    """
     try:
         from gensim.test.utils import datapath
     except ImportError:
@@ -96,12 +152,31 @@ def gensim_file(name: str) -> Path:
 
 
 def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
-    """Read word pairs with scores, one pair per line: two words and at least one number.
+    r"""Read word pairs with scores, one pair per line: two words and at least one number.
 
     Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, lines that begin with
-    ``#``, and a header line are skipped. ``score`` is the column of the scores, as a number from 0 or a header; by
-    default the column whose header denotes a score, else the third. (The original SimVerb file has no header and needs
-    ``score=3``.)
+    ``#``, and a header line are skipped.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 text file.
+    score : int or str, optional
+        Column of the scores, as a number from 0 or a header. By default the column whose header denotes a score, else
+        the third. (The original SimVerb file has no header and needs ``score=3``.)
+
+    Raises
+    ------
+    InputError
+        If a line is malformed; the message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "pairs.txt"
+    >>> _ = file.write_text("word1,word2,POS,SimLex999\nold,new,A,1.58\n")
+    >>> read_pairs(file)
+    [('old', 'new', 1.58)]
     """
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
@@ -119,7 +194,18 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group: cluster words one per line, an empty line, outliers one per line."""
+    """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 text file.
+
+    Raises
+    ------
+    InputError
+        If there are not exactly two parts.
+    """
     file = Path(path)
     parts: list[list[str]] = [[]]
     after_empty = False
@@ -141,7 +227,18 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names."""
+    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If there are no files, or one is malformed.
+    """
     files = sorted(Path(path).glob("*.txt"))
     if not files:
         raise InputError(f"{path} contains no .txt files; each outlier group is one .txt file")
@@ -149,7 +246,23 @@ def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
-    """Read analogy questions by section, four words per line; a line ``: name`` begins a section, at first ``""``."""
+    """Read analogy questions, four words per line; a line ``: name`` begins a section.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 text file.
+
+    Returns
+    -------
+    dict of str to list of (str, str, str, str)
+        Questions by section; those before the first section are in the section ``""``.
+
+    Raises
+    ------
+    InputError
+        If a line does not have four words; the message names file and line.
+    """
     sections: dict[str, list[Question]] = {}
     name = ""
     for where, line in lines(Path(path)):
@@ -201,12 +314,39 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write cases of held-out completion."""
+    """Write cases of held-out completion.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    gaps : iterable of Gap
+        Test cases.
+    """
     _write(path, GAPS, ((" ".join(g.given), g.answer, g.wrong, g.matched, f"{g.association:.6g}") for g in gaps))
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read cases of held-out completion, written by :func:`write_gaps`."""
+    """Read cases of held-out completion.
+
+    Parameters
+    ----------
+    path : path
+        File written by :func:`write_gaps`.
+
+    Raises
+    ------
+    InputError
+        If the file is malformed; the message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "gaps.tsv"
+    >>> write_gaps(file, [Gap(("pearl", "jam"), "band", "ship", "war", 2.5)])
+    >>> read_gaps(file)
+    [Gap(given=('pearl', 'jam'), answer='band', wrong='ship', matched='war', association=2.5)]
+    """
     return [
         Gap(_words(where, given), _word(where, answer), _word(where, wrong), _word(where, matched), _number(where, x))
         for where, (given, answer, wrong, matched, x) in _rows(path, GAPS)
@@ -214,7 +354,15 @@ def read_gaps(path: Where) -> list[Gap]:
 
 
 def write_phrases(path: Where, phrases: Iterable[PhraseCase]) -> None:
-    """Write test cases of phrases."""
+    """Write test cases of phrases.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    phrases : iterable of PhraseCase
+        Test cases.
+    """
     _write(path, PHRASES, ([" ".join(words) for words in phrase] for phrase in phrases))
 
 
@@ -224,12 +372,31 @@ def read_phrases(path: Where) -> list[PhraseCase]:
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write runs of words, and whether each is a name."""
+    """Write runs of words, and whether each is a name.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    candidates : iterable of Candidate
+        Runs of words.
+    """
     _write(path, NAMES, ((" ".join(c.words), str(int(c.name))) for c in candidates))
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read runs of words, and whether each is a name, written by :func:`write_candidates`."""
+    """Read runs of words, and whether each is a name.
+
+    Parameters
+    ----------
+    path : path
+        File written by :func:`write_candidates`.
+
+    Raises
+    ------
+    InputError
+        If the file is malformed; the message names file and line.
+    """
     rows = list(_rows(path, NAMES))
     for where, (_, name) in rows:
         if name not in ("0", "1"):

@@ -35,8 +35,21 @@ def components(
 
     The largest values alone belong to rare words, whose neighbours are all of one kind. Without word counts, words are
     ranked by value. The columns of non-negative sparse vectors can be interpreted; those of other models are mixtures
-    of many topics. Columns of zeros are skipped; ``columns`` are numbered within ``embedding.components``.
+    of many topics. Columns of zeros are skipped.
 
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors of any model.
+    columns : sequence of int, optional
+        Columns to describe, numbered within ``embedding.components``; by default all.
+    top : int
+        Number of words per column.
+    common : float
+        Exponent :math:`\gamma` of the word count; 0 ranks by value alone.
+
+    Examples
+    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [(c.column, [word for word, _ in c.words]) for c in components(vectors, top=2)]
@@ -63,6 +76,24 @@ def components_of(embedding: Embedding, *words: str, n_components: int = 5, top:
 
     Values are divided by the length of the column, so that a column shared by all words does not always come first.
 
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors of any model.
+    *words : str
+        One or more words.
+    n_components : int
+        Maximum number of components.
+    top : int
+        Number of words per component.
+
+    Raises
+    ------
+    InputError
+        If a word is not in the vocabulary.
+
+    Examples
+    --------
     >>> from polyadic import Embedding
     >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
     >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]

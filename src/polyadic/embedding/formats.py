@@ -203,7 +203,22 @@ def read_vectors(
 
 
 def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration."""
+    """Write a folder for TensorBoard's Embedding Projector: vectors, words with counts, and configuration.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors to write.
+    path : path
+        Folder to create atomically: run ``tensorboard --logdir`` on it, or load its tables on the projector's web page.
+    overwrite : bool
+        Whether to replace an existing projector folder.
+
+    Raises
+    ------
+    InputError
+        If a word contains a tab or line break, or something else exists at that path.
+    """
     if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
         raise InputError(f"{bad[0]!r} contains a tab or line break, which the table of words does not support")
     columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]

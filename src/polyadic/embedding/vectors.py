@@ -602,14 +602,27 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str = "add") -> np.ndarray:
-    r"""Score every candidate :math:`x` of "a is to b as c is to x", given its cosines with the three words.
+    r"""Score every candidate :math:`x` of "a is to b as c is to x".
 
     .. math:: \text{add: } \cos(x, b) - \cos(x, a) + \cos(x, c)
               \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
               \quad \cos' = \frac{1 + \cos}{2}
 
-    Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5 (3CosAdd
-    and 3CosMul).
+    Parameters
+    ----------
+    a, b, c : ndarray
+        Cosines of the candidates with each of the three words, of equal shape.
+    method : {"add", "mul"}
+        3CosAdd or 3CosMul.
+
+    References
+    ----------
+    Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5.
+
+    Examples
+    --------
+    >>> analogy_scores(np.array([0.5]), np.array([1.0]), np.array([0.5]))
+    array([1.])
     """
     check_choice("method", method, ("add", "mul"))
     if method == "add":

@@ -185,7 +185,19 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
     def rerank(self, groups: QueryGroups, *, unknown: Unknown = "ignore") -> NDArray[np.int64]:
-        """Return the index of the highest-scored candidate of each list; parameters as of :meth:`decision_function`."""
+        """Return the index of the highest-scored candidate of each list; ties go to the first.
+
+        Parameters
+        ----------
+        groups : QueryGroups
+            Candidate lists.
+        unknown : {"ignore", "error"}
+            Treatment of features that were not seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of int of shape (lists,)
+        """
         return groups.choice(self.decision_function(groups, unknown=unknown))
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -314,6 +314,11 @@ class HornRules(LinkPredictor):
             Maximum number of rules.
         properties : bool
             Whether to include property rules, which are numerous.
+
+        Raises
+        ------
+        InputError
+            If the relation is unknown, or k is out of range.
         """
         check_int("k", k, low=1)
         graph, K = self._reasoner.graph, self.shape_[1]
@@ -345,6 +350,11 @@ class HornRules(LinkPredictor):
         -------
         Explanation
             Explanation of the score of :meth:`predict`; each contribution is named by a :class:`Reason`.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or k is out of range.
 
         Examples
         --------

@@ -392,6 +392,11 @@ class KnowledgeTensor(LinkPredictor):
             Contributions of known triples that share an entity or the relation with f, each named by its subject,
             relation and object.
 
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or k is out of range.
+
         References
         ----------
         Charpiat, Girard, Felardos, Tarabalka (2019), Input similarity from the neural network perspective. Bhardwaj,

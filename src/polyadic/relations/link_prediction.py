@@ -129,6 +129,11 @@ class LinkPredictor(Model):
         ----------
         subjects, relations : array of int or of text of shape (m,)
             Numbers or names of subject and relation.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
 
@@ -139,6 +144,11 @@ class LinkPredictor(Model):
         ----------
         objects, relations : array of int or of text of shape (m,)
             Numbers or names of object and relation.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
         """
         return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
 
@@ -152,6 +162,11 @@ class LinkPredictor(Model):
         ----------
         subjects, relations, objects : array of int or of text of shape (m,)
             Numbers or names of the parts of each triple.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
         """
         given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
         return self._triples(*_alike(*given))
@@ -163,6 +178,11 @@ class LinkPredictor(Model):
         ----------
         subjects, objects : array of int or of text of shape (m,)
             Numbers or names of subject and object.
+
+        Raises
+        ------
+        InputError
+            If a name or number is unknown, or the lengths differ.
         """
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._sizes[1]
@@ -188,6 +208,11 @@ class LinkPredictor(Model):
             Whether to also rank the relations between both ends.
         memory : int
             Memory budget in bytes; see :func:`~polyadic.metrics.ranking.ranking`.
+
+        Raises
+        ------
+        InputError
+            If triples are malformed, or a name or number is unknown.
         """
         facts = self._triples_by("test", test)
         if seen := shared(facts, self.facts_):
@@ -244,6 +269,11 @@ class LinkPredictor(Model):
             Kind of the name.
         name : int or str
             Name, or number if the model has no names.
+
+        Raises
+        ------
+        InputError
+            If the name or number is unknown.
         """
         return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
 
@@ -338,6 +368,11 @@ def complete(
         Maximum number of candidates.
     known : bool
         Whether to include candidates that form a training triple.
+
+    Raises
+    ------
+    InputError
+        If not exactly one part is missing, or a name or number is unknown.
 
     Examples
     --------

@@ -152,6 +152,11 @@ class InjectedLogic(SchemaModel):
         ----------
         columns : array of int of shape (columns,)
             Columns of the predicates.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist.
         """
         check_is_fitted(self, "schema_")
         at = columns_at(columns, self.schema_)

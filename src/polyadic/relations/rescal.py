@@ -120,6 +120,11 @@ class RESCAL(Model):
         ----------
         subjects, relations, objects : array of int of shape (m,)
             Numbers of the parts of each triple.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
         """
         s, k = self._pairs("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
@@ -140,6 +145,11 @@ class RESCAL(Model):
         ----------
         subjects, relations : array of int of shape (m,)
             Numbers of subject and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
         """
         return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
 
@@ -150,6 +160,11 @@ class RESCAL(Model):
         ----------
         objects, relations : array of int of shape (m,)
             Numbers of object and relation.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the lengths differ.
         """
         return self._ask(*self._pairs("object", objects, relations), backwards=True)
 

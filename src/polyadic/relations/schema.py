@@ -128,6 +128,11 @@ class Schema:
         ----------
         chosen : array of bool or of int
             Mask or numbers of cells, in the order of :attr:`indices`.
+
+        Raises
+        ------
+        InputError
+            If a cell does not exist.
         """
         try:
             return self._of(self.indices[np.asarray(chosen)], self.pairs)
@@ -160,6 +165,11 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
     predicates : sequence of str, optional
         Columns of the schema. Triples with other predicates are left out, but their pairs are kept. By default all
         predicates that occur, in that order.
+
+    Raises
+    ------
+    InputError
+        If there are no triples.
     """
     rows: dict[tuple[str, str], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}

@@ -168,6 +168,11 @@ class SchemaModel(Model):
             Subject and object of each pair.
         predicates : sequence of str
             One predicate for each pair.
+
+        Raises
+        ------
+        InputError
+            If a pair or a predicate is unknown, or the lengths differ.
         """
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
@@ -306,6 +311,11 @@ class UniversalSchema(SchemaModel):
         ----------
         cells : array of int of shape (n, 2)
             Row and column of each cell.
+
+        Raises
+        ------
+        InputError
+            If a cell is outside the schema.
         """
         check_is_fitted(self)
         at, shape = np.asarray(cells), self.schema_.cells.shape
@@ -333,6 +343,11 @@ class UniversalSchema(SchemaModel):
         predicate : str
             Predicate to explain.
 
+        Raises
+        ------
+        InputError
+            If the pair or the predicate is unknown.
+
         Examples
         --------
         >>> from polyadic.relations.schema import schema_of
@@ -356,6 +371,11 @@ class UniversalSchema(SchemaModel):
         ----------
         columns : array of int of shape (columns,)
             Columns of the predicates.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist.
         """
         check_is_fitted(self)
         schema = self.schema_
@@ -398,6 +418,11 @@ class UniversalSchema(SchemaModel):
             Name of the predicate.
         n : int
             Maximum number of similar predicates.
+
+        Raises
+        ------
+        InputError
+            If the predicate is unknown, or the model has no vectors.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -418,6 +443,11 @@ class UniversalSchema(SchemaModel):
         ----------
         test : iterable of tuple
             Subject, object and predicate of each triple; training triples are left out with a warning.
+
+        Raises
+        ------
+        InputError
+            If a pair or predicate is unknown, or no test triple remains.
         """
         check_is_fitted(self)
         schema = self.schema_

@@ -84,7 +84,15 @@ class SentenceVectors(Transformer, ABC):
     seed: Seed = None
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
-        """Fit to sentences and return their vectors; an iterator is first read into memory."""
+        """Fit to sentences and return their vectors; an iterator is first read into memory.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Training sentences.
+        y : ignored
+            For compatibility with scikit-learn.
+        """
         del y
         kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
         return self.fit(kept).transform(kept)
@@ -147,9 +155,14 @@ class SentenceVectors(Transformer, ABC):
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Return the activations of one sentence, a text or its words, shape (K, L, positions).
+        """Return the activations of one sentence, shape (K, L, positions).
 
         The positions are those of the known words, followed by those of filters that begin before the first word.
+
+        Parameters
+        ----------
+        sentence : str or list of str
+            Text, or its words.
         """
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))

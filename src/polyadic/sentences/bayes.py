@@ -100,12 +100,26 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         return self
 
     def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
-        """Fit to sentences and return their features; an iterator is first read into memory."""
+        """Fit to sentences and return their features; an iterator is first read into memory.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words
+            Training sentences.
+        y : array-like of shape (sentences,)
+            Labels of two classes.
+        """
         kept = list(words_of(sentences))
         return self.fit(kept, y).transform(kept)
 
     def transform(self, sentences: Iterable[Sentence]) -> csr_array:
-        """Return the features of texts or lists of words, shape (sentences, features); unknown n-grams are ignored."""
+        """Return the features of sentences, shape (sentences, features); unknown n-grams are ignored.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words
+            Sentences to transform.
+        """
         check_is_fitted(self)
         return self._indicators([self._runs(words) for words in words_of(sentences)]).multiply(self.ratio_).tocsr()
 

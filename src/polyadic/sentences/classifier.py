@@ -203,14 +203,23 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
-        """Return the probability of each class of texts or lists of words, shape (documents, classes).
+        """Return the probability of each class, shape (documents, classes); normalized one-vs-rest for more than two.
 
-        With more than two classes, the probabilities of each against the rest are normalized.
+        Parameters
+        ----------
+        documents : iterable of str
+            Texts, or documents as lists of words.
         """
         return self._probabilities(self._features(self._numbered(documents)))
 
     def predict(self, documents: Documents) -> NDArray[Any]:
-        """Return the most likely class of each document, a text or a list of words."""
+        """Return the most likely class of each document.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Texts, or documents as lists of words.
+        """
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
     def explain(self, document: Content, label: Any = None) -> Explanation:

@@ -117,6 +117,13 @@ class ConvolutionalSentences(SentenceVectors):
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Learn filters from sentences, which are read once in bounded memory.
 
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Training sentences.
+        y : ignored
+            For compatibility with scikit-learn.
+
         Raises
         ------
         InputError
@@ -146,6 +153,11 @@ class ConvolutionalSentences(SentenceVectors):
 
         Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment, and decoding in
         closed form.
+
+        Raises
+        ------
+        InputError
+            If sentence vectors are not means: pooling must be "mean" with one segment, and decoding in closed form.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):

@@ -62,7 +62,14 @@ class MeanSentences(SentenceVectors):
     removed: Natural = 0
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
-        """Learn word vectors, word frequencies and common components from sentences, read once.
+        """Learn word vectors, word frequencies and common components.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Training sentences, read once.
+        y : ignored
+            For compatibility with scikit-learn.
 
         Raises
         ------
@@ -94,6 +101,11 @@ class MeanSentences(SentenceVectors):
         """Return word vectors whose mean over the known words of a sentence is the sentence vector.
 
         Raise InputError if sentence vectors are not means: pooling must be "mean" with one segment.
+
+        Raises
+        ------
+        InputError
+            If sentence vectors are not means: pooling must be "mean" with one segment.
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):

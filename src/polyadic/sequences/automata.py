@@ -91,13 +91,24 @@ class WeightedAutomaton:
     def scaled(self, symbols: NDArray[np.int64], edges: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return the weights of strings as ``values * exp(logs)``, which do not underflow for long strings.
 
-        The symbols of all strings are concatenated; ``edges`` are the start and end of each, of shape (strings + 1,).
+        Parameters
+        ----------
+        symbols : ndarray of int64 of shape (N,)
+            Concatenated strings.
+        edges : ndarray of int64 of shape (strings + 1,)
+            Start and end of each string.
         """
         self._check(symbols)
         return automaton_values(symbols, edges, start=self.alpha0, stop=self.alpha_inf, A=self.A)
 
     def logs(self, data: Coded) -> Array:
-        """Return the logarithms of the weights of encoded strings; minus infinity for weights that are not positive."""
+        """Return the logarithms of the weights of strings; minus infinity for weights that are not positive.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded strings.
+        """
         values, logs = self.scaled(*data)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(values, 0)) + logs
@@ -111,7 +122,13 @@ class WeightedAutomaton:
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
-        """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1."""
+        """Raise InputError if the sum of the weights of all strings diverges: the largest eigenvalue is not below 1.
+
+        Raises
+        ------
+        InputError
+            If the largest eigenvalue is not below 1.
+        """
         if (radius := self.radius) >= 1:
             raise InputError(f"the sum of the weights of all strings diverges: the largest eigenvalue is {radius:.6g}")
 
@@ -141,16 +158,29 @@ class WeightedAutomaton:
         return np.asarray(self.alpha0 @ self._inverse)
 
     def states(self, data: Coded) -> Array:
-        """Return the normalized states before each symbol and the end of encoded strings; shape (N + strings, r).
+        """Return the normalized states before each symbol and before the end of each string; shape (N + strings, r).
 
         After an impossible symbol, the state is the expected state after that symbol alone.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded strings.
         """
         self._check(data.symbols)
         start, again = self._starts
         return follow_automaton(*data, start=start, A=self.A, total=self.total, again=again, floor=FLOOR)
 
     def moved(self, states: Array, symbols: NDArray[np.int64]) -> Array:
-        """Return the normalized states, of shape (n, r), after one more symbol each."""
+        """Return the normalized states after one more symbol each.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
+        symbols : ndarray of int64 of shape (n,)
+            The next symbol of each.
+        """
         reached = np.einsum("nr,nrt->nt", states, self.A[symbols])
         mass = (reached @ self.total)[:, None]
         return np.where(mass > FLOOR, reached / np.where(mass > FLOOR, mass, 1), self._starts[1][symbols])
@@ -170,20 +200,37 @@ class WeightedAutomaton:
         return np.column_stack([*(self.A @ self.total), self.alpha_inf])
 
     def next_weights(self, states: Array) -> Array:
-        """Return the weights of the next symbol and, last, of the end from states (n, r); they may be negative."""
+        """Return the weights of the next symbol and, last, of the end, which may be negative.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
+        """
         return np.asarray(states @ self._onward)
 
     def next_probabilities(self, states: Array) -> Array:
-        """Return the probabilities of the next symbol and, last, of the end from states (n, r).
+        """Return the probabilities of the next symbol and, last, of the end.
 
         Negative weights are set to 0 and the rest is normalized; if all are 0, the result is uniform.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, r)
+            Current states.
         """
         weights = np.maximum(self.next_weights(states), 0)
         sums = weights.sum(axis=1, keepdims=True)
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank."""
+        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank.
+
+        Parameters
+        ----------
+        rank : int
+            Number of states.
+        """
         return WeightedAutomaton(self.alpha0[:rank], self.A[:, :rank, :rank].copy(), self.alpha_inf[:rank])
 
     def _check(self, symbols: NDArray[np.int64]) -> None:

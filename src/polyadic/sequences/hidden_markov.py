@@ -176,29 +176,61 @@ class HiddenMarkov(Model):
     def score(self, sequences: Sequences) -> float:
         """Return the log-probability of all sequences together; minus infinity if one is impossible.
 
-        Raise InputError if a symbol was not seen in training, unless ``unknown="missing"``.
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to score.
+
+        Raises
+        ------
+        InputError
+            If a symbol was not seen in training, unless ``unknown="missing"``.
         """
         return float(np.sum(self.score_sequences(sequences)))
 
     def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
-        """Return the log-probability of each sequence; 0 for an empty one."""
+        """Return the log-probability of each sequence; 0 for an empty one.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to score.
+        """
         data = self._coded(sequences)
         logs = self.log_probabilities(data)
         return np.array([part.sum() for part in data.split(logs)])
 
     def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
-        """Return the log-probability of each token of encoded sequences given its predecessors."""
+        """Return the log-probability of each token given its predecessors.
+
+        Parameters
+        ----------
+        data : Coded
+            Encoded sequences.
+        """
         return hidden_states(*data, self._chain(), smoothed=False)[1]
 
     def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
-        """Return the most likely path of states of each sequence of symbols (Viterbi), computed in single precision."""
+        """Return the most likely path of states of each sequence (Viterbi), computed in single precision.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to decode.
+        """
         data = self._coded(sequences)
         with np.errstate(divide="ignore"):
             scores = HiddenChain(*(np.maximum(np.log(part), NEVER) for part in self._chain()))
         return data.split(viterbi_states(*data, scores))
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
-        """Return the posterior distribution of the state at each position, as arrays of shape (length, states)."""
+        """Return the posterior distribution of the state at each position, as arrays of shape (length, states).
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences to decode.
+        """
         data = self._coded(sequences)
         return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
 

@@ -115,7 +115,20 @@ class NGrams(Model):
     discount: Share = 0.7
 
     def fit(self, data: Coded, size: int) -> Self:
-        """Count the n-grams of encoded strings of symbols below ``size``."""
+        """Count the n-grams of strings.
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols below ``size``.
+        size : int
+            Size of the alphabet.
+
+        Raises
+        ------
+        InputError
+            If a setting is out of range.
+        """
         self.check()
         self.tree_ = count_substrings(data, size, max_length=self.order)
         return self
@@ -123,7 +136,10 @@ class NGrams(Model):
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:
         """Return the probabilities of each symbol and, last, of the end; rows sum to 1.
 
-        ``before`` are the last symbols, at least ``order - 1``, and -1 before the start: see :func:`contexts`.
+        Parameters
+        ----------
+        before : ndarray of int of shape (n, at least order - 1)
+            The last symbols, -1 before the start: see :func:`contexts`.
         """
         tree = self.tree_
         p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))
@@ -154,11 +170,23 @@ class NGrams(Model):
         return p
 
     def along(self, data: Coded) -> Array:
-        """Return the next-symbol probabilities at each position of encoded strings; shape (N + strings, k + 1)."""
+        """Return the next-symbol probabilities before each symbol and before the end; shape (N + strings, k + 1).
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols.
+        """
         return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
 
     def logs(self, data: Coded) -> Array:
-        """Return the log-likelihood of each encoded string; minus infinity if its probability is 0."""
+        """Return the log-likelihood of each string; minus infinity if its probability is 0.
+
+        Parameters
+        ----------
+        data : Coded
+            Strings of symbols.
+        """
         return string_logs(data, self.tree_.size, self.along)
 
 

@@ -148,7 +148,13 @@ class ObservableOperators(Model):
         return np.array(rows)
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
-        """Return the uncorrected estimate of the probability of a sequence of known symbols, which may be negative."""
+        """Return the uncorrected estimate of the probability of a sequence, which may be negative.
+
+        Parameters
+        ----------
+        sequence : sequence of symbols
+            Known symbols.
+        """
         x = coded([sequence], self._number).symbols
         b = self.first_
         for symbol in x:
@@ -156,7 +162,13 @@ class ObservableOperators(Model):
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
-        """Return the log-probability of all sequences together, by the distributions of :meth:`next_symbols`."""
+        """Return the log-probability of all sequences, by the distributions of :meth:`next_symbols`.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Sequences of known symbols.
+        """
         number, total = self._number, 0.0
         for sequence in listed(sequences):
             rows = self.next_symbols(sequence)

@@ -139,7 +139,17 @@ class SequenceTagger(Model):
         return self
 
     def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
-        """Train on sentences encoded as ids of ``size`` features, as :meth:`fit` does, but without ``features_``."""
+        """Train on sentences encoded as ids of features, otherwise as :meth:`fit`; ``features_`` is not set.
+
+        Parameters
+        ----------
+        sentences : CodedSentences
+            Ids of the features of each token.
+        size : int
+            Number of features.
+        y : iterable of sequences of str
+            The tags of each sentence.
+        """
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.learning_rate, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
@@ -149,18 +159,38 @@ class SequenceTagger(Model):
         return self
 
     def predict(self, X: Features) -> list[list[str]]:
-        """Return the best tags of each sentence, given the features of its tokens."""
+        """Return the best tags of each sentence.
+
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
+        """
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Return the best tags of sentences encoded as ids of features."""
+        """Return the best tags of sentences encoded as ids of features.
+
+        Parameters
+        ----------
+        sentences : CodedSentences
+            Ids of the features of each token, as in training.
+        """
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
     def predict_proba(self, X: Features) -> list[NDArray[np.float64]]:
         """Return the marginal probabilities of the tags of each sentence, as arrays of shape (tokens, tags).
 
-        Raise InputError if the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
+
+        Raises
+        ------
+        InputError
+            If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
             raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
@@ -169,7 +199,20 @@ class SequenceTagger(Model):
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
 
     def score(self, X: Features, y: Iterable[Sequence[str]]) -> float:
-        """Return the token accuracy, given the features and correct tags of tokens; NaN without tokens."""
+        """Return the token accuracy; NaN without tokens.
+
+        Parameters
+        ----------
+        X : iterable of sequences of collections of str
+            The features of each token of each sentence.
+        y : iterable of sequences of str
+            The correct tags of each sentence.
+
+        Raises
+        ------
+        InputError
+            If tokens and tags do not align.
+        """
         predicted, gold = self.predict(X), list(y)
         check_aligned(gold, list(map(len, predicted)))
         right = [

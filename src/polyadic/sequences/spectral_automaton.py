@@ -186,7 +186,13 @@ class SpectralAutomaton(Model):
         return self
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range or repeats a symbol, or selection has no held-out strings."""
+        """Raise InputError if a setting is out of range or repeats a symbol, or selection has no held-out strings.
+
+        Raises
+        ------
+        InputError
+            If a setting is out of range, model selection has no held-out strings, or the alphabet repeats a symbol.
+        """
         super().check()
         if self.held_out == 1:
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
@@ -203,18 +209,33 @@ class SpectralAutomaton(Model):
                 raise InputError("alphabet must consist of one or more different symbols", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
-        """Return the natural logarithm of the probability of each sequence of symbols.
+        """Return the natural logarithm of the probability of each sequence.
 
-        Unknown symbols raise an error, or are read as ``unknown``.
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences; unknown symbols raise an error, or are read as ``unknown``.
         """
         return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
-        """Return the mean log-likelihood of a sequence of symbols."""
+        """Return the mean log-likelihood of a sequence.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences to score.
+        """
         return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
-        """Return the perplexity per symbol of sequences, whose ends count as symbols."""
+        """Return the perplexity per symbol, where the end of a sequence counts as a symbol.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Sequences to score.
+        """
         data, logs = self._scored(X)
         return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
 
@@ -225,7 +246,13 @@ class SpectralAutomaton(Model):
         return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
-        """Return the probabilities of the next symbol after each prefix, as in ``symbols_``, and last of the end."""
+        """Return the probabilities of the next symbol after each sequence, as in ``symbols_``, and last of the end.
+
+        Parameters
+        ----------
+        X : iterable of sequences of symbols
+            Prefixes of sequences.
+        """
         return self._model.after(self._coded(X))
 
     def sample(

@@ -291,9 +291,24 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None
     ) -> Self:
-        """Fit to feature vectors and two classes.
+        """Fit to feature vectors and classes.
 
-        Parameters and errors are those of :meth:`FactorizationMachine.fit`.
+        Parameters
+        ----------
+        X : csr or array of shape (rows, features)
+            Feature vectors.
+        y : array of shape (rows,)
+            Classes, exactly two.
+        sample_weight : array of shape (rows,), optional
+            Weights of the rows.
+        validation : (X, y), optional
+            Validation data. The sweep of the lowest validation loss is kept, and the fit stops after five sweeps
+            without improvement.
+
+        Raises
+        ------
+        InputError, ValueError
+            If values are not finite, there are not exactly two classes, or a parameter is out of range.
         """
         self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
@@ -316,6 +331,11 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
         ----------
         classes : array of shape (2,), optional
             The two classes. Required in the first call if ``y`` does not have both.
+
+        Raises
+        ------
+        InputError, ValueError
+            As for :meth:`fit`, if a row has another class, or if the parameters diverge.
         """
         self.check()
         first = not hasattr(self, "V_")

@@ -165,7 +165,13 @@ class LowRankTasks(Model):
         return m > 0 if self.loss == "logistic" else m
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each label, shape (n, labels); raise InputError if the loss is not logistic."""
+        """Return the probability of each label, shape (n, labels); raise InputError if the loss is not logistic.
+
+        Raises
+        ------
+        InputError
+            If the loss is not logistic.
+        """
         from scipy.special import expit
 
         if self.loss != "logistic":

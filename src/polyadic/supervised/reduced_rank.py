@@ -208,7 +208,20 @@ class ReducedRankRegressionCV(LowRankMap):
             raise InputError("ranks and ridges must not be empty")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Select rank and ridge, then fit to all rows; parameters are those of :meth:`ReducedRankRegression.fit`."""
+        """Select rank and ridge, then fit to all rows.
+
+        Parameters
+        ----------
+        X : sparse or dense array of shape (n, features)
+            Feature vectors.
+        y : array of shape (n,) or (n, targets)
+            Targets.
+
+        Raises
+        ------
+        InputError
+            If a rank, a ridge or the number of folds is out of range.
+        """
         self.check()
         kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
         X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)

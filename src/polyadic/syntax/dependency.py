@@ -145,16 +145,52 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return heads (trees, n) and scores of the ``k`` best projective trees, best first; see :meth:`scores`."""
+        """Return the ``k`` best projective trees and their scores, best first.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
+        k : int
+            Maximum number of trees.
+
+        Returns
+        -------
+        heads : ndarray of int32 of shape (trees, n)
+        scores : ndarray of shape (trees,)
+
+        Raises
+        ------
+        InputError
+            See :meth:`scores`.
+        """
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags."""
+        """Return the ``k`` best trees of a sentence of a treebank: :meth:`k_best` of its words and tags.
+
+        Parameters
+        ----------
+        tree : Tree
+            Sentence to parse. Its heads are ignored.
+        k : int
+            Maximum number of trees.
+        """
         return self.k_best(tree.forms, tree.xpos, k=k)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
-        """Return the head of each word in the best projective tree; 0 is the root; see :meth:`scores`."""
+        """Return the head of each word in the best projective tree, numbered from 1; 0 is the root.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the sentence.
+        tags : sequence of str
+            Parts of speech of the words in the treebank's tag set.
+        """
         return best_projective_tree(self.scores(words, tags))[0]
 
 

@@ -151,10 +151,22 @@ class HigherOrderParser(LowRankParser):
     restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return up to ``k`` good trees and their scores, best first; see ``LowRankParser.candidates``.
+        """Return up to ``k`` good trees of a sentence and their scores, best first.
 
-        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first
-        is the tree of :meth:`parse` or one with a higher score.
+        They are the results of the search from all starts, and the best projective trees by arcs alone. So the first is
+        the tree of :meth:`parse` or one with a higher score.
+
+        Parameters
+        ----------
+        tree : Tree
+            Sentence to parse. Its heads are ignored.
+        k : int
+            Maximum number of trees.
+
+        Returns
+        -------
+        heads : ndarray of int32 of shape (trees, n)
+        scores : ndarray of shape (trees,)
         """
         _check_length(tree.forms)
         table = self._coder(tree)

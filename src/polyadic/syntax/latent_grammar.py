@@ -76,7 +76,18 @@ class LatentGrammar(Model, ABC):
     candidates: Count = 50
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Estimate the plain grammar and the rule tensors from a treebank; see ``PCFG.fit``."""
+        """Estimate the plain grammar and the rule tensors from a treebank.
+
+        Parameters
+        ----------
+        trees : iterable of Phrase
+            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
+
+        Raises
+        ------
+        InputError
+            If there are no trees, or a parameter is out of range.
+        """
         self.check()
         treebank = list(trees)
         plain = PlainPCFG(horizontal=self.horizontal).fit(treebank)
@@ -131,7 +142,20 @@ class LatentGrammar(Model, ABC):
         return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable of the candidate trees of the plain grammar; see ``PCFG.k_best``."""
+        """Return the most probable of the candidate trees of the plain grammar.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words as the treebank splits them.
+        tags : sequence of str, optional
+            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+
+        Raises
+        ------
+        InputError
+            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        """
         return self.rerank(self.plain_.k_best(words, k=self.candidates, tags=tags))[0].tree
 
 

@@ -95,7 +95,18 @@ class MarginalParser(Model):
     threshold: Amount = 1e-4
 
     def fit(self, trees: Iterable[Phrase]) -> Self:
-        """Fit a grammar with the settings of ``grammar``; see ``PCFG.fit``."""
+        """Fit a grammar with the settings of ``grammar``.
+
+        Parameters
+        ----------
+        trees : iterable of Phrase
+            Training trees, cleaned by :func:`~polyadic.syntax.brackets.clean`.
+
+        Raises
+        ------
+        InputError
+            If there are no trees, or a parameter is out of range.
+        """
         self.check()
         return self.use(clone(self.grammar).fit(trees))
 
@@ -117,7 +128,17 @@ class MarginalParser(Model):
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Return the tree with the best sum of marginals, or the grammar's own parse if there is none.
 
-        See ``PCFG.k_best`` for words and tags.
+        Parameters
+        ----------
+        words : sequence of str
+            Words as the treebank splits them.
+        tags : sequence of str, optional
+            Known parts of speech of the words, see :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+
+        Raises
+        ------
+        InputError
+            See :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
         """
         sentence = self._sentence(words, tags)
         sums = None if sentence is None else self._sums(sentence)

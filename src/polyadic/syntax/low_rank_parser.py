@@ -246,7 +246,18 @@ class LowRankParser(Model):
         lemmas: Sequence[str] | None = None,
         features: Sequence[str] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the scores of all arcs, head (row 0 is the root) by dependent; see :meth:`parse`."""
+        """Return the scores of all arcs: head in the row (row 0 is the root), dependent in the column.
+
+        Parameters
+        ----------
+        forms, tags, pos, lemmas, features
+            See :meth:`parse`.
+
+        Raises
+        ------
+        InputError
+            See :meth:`parse`.
+        """
         tree = _sentence(forms, tags, pos=pos, lemmas=lemmas, features=features)
         return self._scores(forms, self._coder(tree))
 

@@ -113,7 +113,13 @@ class PCFG(Model):
         return self
 
     def prepared(self, tree: Phrase) -> Phrase:
-        """Return the annotated and binarised tree from which rules are counted."""
+        """Return the annotated and binarised tree from which rules are counted.
+
+        Parameters
+        ----------
+        tree : Phrase
+            Tree of the treebank.
+        """
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
@@ -159,21 +165,54 @@ class PCFG(Model):
         return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
-        """Return the most probable tree; see :meth:`k_best`."""
+        """Return the most probable tree.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words as the treebank splits them.
+        tags : sequence of str, optional
+            Known parts of speech of the words, see :meth:`k_best`.
+
+        Raises
+        ------
+        InputError
+            See :meth:`k_best`.
+        """
         return self.k_best(words, k=1, tags=tags)[0].tree
 
     def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
-        """Return the log-scores of the tags of each word; see :meth:`k_best`."""
+        """Return the log-scores of the tags of each word.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words as the treebank splits them.
+        tags : sequence of str, optional
+            Known parts of speech of the words, see :meth:`k_best`.
+
+        Raises
+        ------
+        InputError
+            See :meth:`k_best`.
+        """
         check_words(words, tags)
         given: Sequence[str | None] = tags or [None] * len(words)
         pairs = enumerate(zip(words, given, strict=True))
         return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
 
     def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Return which coarse symbols are probable enough in which cells, by the scores of the coarse tags of words.
+        """Return which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
 
-        The result, of shape (2, cells, coarse symbols), is input of :func:`~polyadic.syntax.kernels.chart.inside`; it
-        is None if all are allowed, or none is.
+        Parameters
+        ----------
+        plain : sequence of dict
+            Scores of the coarse tags of each word.
+
+        Returns
+        -------
+        ndarray of bool of shape (2, cells, coarse symbols), or None
+            See :func:`~polyadic.syntax.kernels.chart.inside`.
         """
         if self.threshold == 0:
             return None

@@ -36,7 +36,17 @@ class TableTransformer(Transformer):
     row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the model and return the coordinates of the rows, shape (m, n_components)."""
+        """Fit the model and return the coordinates of the rows.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
         return self.fit(X, y).row_coordinates_.copy()
 
     @property
@@ -76,7 +86,17 @@ class TableAnalysis(TableTransformer):
     seed: Seed = None
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the coordinates of the rows or the columns, shape (points, n_components)."""
+        """Return the coordinates of the rows or the columns.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components) or (n, n_components)
+        """
         check_is_fitted(self)
         check_choice("side", side, get_args(Side))
         return self.row_coordinates_ if side == "rows" else self.column_coordinates_
@@ -84,7 +104,17 @@ class TableAnalysis(TableTransformer):
     def embedding(
         self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
     ) -> Embedding:
-        """Return the coordinates of the labelled rows or columns as an :class:`~polyadic.embedding.Embedding`."""
+        """Return the coordinates as an :class:`~polyadic.embedding.Embedding`.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Label of each row or column.
+        side : {"rows", "columns"}
+            Side of the table.
+        counts : array of int, optional
+            Frequency of each word.
+        """
         return Embedding(words, self.coordinates(side), counts=counts)
 
     def __sklearn_tags__(self) -> Any:
@@ -281,20 +311,49 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(turned, self.row_standard_coordinates_)
 
     def contributions(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the shares of each axis's inertia by point, of shape (points, n_components); columns sum to 1."""
+        """Return the share of each axis's inertia contributed by each row or column.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points, n_components)
+            Columns sum to 1.
+        """
         standard, masses, _ = self._points(side)
         return np.asarray(masses[:, None] * standard**2)
 
     def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of each row's or column's inertia explained by each axis, shape (points, n_components).
+        """Return the share of each row's or column's inertia explained by each axis.
 
-        Rows sum to the quality of the point.
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points, n_components)
+            Rows sum to the quality of the point.
         """
         standard, _, distances = self._points(side)
         return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
 
     def quality(self, side: Side = "rows") -> NDArray[Any]:
-        """Return the share of the inertia of each row or column explained by all computed axes, shape (points,)."""
+        """Return the share of each row's or column's inertia explained by the computed axes together.
+
+        Parameters
+        ----------
+        side : {"rows", "columns"}
+            Side of the table.
+
+        Returns
+        -------
+        ndarray of shape (points,)
+        """
         return np.asarray(self.squared_cosines(side).sum(axis=1))
 
     def explain(self, row: str | int, column: str | int) -> Explanation:

@@ -91,10 +91,19 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     beta: Positive = 1.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table as :meth:`~polyadic.tables.correspondence.CorrespondenceAnalysis.fit` reads it.
+        """Analyse a table of counts.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
+            Non-negative counts.
+        y : None
+            Ignored.
 
         Raises
         ------
+        ValueError
+            If the table is empty or has negative, infinite or missing values.
         InputError
             If ``n_components``, a kernel or scores do not fit the table, or a setting is out of range or has no effect.
         """

@@ -70,7 +70,12 @@ class AnchorTopics(Topics):
     min_documents: Count | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts, shape (documents, words).
+        """Estimate topics from word counts.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+            Word counts of each document.
 
         Raises
         ------

@@ -80,7 +80,18 @@ class PLSA(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to word counts, shape (documents, words)."""
+        """Fit to word counts.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+            Word counts of each document.
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all values are zero, or a parameter is out of range.
+        """
         del y
         self.check()
         counts = self._table(X, reset=True)

@@ -81,7 +81,18 @@ class RLSI(Topics):
     callback: Callback = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to non-negative weights of words in documents, such as TF-IDF, shape (documents, words)."""
+        """Factorize a table.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+            Non-negative weights of words in documents, such as TF-IDF.
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all values are zero, or a parameter is out of range.
+        """
         del y
         self.check()
         table = self._table(X, reset=True)

@@ -79,7 +79,12 @@ class SpectralLDA(Topics):
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimate topics from word counts, shape (documents, words).
+        """Estimate topics from word counts.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+            Word counts of each document.
 
         Raises
         ------

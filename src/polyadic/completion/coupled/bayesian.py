@@ -119,6 +119,11 @@ class BayesianFactorization(DatabaseModel):
         ----------
         draws : int
             Number of further draws.
+
+        Raises
+        ------
+        InputError
+            If ``draws`` is not positive.
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
@@ -188,6 +193,11 @@ class BayesianFactorization(DatabaseModel):
         ----------
         relation : str
             Name of the relation.
+
+        Raises
+        ------
+        InputError
+            If no cells of the relation were given to ``fit``.
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:

@@ -327,10 +327,24 @@ class Database:
             self._cells[name] = in_units(given, self.units[name])
 
     def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
-        """Return a database with further cells by relation, which replace existing ones, and a report of what is new.
+        """Return a database with further cells; new entities are numbered after the existing ones.
 
-        New entities are numbered after the existing ones; units of values stay. The report has the numbers of new and
-        changed cells, and of new entities by type.
+        Parameters
+        ----------
+        data : mapping of str to data
+            New cells by relation, in the form that :class:`Relation` accepts. They replace existing cells.
+
+        Returns
+        -------
+        Database
+            The extended database, with the same units of values.
+        dict
+            Number of new cells, of cells with changed values, and of new entities by type.
+
+        Raises
+        ------
+        InputError
+            As for new databases, or if a relation does not exist.
         """
         if not isinstance(data, Mapping) or not data:
             raise InputError("data must be a non-empty mapping of relation names to cells", "data")
@@ -449,6 +463,11 @@ class Database:
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or numbers if entities are numbered.
+
+        Raises
+        ------
+        InputError
+            If the relation or an entity does not exist.
         """
         relation = self.relation(name)
         columns = columns_of(name, relation, cells)
@@ -463,6 +482,11 @@ class Database:
             Entity type.
         names : sequence
             Names of entities, or numbers if entities are numbered.
+
+        Raises
+        ------
+        InputError
+            If the type or an entity does not exist.
         """
         if entity not in self.sizes:
             raise InputError(f"there is no entity type {entity!r}; types are {', '.join(self.sizes)}")

@@ -113,6 +113,11 @@ class DatabaseModel(Model, ABC):
             as a fit (``burn_in + draws``).
         refit : bool
             Also fit from scratch, keep that model, and report its distance to the update.
+
+        Raises
+        ------
+        InputError
+            As for ``fit``, or if a relation does not exist.
         """
         check_is_fitted(self, "state_")
         self.check()
@@ -154,6 +159,11 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names of entities, or their numbers if tables number them.
+
+        Raises
+        ------
+        InputError
+            If the relation or an entity does not exist.
         """
         return self.predict_distribution(relation, cells).mean
 
@@ -164,6 +174,11 @@ class DatabaseModel(Model, ABC):
         ----------
         relation, cells
             See :meth:`predict`.
+
+        Raises
+        ------
+        InputError
+            If the relation or an entity does not exist.
         """
         check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
@@ -177,6 +192,11 @@ class DatabaseModel(Model, ABC):
             Name of the relation.
         indices : array of int of shape (n, order)
             Entity numbers.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
         """
         check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
@@ -205,6 +225,11 @@ class DatabaseModel(Model, ABC):
         Explanation
             In the units of the table; log-odds of truth values, and ``m`` before the softplus of counts. Parts are
             named by relation and other entities of the observed cell. For samples they are means.
+
+        Raises
+        ------
+        InputError
+            If the relation, type or entity does not exist.
         """
         check_is_fitted(self, "state_")
         database, entities = self.database_, [*self.database_.relation(relation).entities]
@@ -250,6 +275,11 @@ class DatabaseModel(Model, ABC):
             Name of the entity, or its number if entities are numbered.
         n : int
             Number of neighbours.
+
+        Raises
+        ------
+        InputError
+            If the type or the entity does not exist.
         """
         check_is_fitted(self, "state_")
         check_int("n", n, low=1)
