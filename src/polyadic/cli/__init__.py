@@ -123,7 +123,7 @@ def polyadic(
 
 
 def main() -> None:
-    """Run the command line on ``sys.argv``; what is cleared away at its end is not to be stopped."""
+    """Run the command line on ``sys.argv``; signals are ignored during the final clean-up."""
     try:
         app(prog_name="polyadic")
     finally:

@@ -54,7 +54,7 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
     seed : int
         Of the random start.
     report : callable
-        Takes each line that tells a reader what happens.
+        Called with each line of progress.
 
     Returns
     -------

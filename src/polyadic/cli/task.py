@@ -75,7 +75,7 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
 
 
 def _nothing_more(result: dict[str, Any]) -> None:
-    """Print nothing: it was told step by step."""
+    """Print nothing: each step was printed as it ended."""
 
 
 @TASK.verb(example="polyadic demo --out demo", show=_nothing_more)

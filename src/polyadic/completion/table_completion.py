@@ -451,7 +451,11 @@ class TableCompletion(Model):
         check_is_fitted(self)
         check_choice("by", by, ("cells", "themes"))
         if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
-            raise InputError(f"{self.method} does not tell what cells add; als and implicit do, and themes all methods")
+            raise InputError(
+                f"method {self.method} cannot explain predictions by cells; use by='themes', or method als or implicit",
+                "by",
+                "method",
+            )
         i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
         values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
         if by == "themes":

@@ -1,7 +1,7 @@
 """Serialization of models: ``meta.json`` with settings, ``state.json`` with fitted attributes, and arrays.
 
 Supported are all models and the values they hold: numbers, strings, lists, mappings, dense and sparse arrays, named
-tuples, objects of this library and other models. In JSON a plain value stands for itself; anything else is an object
+tuples, objects of this library and other models. Plain values are JSON values; anything else is an object
 whose first key gives its type::
 
     {"array": "7"}    {"tuple": [1, 2]}    {"map": {"a": 1}}    {"object": "polyadic.text.vocabulary:Vocabulary", ...}

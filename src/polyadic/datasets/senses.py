@@ -178,7 +178,7 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
     """Read instances and senses in NLTK's XML format of the Senseval-2 lemmas.
 
-    Tokens are joined by spaces. Besides tokens in ``wf``, a few words stand between elements and belong to the text;
+    Tokens are joined by spaces. Besides tokens in ``wf``, a few words of the text are between elements;
     marks ``FRASL``, which replace a lost slash, are dropped. An instance with several answers has each of them with
     weight 1.
 

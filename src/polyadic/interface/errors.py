@@ -81,7 +81,7 @@ class Verbs(TyperGroup):
 
 
 class Verb(TyperCommand):
-    """A verb; settings that faults of input and warnings speak of are named by the options that set them."""
+    """A command; errors and warnings name settings by their options."""
 
     settings: ClassVar[Collection[str]] = ()
     """Names that ``--set`` takes."""
@@ -189,7 +189,7 @@ def ended_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
-    """Name what is left of the body when it is interrupted."""
+    """Report what the body keeps when it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:

@@ -178,7 +178,7 @@ def ranked_cells(
     Raises
     ------
     InputError
-        If no predicate has so many cells.
+        If no predicate has that number of cells.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Occurrences:
         return words, counts[words]
 
     def triples(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count pairs of different words that lie with a position within ``width + 1`` words; the smaller is first."""
+        """Count pairs of different words near positions, within ``width + 1`` words; the smaller is first."""
         around, offsets = self.around(positions, width), _offsets(width)
         i, j = np.triu_indices(2 * width, 1)
         fits = np.maximum(offsets[j], 0) - np.minimum(offsets[i], 0) <= width

@@ -70,7 +70,8 @@ def symmetric_terms(
     :math:`q_i \propto \deg_i^\kappa` has mean 1, where :math:`\kappa` is ``zero_power``. A zero of words with many
     entries is stronger evidence than a zero of words with few. With ``zero_weight`` :math:`z`, the mean weight of a
     zero is :math:`z`. Without it, all zeros of a list together have ``ZERO_MASS`` times the weight of its entries, as
-    if so many negative samples were drawn per entry with the exponent of word2vec, but at most 1 in the mean.
+    if that number of negative samples were drawn per entry with the exponent of word2vec; the mean weight of a zero is
+    at most 1.
 
     >>> from polyadic.core.entries import Entries
     >>> from polyadic.core.losses import Squared

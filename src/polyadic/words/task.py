@@ -524,8 +524,8 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
-                " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
+                "these vectors have no themes (non-negative components), which are needed for what words share: the"
+                " words nearest to the sum of the vectors are shown. The methods jcp and cp-sn learn components",
                 "warning",
             )
         nearest = output.Answers(asked, by_vectors)

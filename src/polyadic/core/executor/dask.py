@@ -338,7 +338,7 @@ class _Sent:
             return with_retries(lambda: self._executor.take(self._send()))
 
     def cancel(self) -> None:
-        """Give up the result."""
+        """Cancel the task."""
         self._future.cancel()
 
 

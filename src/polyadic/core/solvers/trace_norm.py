@@ -85,7 +85,7 @@ class Pattern:
 
     @cached_property
     def dense(self) -> bool:
-        """Whether there are so many known cells that a dense matrix is faster."""
+        """Whether a dense matrix is faster, because of the number of known cells."""
         return len(self.rows) >= DENSE_SHARE * self.shape[0] * self.shape[1]
 
     @cached_property
