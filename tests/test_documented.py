@@ -20,7 +20,7 @@ from polyadic.datasets.examples import write_examples
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^( *)```(console|python)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-FAILED = re.compile(r"^polyadic: ", re.MULTILINE)
+FAILED = re.compile(r"^(polyadic: |\{\"error\": )", re.MULTILINE)
 RUN = {"console": re.compile(r"^\$ ", re.MULTILINE), "python": re.compile("^>>> ", re.MULTILINE)}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 CHECKER = doctest.OutputChecker()
@@ -101,7 +101,7 @@ class Shell:
 def run_page(page, shell):
     """Yield every command or Python example of a page: where, source, output expected, output, whether it fits.
 
-    A command may fail only where the page shows its error, a line that begins with ``polyadic:``.
+    A command may fail only where the page shows its error: a line that begins with ``polyadic:``, or the JSON of it.
     """
     name = page.relative_to(ROOT)
     namespace = {"__name__": "__main__"}
