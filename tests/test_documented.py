@@ -148,6 +148,11 @@ class Runner(doctest.DocTestRunner):
         self._add(test, example, f"{exc_info[0].__name__}: {exc_info[1]}\n", fits=False)
 
 
+def slow(page):
+    """Return the parameter of a page; all but the first pages that a new user reads are tested by `make test-all` only."""
+    return page if page.name in {"README.md", "start.md"} else pytest.param(page, marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory):
     """Write the example files once."""
@@ -156,7 +161,7 @@ def examples(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [slow(page) for page in PAGES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_print_what_they_show(page, examples, tmp_path, monkeypatch):
     """Every command and every line of Python of a page gives the output below it."""
     folder, bin_folder = tmp_path / "here", tmp_path / "bin"
