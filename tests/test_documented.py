@@ -149,7 +149,7 @@ class Runner(doctest.DocTestRunner):
 
 
 def slow(page):
-    """Return the parameter of a page; all but the first pages that a new user reads are tested by `make test-all` only."""
+    """Return the parameter of a page; all but the first two pages of a new user are left to `make test-all`."""
     return page if page.name in {"README.md", "start.md"} else pytest.param(page, marks=pytest.mark.slow)
 
 
