@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import polyadic
 from polyadic.datasets.examples import write_examples
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,7 +74,7 @@ class Shell:
             script.chmod(0o755)
         self.environment = os.environ | {
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": os.pathsep.join(str(Path(path).resolve()) for path in sys.path if path),
+            "PYTHONPATH": str(Path(polyadic.__file__).parents[1]),  # the package that is tested
             "COLUMNS": str(COLUMNS),
             "MPLBACKEND": "Agg",
             "PYTHONIOENCODING": "utf-8",
