@@ -26,7 +26,7 @@ EVERYWHERE = {
     r"\b(found again|by hand of|nothing of|so many|such ones?|one may not|held[- ]out ends)\b": "a standard term",
     r"\bwhat (is|are|was) (?:\w+ ){1,6}(is|are|was)\b": "a noun as the subject",
     r"\b(goes|go|going) on(?= (with|from|there|where)|[.;,])": "continues or resumes",
-    r"\b(doors?|shelf|shelves|faults?)\b(?!-)": "the field's term",
+    r"\b(doors?|shelf|shelves|(?<!page )faults?)\b(?!-)": "the field's term",
 }
 """Patterns, with what to write instead."""
 FIRST = {

@@ -195,7 +195,7 @@ def test_varimax_is_the_best_angle():
 def test_methods_without_parts():
     """A Bayesian prediction is a mean over draws, each with parts of its own."""
     model = TableCompletion("bayesian", seed=0).fit([("a", "x", 1), ("a", "y", 2), ("b", "x", 3)])
-    with pytest.raises(InputError, match="als and implicit do"):
+    with pytest.raises(InputError, match="or method als or implicit"):
         model.explain("b", ["y"])
 
 
