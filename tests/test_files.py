@@ -81,7 +81,7 @@ def test_whole_folder(tmp_path):
     (tmp_path / "b").mkdir()
     make_folder(tmp_path / "b")
     assert content(tmp_path / "a") == content(tmp_path / "b")
-    with pytest.raises(InputError, match="a exists already; choose another name, or overwrite it"):
+    with pytest.raises(InputError, match="a exists already; choose another name, or replace it"):
         make_folder(tmp_path / "a", "new")
     make_folder(tmp_path / "a", "new", overwrite=True)
     assert (tmp_path / "a" / "poem.txt").read_text() == "new"

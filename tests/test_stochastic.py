@@ -2,11 +2,9 @@
 
 import itertools
 import math
-import re
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +25,6 @@ from polyadic.core.solvers.adaptive import Adagrad, Adam
 from polyadic.core.solvers.quasi_newton import quasi_newton
 from polyadic.core.solvers.run import run
 from polyadic.core.solvers.stochastic import Batches, Zeros, cells_of, stochastic
-from polyadic.core.tns import write_tns
 from strategies import tries
 
 module = import_module("polyadic.core.solvers.stochastic")  # the function of this name hides it
@@ -439,21 +436,6 @@ def test_batches_are_a_256th_of_the_entries(number, most, batch, monkeypatch):
     stochastic(objective, [np.ones((1, 2))] * 2)
     stochastic(objective, [np.ones((1, 2))] * 2, batch=7)
     assert taken == [batch, 7]
-
-
-def test_the_example_of_the_documents(tmp_path, monkeypatch):
-    """What is said of a tensor in a file runs as it stands, and explains the tensor."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(12)
-    planted = [rng.random((size, 2)) for size in (9, 8, 7)]
-    cells = np.array(list(itertools.product(range(9), range(8), range(7))))
-    values = np.prod([u[column] for u, column in zip(planted, cells.T, strict=True)], axis=0).sum(axis=1)
-    write_tns(Entries(cells, values, (9, 8, 7)), "tensor.tns")
-    page = (Path(__file__).parents[1] / "docs" / "tensors.md").read_text(encoding="utf-8")
-    (example,) = (code for code in re.findall("```python\n(.*?)```", page, re.DOTALL) if "read_tns" in code)
-    names: dict = {}
-    exec(example, names)
-    assert names["result"].history[-1] < 0.02 * names["result"].history[0]
 
 
 def refusals():

@@ -108,6 +108,7 @@ CALLED = {
     "complete recommend": "complete recommend m-complete ann",
     "complete similar": "complete similar m-complete ann --rows",
     "complete themes": "complete themes m-complete",
+    "serve": "serve m-complete",
     "complete add": "complete add m-complete ratings.csv --out m-complete-more",
     "database add": "database add m-database ratings=ratings.csv --out m-database-more",
     "database predict": "database predict m-database ratings cells.csv",
