@@ -33,7 +33,7 @@ export async function show(page) {
       ], answer.frequent, { sorted: 1 })),
       alone ? "" : [
         later("Map of words", "places", {}, map, h("a", { href: address("map") }, "Open the map")),
-        later("Words with several senses", "ambiguous", {}, senses),
+        later("Words with several senses", "ambiguous", { top: 6 }, senses),
         answer.topics && later("Topics", "topics", {}, topics, h("a", { href: address("topics") }, "All topics")),
         field && answer.fields[field].slice(0, PARTS).map((value) =>
           later(`Key words of ${value}`, "keywords", { field, value, top: 15 }, keys, h("a", { href: address("parts", "", { field, value }) }, "Compare"))),
