@@ -1,4 +1,4 @@
-"""Base of sentence vectors: from sentences to signals to pooled vectors, in blocks.
+"""Base class for sentence vectors: from sentences to signals to pooled vectors, in blocks.
 
 Pooling turns signals of any length into a vector of fixed length:
 
@@ -48,7 +48,7 @@ class EmptySentencesWarning(UserWarning):
 
 
 class SentenceVectors(Transformer, ABC):
-    """Base of estimators that decode signals of sentences into activations and pool these.
+    """Base class for estimators that decode signals of sentences into activations and pool these.
 
     A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations (S, K,
     L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.

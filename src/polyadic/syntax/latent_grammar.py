@@ -1,4 +1,4 @@
-r"""Base of grammars whose symbols have latent states.
+r"""Base class for grammars whose symbols have latent states.
 
 The tensor of a rule has one axis of states per symbol, parent first; a tagged word has a vector:
 
@@ -49,7 +49,7 @@ class PlainPCFG(PCFG):
 
 
 class LatentGrammar(Model, ABC):
-    """Base of grammars with latent states, which rerank the best trees of a plain grammar by their probability.
+    """Base class for grammars with latent states, which rerank the best trees of a plain grammar by their probability.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Node(NamedTuple):
 
 
 def class_of(word: str, known: Collection[str], *, first: bool) -> str:
-    """Return a known word itself, and the word class of any other."""
+    """Return the word itself if it is known, otherwise its word class."""
     return word if word in known else f"<{signature(word, first=first)}>"
 
 
