@@ -149,7 +149,7 @@ def test_folds_have_as_many_of_each_class(labels, number):
     """And each class has others where one is held out; who is alone never is."""
     labels = np.array(labels)
     if len({*labels.tolist()}) == len(labels):
-        with pytest.raises(InputError, match="cross-validation needs a class with two documents"):
+        with pytest.raises(InputError, match="cross-validation requires a class with at least two documents"):
             folds(labels, number, 0)
         return
     fold = folds(labels, number, 0)
@@ -177,7 +177,7 @@ def test_a_share_of_each_class_is_held_out(labels, share):
     ("documents", "y", "message"),
     [
         (["a", "b"], [1], "a class for each of 2 documents"),
-        (["a", "b"], ["x", "x"], "at least two classes; all documents are 'x'"),
+        (["a", "b"], ["x", "x"], "at least two classes; all documents have the class 'x'"),
         ([b"a", "b"], [1, 2], "must be a string"),
     ],
 )

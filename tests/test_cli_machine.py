@@ -113,7 +113,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names.write_text("one\n")
     for options, message in (
         (["--why", 2], "are not a sum of feature contributions"),
-        (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
+        (["--why", 2, "--names", names], "names must have one name for each of the 5 features; got 1"),
         (["--names", names], "--names is used by --why only"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
@@ -129,7 +129,7 @@ def test_grades_are_ranked_within_their_groups(files, tmp_path):
     assert json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)["pairs_in_order"] > 0.85
     done = run("evaluate", tmp_path / "m", files["regression"][1])
     assert done.exit_code == 1
-    assert "these have none" in done.stderr
+    assert "no line has one" in done.stderr
     done = run("train", files["regression"][0], "--out", tmp_path / "n", "--task", "ranking")
     assert done.exit_code == 1
     assert "has no qid:" in done.stderr
@@ -211,11 +211,11 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--solver", "als", "--draws", 9], "--draws is not used by --solver als, only by mcmc"),
         (["--solver", "als", "--set", "learning_rate=1"], "--set learning_rate is not used by --solver als, only by"),
         (["--task", "classification"], "labels of two classes"),
-        (["--task", "ranking", "--solver", "als"], "--task ranking needs --solver adagrad; got als"),
+        (["--task", "ranking", "--solver", "als"], "--task ranking requires --solver adagrad; got als"),
         (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
         (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
         (["--solver", "als", "--set", "loss=poisson"], "--set loss=poisson has no bounded curvature"),
-        (["--solver", "sgd", "--set", "loss=poisson"], "needs targets of at least 0"),
+        (["--solver", "sgd", "--set", "loss=poisson"], "requires targets of at least 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):

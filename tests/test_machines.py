@@ -324,7 +324,7 @@ def test_counts_and_wild_values():
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
     with pytest.raises(InputError, match="loss='poisson' has no bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
-    with pytest.raises(InputError, match="needs targets of at least 0"):
+    with pytest.raises(InputError, match="requires targets of at least 0"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)
     line = X[:, 0].copy()
     line[0] += 1e4
@@ -554,7 +554,10 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
     assert encoder.skipped_ == {"user": 1, "tags": 1}
     with pytest.raises(InputError, match="row 0: user '7' was not seen"):
         clone(encoder).set_params(unknown="error").fit(table).transform(new)
-    for faulty, message in (({"age": ["a", "b"]}, "age must hold numbers"), ({"age": [1.0, np.inf]}, "row 1: age is")):
+    for faulty, message in (
+        ({"age": ["a", "b"]}, "age must contain numbers"),
+        ({"age": [1.0, np.inf]}, "row 1: age is"),
+    ):
         with pytest.raises(InputError, match=message):
             encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)
     assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
@@ -564,7 +567,7 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
     with pytest.raises(InputError, match="all must have the same length"):
         encoder.fit(table | {"age": [1.0]})
-    with pytest.raises(InputError, match="fields must be user, tags, age"):
+    with pytest.raises(InputError, match="the names of the fields must be user, tags, age"):
         encoder.transform({"user": [1]})
 
 

@@ -55,7 +55,7 @@ def test_senses_of_themes():
 
 def test_senses_needs_a_context_and_known_words():
     """A missing context and an unknown word are refused in one sentence."""
-    with pytest.raises(InputError, match="needs at least one context"):
+    with pytest.raises(InputError, match="requires at least one context"):
         plots.senses(VECTORS, "apollo", [])
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.senses(VECTORS, "artemis", ["god"])

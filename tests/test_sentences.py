@@ -75,7 +75,7 @@ def test_they_tell_praise_from_blame(model):
     [
         ({"filters": 8}, "filters must be"),
         ({"words": "glove"}, "words must be one of"),
-        ({"length": 50}, "no sentence has 50 known words; the longest has 10: lower length"),
+        ({"length": 50}, "no sentence has at least 50 known words; the longest has 10; lower length"),
         ({"rank": 500}, "rank must be below"),
         ({"min_count": 10_000}, "min_count|10000|10,000"),
     ],
@@ -129,7 +129,7 @@ def test_bayes_features_in_a_pipeline():
     [
         ({}, [1, 1], "two classes"),
         ({}, [0, 1, 1], "for each of 2 sentences"),
-        ({"min_count": 3}, [0, 1], "no word or bigram is in 3 sentences"),
+        ({"min_count": 3}, [0, 1], "no word or bigram occurs in at least 3 sentences"),
     ],
 )
 def test_bayes_features_refuse(how, y, fault):

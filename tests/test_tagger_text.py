@@ -154,7 +154,7 @@ def test_columns(tmp_path):
     assert list(read_columns(path)) == [(("He", "ran"), ("PRP", "VBD"), ("B-NP", "B-VP")), (("Yes",), ("UH",), ("O",))]
     path.write_text("He PRP B-NP\n\nran VBD\n")
     with pytest.raises(
-        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, as the others; got 2")
+        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, like others; got 2")
     ):
         list(read_columns(path))
     with pytest.raises(InputError, match="line 1 must have 4 columns"):
@@ -393,7 +393,7 @@ def test_faults_of_commands(tmp_path, bank):
         (["apply", tmp_path / "c", "-"], "standard input, line 2 must have 2 columns"),
         (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, because the tagger"),
         (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, because the tagger"),
-        (["apply", tmp_path / "c", "--text", columns], "--text needs a model that was trained on CoNLL-U"),
+        (["apply", tmp_path / "c", "--text", columns], "--text requires a model that was trained on CoNLL-U"),
         (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used with --text only"),
         (["apply", tmp_path, bank], "is not a polyadic folder"),
         (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),

@@ -143,8 +143,8 @@ def test_rows_are_transformed_alone(loss):
 @pytest.mark.parametrize(
     ("how", "x", "fault"),
     [
-        ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 holds -2"),
-        ({}, np.zeros((3, 2)), "every value is zero"),
+        ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 contains -2"),
+        ({}, np.zeros((3, 2)), "every value of the table is zero"),
         ({"loss": 0}, table(), "requires positive values"),
         ({"loss": "kl", "l2_W": 1.0}, table(), "require loss='squared'"),
         ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),

@@ -217,7 +217,7 @@ def check_file(file: Path | None, *, force: bool) -> None:
     if file is not None and not file.parent.is_dir():
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
     if file is not None and (file.is_dir() or (file.exists() and not force)):
-        raise InputError(f"{file} already exists; choose another name" + ("" if file.is_dir() else " or --force"))
+        raise InputError(f"{file} exists already; choose another name" + ("" if file.is_dir() else " or --force"))
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:

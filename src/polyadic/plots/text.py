@@ -162,7 +162,7 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
         raise InputError(
-            f"labels must have one label for each of the {W.shape[0]} documents; got {len(labels)}", "labels"
+            f"weights must have one row for each of the {len(labels)} labels; got shape {W.shape}", "weights", "labels"
         )
     W = W / np.maximum(W.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     names, group = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
