@@ -489,8 +489,8 @@ def test_long_strings_are_learned_and_scored():
         (lambda: SpectralAutomaton(2).sample(), "not fitted yet; call fit first"),
         (lambda: SpectralAutomaton(2).fit(ab_strings(50)).score([]), "there are no sequences to score"),
         (lambda: SpectralAutomaton(2).fit(ab_strings(50)).perplexity([]), "there are no sequences to score"),
-        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "one or more different symbols"),
-        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "one or more different symbols"),
+        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
+        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
         (lambda: SpectralAutomaton(2, alphabet=range(999_999_999)).fit([[1], [0]]), "of 999,999,999 symbols needs"),
     ],
 )

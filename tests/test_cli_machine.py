@@ -114,7 +114,7 @@ def test_reasons_that_are_not_told(files, tmp_path):
     for options, message in (
         (["--why", 2], "are not a sum of feature contributions"),
         (["--why", 2, "--names", names], "names must have one name for each of the 5 features; got 1"),
-        (["--names", names], "--names is used by --why only"),
+        (["--names", names], "--names is used only by --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
         assert done.exit_code == 1
@@ -177,7 +177,7 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     groups.write_text("0\n0\n1\n1\n2\n")
     assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--set", f"groups={groups}").exit_code == 0
     assert load(tmp_path / "m").penalties_.shape == (3, 9)
-    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must hold a whole number")):
+    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must contain a whole number")):
         groups.write_text(text)
         done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--set", f"groups={groups}")
         assert done.exit_code == 1

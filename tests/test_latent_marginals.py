@@ -136,7 +136,7 @@ def test_doors_refuse_what_does_not_fit(model):
         latent_sums(edges, tensors, np.array([2, 3, 2]), np.zeros((3, 3)), root=2, first=np.ones(2))
     with pytest.raises(ValueError, match="below 1"):
         latent_sums(edges + 1, tensors, np.full(4, 2), np.zeros((4, 2)), root=2, first=np.ones(2))
-    with pytest.raises(ValueError, match="roots of one state"):
+    with pytest.raises(ValueError, match="roots with one state"):
         tree_sums(edges, tensors, states, np.array([2]))
     same = np.array([[-1, 1, 0, -1]], np.int32)
     with pytest.raises(ValueError, match="same number of states"):

@@ -411,7 +411,7 @@ def test_faults_are_named():
             LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
-        with pytest.raises(InputError, match="must have the same length, at least 1"):
+        with pytest.raises(InputError, match="must have the same length of at least 1"):
             parser.parse(words, tags)
 
 

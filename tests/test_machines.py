@@ -565,7 +565,7 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         encoder.fit({"user": []})
     with pytest.raises(InputError, match="age is not finite"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
-    with pytest.raises(InputError, match="all must have the same length"):
+    with pytest.raises(InputError, match="all fields must have the same length"):
         encoder.fit(table | {"age": [1.0]})
     with pytest.raises(InputError, match="the names of the fields must be user, tags, age"):
         encoder.transform({"user": [1]})

@@ -55,7 +55,7 @@ def test_several_roots_are_learned_if_they_are_allowed(decoding):
     parser = fitted(train, one_root=False, decoding=decoding)
     for tree, found in zip(new, parser.annotate(new), strict=True):
         assert found.heads.tolist() == tree.heads.tolist()
-    with pytest.warns(SeveralRootsWarning, match="several roots: 40 of 40"):
+    with pytest.warns(SeveralRootsWarning, match="40 of 40 sentences have several roots"):
         parser = fitted(train, decoding=decoding)
     assert all((found.heads == 0).sum() == 1 for found in parser.annotate(new))
 
@@ -278,7 +278,7 @@ def test_the_command_line_compares_and_skips(tmp_path):
     assert told["sentences"] == 30
     assert not load(model).one_root
     assert json.loads(call("evaluate", model, bad, "--invalid", "skip", "--json"))["sentences"] == 30
-    assert "skipped: 1" in said[-1]
+    assert "skipped sentences: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
     assert "has no sentences to train on" in refused
@@ -344,7 +344,7 @@ def test_plain_text_is_tagged_and_parsed(tmp_path):
     assert counted["uas"] == exact["uas"]
     for line, said in (
         ("parse apply @parser @text.txt --text", "--text requires --tagger"),
-        ("parse apply @parser @trees.conllu --by-line", "--by-line is used with --text only"),
+        ("parse apply @parser @trees.conllu --by-line", "--by-line is used only with --text"),
         ("parse apply @parser @text.txt --text --tagger @parser", "parser"),
     ):
         code, _, error = call(line)

@@ -110,7 +110,7 @@ def test_labels_have_a_font_with_their_letters():
     (font,) = {tuple(text.get_fontfamily()) for text in ax.texts}
     assert any(ord(letter) in letters_of(name) for name in font)
     unknown = Embedding(["\U0010fffd", "a", "b"], np.eye(3))
-    with pytest.warns(UserWarning, match="no font that is installed has all letters") as told:
+    with pytest.warns(UserWarning, match="no installed font has all letters") as told:
         assert len(plots.word_map(unknown, {"all": unknown.words}).texts) == 3
     assert len(told) == 1
 

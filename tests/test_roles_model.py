@@ -398,7 +398,7 @@ def test_faults_are_named():
             SemanticRoles(2, bits=10, **options).fit(sentences)
     model = fitted()
     for place in (0, 99):
-        with pytest.raises(InputError, match="a predicate must be a word number"):
+        with pytest.raises(InputError, match="predicates must be word numbers"):
             model.arguments(made(1, 0)[0].tree, [place])
 
 

@@ -238,8 +238,8 @@ def test_full_rank_is_no_rank():
     ("change", "message"),
     [
         ({"columns": np.array([12], np.int32)}, "columns must be rows"),
-        ({"edges": np.array([0, 3, 2, 10])}, "edges must rise"),
-        ({"starts": np.array([0, 5])}, "starts must rise"),
+        ({"edges": np.array([0, 3, 2, 10])}, "edges must increase"),
+        ({"starts": np.array([0, 5])}, "starts must increase"),
     ],
 )
 def test_doors_refuse_what_does_not_fit(change, message):
@@ -250,7 +250,7 @@ def test_doors_refuse_what_does_not_fit(change, message):
         sentences = CodedSentences(sentences.columns, np.array([0, 1]), np.array([0, 1]))
     with pytest.raises(ValueError, match=message):
         tag_paths(sentences, parts)
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="do not match"):
         tag_paths(case(2)[0], parts._replace(T=np.zeros((3, 3), np.float32)))
 
 

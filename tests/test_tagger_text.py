@@ -394,7 +394,7 @@ def test_faults_of_commands(tmp_path, bank):
         (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, because the tagger"),
         (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, because the tagger"),
         (["apply", tmp_path / "c", "--text", columns], "--text requires a model that was trained on CoNLL-U"),
-        (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used with --text only"),
+        (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used only with --text"),
         (["apply", tmp_path, bank], "is not a polyadic folder"),
         (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),
         (["evaluate", tmp_path / "t", tmp_path / "empty"], "has no words"),

@@ -304,7 +304,7 @@ def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
         if isinstance(tags, str):
             raise InputError(f"sentence {at}: tags must be a list of strings; got {tags!r}")
         if len(tags) != length:
-            raise InputError(f"sentence {at}: each of its {length} tokens must have a tag; got {len(tags)} tags")
+            raise InputError(f"sentence {at}: each of its {length} tokens must have a tag; got {len(tags)}")
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:

@@ -147,7 +147,7 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     if columns < len(predicates):
         raise InputError(
             f"{path}, sentence from line {start}: each predicate must have a column of roles;"
-            f" got {len(predicates)} predicates and {columns} columns"
+            f" predicates: {len(predicates)}, columns: {columns}"
         )
     _check_cells(words, len(predicates), path)
     propositions = []
@@ -168,5 +168,5 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: column {COLUMNS + 1} marks {predicates} predicates, but there are roles for more"
+                f"{path}, line {at}: there are roles for more predicates than are marked in column {COLUMNS + 1} ({predicates})"
             )
