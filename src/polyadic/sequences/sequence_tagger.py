@@ -266,7 +266,7 @@ def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list
 
 
 def check_token(token: Iterable[str]) -> bool:
-    """Raise InputError if the features of a token are a single string, whose letters would be taken."""
+    """Raise InputError if the features of a token are a single string, whose letters would be taken as features."""
     if isinstance(token, str):
         raise InputError(f"the features of a token must be a list of strings; got {token!r}")
     return True
@@ -370,7 +370,7 @@ class TagLearner:
         return total / n
 
     def mean(self) -> TagParts:
-        """Return the mean of the weights at the start and after each sentence."""
+        """Return the weights averaged over their initial values and those after each sentence."""
         return self.tables.means(self.seen)
 
 
@@ -385,7 +385,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield the start with the loss of zero weights, then the weights and the mean sentence loss after each pass.
+    """Yield the initial weights with the loss at zero weights, then weights and mean sentence loss after each pass.
 
     ``rank`` is the number of columns of U and V, None for one unconstrained matrix.
     """
@@ -417,7 +417,7 @@ RANDOM_SCALE = 0.1
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:
-    r"""Return the best approximation :math:`U V^\top \approx W` of a rank, with columns of U and V of equal length."""
+    r"""Return the best approximation :math:`U V^\top \approx W` of given rank; columns of U and V have equal norms."""
     W = parts.U.astype(np.float64)
     Q = np.linalg.eigh(W.T @ W)[1][:, : -rank - 1 : -1]
     U = W @ Q

@@ -168,5 +168,5 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: there are roles for more predicates than are marked in column {COLUMNS + 1} ({predicates})"
+                f"{path}, line {at}: there are roles for more predicates than the {predicates} in column {COLUMNS + 1}"
             )
