@@ -263,7 +263,7 @@ def test_leading_states_are_the_automaton_of_a_smaller_rank():
 def test_a_rank_the_matrix_does_not_have_is_told_and_lowered(learn):
     """An exact matrix of rank 2 gives two states."""
     basis = strings_up_to(2)
-    with pytest.warns(RankWarning, match="the automaton, has rank 2, not 5"):
+    with pytest.warns(RankWarning, match="the automaton, has rank 2 instead of 5"):
         found = learn(exact_hankel(probabilistic(2, 2), basis, basis), 5)
     assert found.rank == 2
 
@@ -710,7 +710,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     each = run("score", tmp_path / "m", "-", "--each", stdin="a b\n\n").split()
     assert list(map(float, each)) == pytest.approx(model.log_likelihoods([("a", "b"), ()]).tolist(), rel=1e-8)
     assert len(run("sample", tmp_path / "m", "-n", 7).split("\n")) == 8
-    assert "was not seen in training" in run("score", tmp_path / "m", "-", stdin="z\n", code=1)
+    assert "does not occur in the training sequences" in run("score", tmp_path / "m", "-", stdin="z\n", code=1)
     numbers = tmp_path / "p.train"
     strings = [["ab".index(a) for a in x] for x in ab_strings(200)]
     numbers.write_text("200 2\n" + "".join(" ".join(map(str, [len(x), *x])) + "\n" for x in strings))

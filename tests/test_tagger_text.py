@@ -110,7 +110,7 @@ def test_what_is_told_of_words():
     assert (need_tags(with_tags[0]), need_tags(rows[0])) == (True, False)
     assert need_tags(["w=a", "t+0=X"])
     assert tag_features([]) == tag_features([], []) == []
-    with pytest.raises(InputError, match="must be equal in number; got 1 and 2"):
+    with pytest.raises(InputError, match="must equal the number of parts of speech; got 1 and 2"):
         tag_features(["a"], ["X", "Y"])
 
 
@@ -384,7 +384,7 @@ def test_faults_of_commands(tmp_path, bank):
     run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--min-count", 2)
     run("train", bank, "--out", tmp_path / "t", "--max-iter", 1)
     faults = [
-        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is used with --columns only"),
+        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is used only with --columns"),
         (["train", tmp_path / "empty", "--out", tmp_path / "x"], "at least one word"),
         (["train", tmp_path / "empty", "--columns", "--out", tmp_path / "x"], "at least one token"),
         (["train", tmp_path / "one", "--columns", "--out", tmp_path / "x"], "at least two columns"),

@@ -387,7 +387,7 @@ class AutomatonLearner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until held-out strings get no likelier or Ctrl-C is pressed (returned too).
+        """Learn automata of increasing rank until the held-out likelihood stops rising; also return whether it was interrupted.
 
         Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """

@@ -143,7 +143,7 @@ def _checked(
     if len(indices) and ((indices < 0).any() or (indices >= np.array(shape)).any()):
         raise InputError(f"indices must be within the shape {tuple(shape)} of the tensor", "indices")
     if not np.isfinite(values).all():
-        raise InputError("the values of a tensor must not be NaN or infinite")
+        raise InputError("the values of a tensor must be finite; some are NaN or infinite")
     return np.ascontiguousarray(indices.T), np.asarray(values, float)
 
 
