@@ -49,7 +49,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` of one sign."""
+    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` with the same sign."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
     plus, minus = order[weights[order] >= 0], order[weights[order] < 0]

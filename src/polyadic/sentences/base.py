@@ -223,7 +223,7 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool signals (S, K, L, N) of sentences of one length, in ``segments`` equal parts; see the module.
+    """Pool signals (S, K, L, N) of sentences of equal length, in ``segments`` equal parts; see the module.
 
     Filters at positions beyond ``words`` begin before the first word: they are in the sums of the first segment, but
     not among the largest. Missing values are 0.

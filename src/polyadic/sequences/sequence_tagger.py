@@ -193,7 +193,9 @@ class SequenceTagger(Model):
             If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
-            raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
+            raise InputError(
+                f"predict_proba requires the loss 'likelihood'; this tagger was trained with {self.loss!r}"
+            )
         sentences = coded(X, self.features_)
         shares = tag_marginals(sentences, self._decoding())
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]

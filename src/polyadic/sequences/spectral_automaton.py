@@ -370,7 +370,7 @@ def best_share(p: Array, q: Array) -> float:
 
 @dataclass
 class Tried:
-    """A learned model of one rank, which may be below the requested one, with its mean held-out log-likelihood."""
+    """A learned model, its rank, which may be below the requested one, and its mean held-out log-likelihood."""
 
     rank: int
     model: SmoothedAutomaton
@@ -387,7 +387,7 @@ class AutomatonLearner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until the held-out likelihood stops rising; also return whether it was interrupted.
+        """Learn automata of increasing rank until the held-out likelihood stops rising; return also if interrupted.
 
         Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """

@@ -73,7 +73,7 @@ def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
 
 
 def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
-    """Return the distinct symbols, sorted if they are of one type; numpy scalars become Python ones."""
+    """Return the distinct symbols, sorted if they have the same type; numpy scalars become Python objects."""
     different = dict.fromkeys(chain.from_iterable(listed(sequences)))
     if not different:
         raise InputError("there are no symbols to learn from")

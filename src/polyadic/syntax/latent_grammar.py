@@ -129,7 +129,7 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Sort trees of one sentence by their probability under this grammar and store it in them.
+        """Sort trees of the same sentence by their probability under this grammar and store it in them.
 
         Trees whose estimate is not positive come last, in their previous order.
 

@@ -192,7 +192,7 @@ class Divergence:
 
 
 class Half(Protocol):
-    """The update of one factor, given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
+    """Update of one factor given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
 
     def improve(self, U: Array, V: Array, /, *, passes: int = 1) -> float:
         """Update U in place; return the objective before."""

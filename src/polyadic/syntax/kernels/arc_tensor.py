@@ -345,14 +345,14 @@ class ArcScores(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work space of a step, which leaves it unchanged: zeros shaped like theta, and -1 per feature."""
+    """Workspace of a step, which leaves it unchanged: zeros in the shape of theta, and -1 per feature."""
 
     delta: NDArray[np.float32]
     place: NDArray[np.int64]
 
     @classmethod
     def of(cls, parts: ArcParts) -> Scratch:
-        """Allocate the work space for the given parameters."""
+        """Allocate the workspace for the given parameters."""
         return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
 
 
