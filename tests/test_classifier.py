@@ -176,7 +176,7 @@ def test_a_share_of_each_class_is_held_out(labels, share):
 @pytest.mark.parametrize(
     ("documents", "y", "message"),
     [
-        (["a", "b"], [1], "a class for each of 2 documents"),
+        (["a", "b"], [1], "a class for each of the 2 documents"),
         (["a", "b"], ["x", "x"], "at least two classes; all documents have the class 'x'"),
         ([b"a", "b"], [1, 2], "must be a string"),
     ],

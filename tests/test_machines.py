@@ -382,7 +382,7 @@ def test_a_fit_that_fails_leaves_no_half_of_one():
     with pytest.raises(InputError, match="Only binary classification"):
         model.fit(X, ["c", "d", "e", "d"])
     bayesian = BayesianFactorizationMachine(2)
-    with pytest.raises(InputError, match="groups must be"):
+    with pytest.raises(InputError, match="groups must have"):
         bayesian.fit(X, [1.0, 2.0, 3.0, 4.0], groups=[0])
     ranker = FactorizationMachineRanker(2)
     with pytest.raises(InputError, match="different grades"):
@@ -586,7 +586,7 @@ def test_bad_ranks_groups_and_classes_are_refused():
     X, y = np.eye(3), [1.0, 2.0, 3.0]
     with pytest.raises(InputError, match="rank must be one number, or one for each order from 2 to 2; got"):
         FactorizationMachine((2, 2)).fit(X, y)
-    with pytest.raises(InputError, match="groups must be a non-negative integer"):
+    with pytest.raises(InputError, match="groups must have a non-negative integer"):
         BayesianFactorizationMachine(2).fit(X, y, groups=[0, 1])
     with pytest.raises(InputError, match="Only binary classification"):
         FactorizationMachineClassifier(2).fit(X, ["a", "b", "c"])

@@ -63,7 +63,7 @@ def test_the_order_of_a_pair_means_nothing(case):
 @pytest.mark.parametrize(("left", "right"), [([[1.0]], [[1.0, 2.0]]), ([1.0], [2.0]), ([[1.0]], [[1.0], [2.0]])])
 def test_pairs_have_one_shape(left, right):
     """What cannot be compared is refused with both shapes."""
-    with pytest.raises(InputError, match=r"one shape \(pairs, features\); got \(.*\) and \(.*\)"):
+    with pytest.raises(InputError, match=r"the same shape \(pairs, features\); got \(.*\) and \(.*\)"):
         pair_features(left, right)
 
 

@@ -365,10 +365,10 @@ def test_means_refuse(how, fault):
 @pytest.mark.parametrize("sentences", ["a film", [], [""], [[]]])
 def test_nothing_to_learn_from(model, sentences):
     """One text instead of a list, and sentences without words, are refused."""
-    with pytest.raises(InputError, match=r"list of sentences, not a single string|the corpus is empty"):
+    with pytest.raises(InputError, match=r"list of sentences; got a single string|the corpus is empty"):
         clone(model).fit(sentences)
     if sentences == "a film":
-        with pytest.raises(InputError, match="list of sentences, not a single string"):
+        with pytest.raises(InputError, match="list of sentences; got a single string"):
             model.transform(sentences)
 
 
