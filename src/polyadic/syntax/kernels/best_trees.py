@@ -126,7 +126,7 @@ def best_arcs(
     np.fill_diagonal(table, -np.inf)
     table[:, 0] = -np.inf
     if k < 1 or k != int(k):
-        raise ValueError(f"k must be an integer of at least 1; got {k}")
+        raise ValueError(f"k must be a whole number of at least 1; got {k}")
     heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))
     return heads, values
 
