@@ -263,7 +263,7 @@ def test_leading_states_are_the_automaton_of_a_smaller_rank():
 def test_a_rank_the_matrix_does_not_have_is_told_and_lowered(learn):
     """An exact matrix of rank 2 gives two states."""
     basis = strings_up_to(2)
-    with pytest.warns(RankWarning, match="the automaton, has rank 2, not 5"):
+    with pytest.warns(RankWarning, match="the automaton, has rank 2 instead of 5"):
         found = learn(exact_hankel(probabilistic(2, 2), basis, basis), 5)
     assert found.rank == 2
 
@@ -472,12 +472,12 @@ def test_long_strings_are_learned_and_scored():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: to_dot(probabilistic(3, 2), ["a"]), "each of 2 symbols needs a name; got 1"),
+        (lambda: to_dot(probabilistic(3, 2), ["a"]), "each of the 2 symbols must have a name; got 1"),
         (lambda: from_text("1 1\n0 0 5 0.1\n"), "line 2: expected 'state symbol state weight'"),
-        (lambda: from_text(""), "line 1: expected the numbers of states and symbols"),
+        (lambda: from_text(""), "line 1: expected the number of states and the number of symbols"),
         (lambda: from_text("100000 100000\n"), "an automaton of 100,000 states and 100,000 symbols needs"),
         (lambda: from_text("1 1\n0 0 0 nan\n"), "the weights of an automaton must be finite"),
-        (lambda: difference(probabilistic(1, 1), probabilistic(1, 2)), "equal numbers of symbols; got 1 and 2"),
+        (lambda: difference(probabilistic(1, 1), probabilistic(1, 2)), "the same number of symbols; got 1 and 2"),
         (lambda: svd_automaton(hankel(of([[0, 1] * 2]), 2, statistic="string", max_length=1), 1), "no prefix is foll"),
         (lambda: next(likelier(NEGATIVE, count_substrings(of([[0]]), 2, anywhere=False))), "use method='hull'"),
         (lambda: blurred(probabilistic(2, 2), 1.5), "share must be at most 1"),
@@ -489,8 +489,8 @@ def test_long_strings_are_learned_and_scored():
         (lambda: SpectralAutomaton(2).sample(), "not fitted yet; call fit first"),
         (lambda: SpectralAutomaton(2).fit(ab_strings(50)).score([]), "there are no sequences to score"),
         (lambda: SpectralAutomaton(2).fit(ab_strings(50)).perplexity([]), "there are no sequences to score"),
-        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "one or more different symbols"),
-        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "one or more different symbols"),
+        (lambda: SpectralAutomaton(2, alphabet="aab").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
+        (lambda: SpectralAutomaton(2, alphabet="").fit(ab_strings(50)), "at least one symbol, and no symbol twice"),
         (lambda: SpectralAutomaton(2, alphabet=range(999_999_999)).fit([[1], [0]]), "of 999,999,999 symbols needs"),
     ],
 )
@@ -521,7 +521,9 @@ def test_symbols_may_be_anything_that_can_be_a_key():
     model = SpectralAutomaton(2).fit([[("a", 1), ("b", 2)], [("b", 2)], [("a", 1)]] * 10)
     assert {a for x in model.sample(20, seed=1) for a in x} == {("a", 1), ("b", 2)}
     assert model.sample(20, seed=1) != model.sample(20, seed=2)
-    with pytest.raises(InputError, match=r"sequence 1 has the symbol 'new', which was not seen in training"):
+    with pytest.raises(
+        InputError, match=r"sequence 1 has the symbol 'new', which does not occur in the training sequences"
+    ):
         model.score([["new"]])
     rare = SpectralAutomaton(2, unknown="<rare>").fit([["a", "<rare>"], ["a"], []] * 10)
     assert rare.score([["a", "new"]]) == rare.score([["a", "<rare>"]])
@@ -546,9 +548,9 @@ def test_a_refused_fit_leaves_the_last_one():
     ("options", "message"),
     [
         ({"held_out": 1.0}, "held_out must be below 1"),
-        ({"held_out": 0, "rank": (2, 3)}, "several ranks or starts need held-out strings"),
-        ({"held_out": 0, "starts": 2}, "several ranks or starts need held-out strings"),
-        ({"rank": ()}, "several ranks or starts need held-out strings"),
+        ({"held_out": 0, "rank": (2, 3)}, "several ranks or starts require held-out strings"),
+        ({"held_out": 0, "starts": 2}, "several ranks or starts require held-out strings"),
+        ({"rank": ()}, "several ranks or starts require held-out strings"),
         ({"rank": (2, 0)}, "rank must be a whole number of at least 1 or a sequence, each a whole number"),
     ],
 )
@@ -708,7 +710,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     each = run("score", tmp_path / "m", "-", "--each", stdin="a b\n\n").split()
     assert list(map(float, each)) == pytest.approx(model.log_likelihoods([("a", "b"), ()]).tolist(), rel=1e-8)
     assert len(run("sample", tmp_path / "m", "-n", 7).split("\n")) == 8
-    assert "was not seen in training" in run("score", tmp_path / "m", "-", stdin="z\n", code=1)
+    assert "does not occur in the training sequences" in run("score", tmp_path / "m", "-", stdin="z\n", code=1)
     numbers = tmp_path / "p.train"
     strings = [["ab".index(a) for a in x] for x in ab_strings(200)]
     numbers.write_text("200 2\n" + "".join(" ".join(map(str, [len(x), *x])) + "\n" for x in strings))

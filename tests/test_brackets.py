@@ -91,7 +91,7 @@ def test_faults_are_told_with_their_line(tmp_path, text, fault):
 def test_one_tree_is_parsed():
     """Not two, and not none."""
     for text in ("", "(NN a) (NN b)"):
-        with pytest.raises(InputError, match="exactly one tree is needed"):
+        with pytest.raises(InputError, match="must contain exactly one tree"):
             parse_phrase(text)
 
 

@@ -219,7 +219,7 @@ def test_faults_are_named():
     one = {"weights": ([0.5], []), "block": [0, 1]}
     with pytest.raises(ValueError, match="below 2"):
         chart_rules([(0, 1, 2)], [], **one)
-    with pytest.raises(ValueError, match="needs a weight"):
+    with pytest.raises(ValueError, match="must have a weight"):
         chart_rules([(0, 1, 1), (1, 1, 1)], [], **one)
     with pytest.raises(ValueError, match="steps of at most 1"):
         chart_rules([(0, 1, 1)], [], weights=([0.5], []), block=[0, 2])

@@ -149,7 +149,7 @@ def test_folds_have_as_many_of_each_class(labels, number):
     """And each class has others where one is held out; who is alone never is."""
     labels = np.array(labels)
     if len({*labels.tolist()}) == len(labels):
-        with pytest.raises(InputError, match="cross-validation needs a class with two documents"):
+        with pytest.raises(InputError, match="cross-validation requires a class with at least two documents"):
             folds(labels, number, 0)
         return
     fold = folds(labels, number, 0)
@@ -176,8 +176,8 @@ def test_a_share_of_each_class_is_held_out(labels, share):
 @pytest.mark.parametrize(
     ("documents", "y", "message"),
     [
-        (["a", "b"], [1], "a class for each of 2 documents"),
-        (["a", "b"], ["x", "x"], "at least two classes; all documents are 'x'"),
+        (["a", "b"], [1], "a class for each of the 2 documents"),
+        (["a", "b"], ["x", "x"], "at least two classes; all documents have the class 'x'"),
         ([b"a", "b"], [1, 2], "must be a string"),
     ],
 )
@@ -252,7 +252,7 @@ def test_folders_are_classes(tmp_path):
     assert "mostly taken for" in table
     assert "glad\t10\t1\t1\t1\t-" in table
     wrong = run("evaluate", out, tmp_path / "docs" / "sad")
-    assert "no folder for each class" in wrong.output
+    assert "does not have a folder for each class" in wrong.output
 
 
 def test_a_line_of_plain_text_is_a_document(table, tmp_path):
@@ -269,5 +269,5 @@ def test_a_line_of_plain_text_is_a_document(table, tmp_path):
 def test_what_is_missing_is_told(table, tmp_path):
     how = [table, "--out", tmp_path / "model", "--field", "text"]
     assert "no column 'stars' beside their text; they have 'class'" in run("train", *how, "--label", "stars").output
-    assert "--label NAME" in run("train", *how).output
+    assert "with --label" in run("train", *how).output
     assert not (tmp_path / "model").exists()

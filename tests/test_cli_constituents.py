@@ -80,7 +80,10 @@ def test_what_does_not_fit_is_said(folder):
         assert said in " ".join(done.stderr.split())
     assert not new.exists()
     untagged = call("apply", model, "-", "--tagged", stdin="Ann/NNP sings\n")
-    assert "line 1: --tagged needs words with a slash and a tag, as dog/NN; got 'sings'" in untagged.stderr
+    assert (
+        "line 1: with --tagged, each word must be followed by a slash and a tag, as in dog/NN; got 'sings'"
+        in untagged.stderr
+    )
 
 
 def test_ctrl_c_keeps_what_was_reached(folder, monkeypatch):

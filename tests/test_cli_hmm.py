@@ -92,7 +92,7 @@ def test_faults_are_one_sentence(lines, tmp_path):
         "hmm", "train", lines, "-o", tmp_path / "model", "--force", "--states", 9, fails=True
     )
     (tmp_path / "other.txt").write_text("a x\n")
-    assert "'x', which was not seen" in ask("hmm", "score", tmp_path / "model", tmp_path / "other.txt", fails=True)
+    assert "'x', which does not occur" in ask("hmm", "score", tmp_path / "model", tmp_path / "other.txt", fails=True)
     (tmp_path / "other.txt").write_text("a </s>\n")
     said = ask("hmm", "train", tmp_path / "other.txt", "-o", tmp_path / "m", "--ends", fails=True)
-    assert "contains the symbol </s> already" in said
+    assert "already contains the symbol </s>" in said

@@ -113,8 +113,8 @@ def test_reasons_that_are_not_told(files, tmp_path):
     names.write_text("one\n")
     for options, message in (
         (["--why", 2], "are not a sum of feature contributions"),
-        (["--why", 2, "--names", names], "names must have one name for each of 5 features; got 1"),
-        (["--names", names], "--names is used by --why only"),
+        (["--why", 2, "--names", names], "names must have one name for each of the 5 features; got 1"),
+        (["--names", names], "--names is used only by --why"),
     ):
         done = run("predict", tmp_path / "m", test, *options)
         assert done.exit_code == 1
@@ -129,7 +129,7 @@ def test_grades_are_ranked_within_their_groups(files, tmp_path):
     assert json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)["pairs_in_order"] > 0.85
     done = run("evaluate", tmp_path / "m", files["regression"][1])
     assert done.exit_code == 1
-    assert "these have none" in done.stderr
+    assert "no line has one" in done.stderr
     done = run("train", files["regression"][0], "--out", tmp_path / "n", "--task", "ranking")
     assert done.exit_code == 1
     assert "has no qid:" in done.stderr
@@ -177,7 +177,7 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     groups.write_text("0\n0\n1\n1\n2\n")
     assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--set", f"groups={groups}").exit_code == 0
     assert load(tmp_path / "m").penalties_.shape == (3, 9)
-    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must hold a whole number")):
+    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must contain a whole number")):
         groups.write_text(text)
         done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--set", f"groups={groups}")
         assert done.exit_code == 1
@@ -211,11 +211,11 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--solver", "als", "--draws", 9], "--draws is not used by --solver als, only by mcmc"),
         (["--solver", "als", "--set", "learning_rate=1"], "--set learning_rate is not used by --solver als, only by"),
         (["--task", "classification"], "labels of two classes"),
-        (["--task", "ranking", "--solver", "als"], "--task ranking needs --solver adagrad; got als"),
+        (["--task", "ranking", "--solver", "als"], "--task ranking requires --solver adagrad; got als"),
         (["--set", "loss=huber"], "--set loss is not used by --solver mcmc, only by als"),
         (["--task", "classification", "--set", "clip=true"], "--set clip is not used for --task classification"),
         (["--solver", "als", "--set", "loss=poisson"], "--set loss=poisson has no bounded curvature"),
-        (["--solver", "sgd", "--set", "loss=poisson"], "needs targets of at least 0"),
+        (["--solver", "sgd", "--set", "loss=poisson"], "requires targets of at least 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):

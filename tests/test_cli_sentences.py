@@ -52,7 +52,7 @@ def test_a_row_for_each_line(lines, models, tmp_path, method):
     assert np.delete(vectors, 50, axis=0).any(axis=1).all()
     again = run("encode", models / method, lines, "--out", out)
     assert "exists already" in again.output
-    assert "written as .npy" in run("encode", models / method, lines, "--out", tmp_path / "vectors.txt").output
+    assert "only to a .npy file" in run("encode", models / method, lines, "--out", tmp_path / "vectors.txt").output
 
 
 @pytest.mark.filterwarnings("ignore:1 of 101")
@@ -63,7 +63,7 @@ def test_a_sentence_is_nearest_to_itself(lines, models):
     assert sorted(best[0]["sentence"].split()) == sorted(query.split())
     assert best[0]["cosine"] == pytest.approx(1, abs=1e-4)
     assert [one["cosine"] for one in best] == sorted((one["cosine"] for one in best), reverse=True)
-    assert "no word of the query is known" in run("nearest", models / "sif", lines, "xyzzy").output
+    assert "the model knows no word of the query" in run("nearest", models / "sif", lines, "xyzzy").output
 
 
 def test_templates_are_of_convolutional_models(lines, models):
@@ -81,7 +81,7 @@ def test_a_static_encoder(lines, models, tmp_path):
     """Models of means become a static encoder; others say what to take."""
     assert run("static", models / "sif", "--out", tmp_path / "encoder").exit_code == 0
     assert (tmp_path / "encoder" / "modules.json").is_file()
-    assert "static vectors need" in run("static", models / "convolutional", "--out", tmp_path / "other").output
+    assert "static vectors require" in run("static", models / "convolutional", "--out", tmp_path / "other").output
     load(models / "sif").static().save(tmp_path / "words")
     converted = invoke("convert", tmp_path / "words", tmp_path / "new", "--to", "static")
     assert converted.exit_code == 0

@@ -58,7 +58,7 @@ def test_show_has_the_words_of_train(model, tmp_path):
     topics = json.loads(run("show", model, "--top", "4", "--json").stdout)["words_of_topics"]
     assert [line.split("\t")[1].split() for line in shown.stdout.splitlines()[1:]] == list(topics.values())
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert "pictures are" in run("show", model, "--picture", tmp_path / "topics.jpeg").output
+    assert "image files must be" in run("show", model, "--picture", tmp_path / "topics.jpeg").output
 
 
 def test_assign_gives_each_document_its_subject(docs, model, tmp_path):
@@ -195,7 +195,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "MODEL"], "exists already"),
         (["train", "LINES", "--out", "x", "--min-count", "1000"], "1000"),
         (["train", "LINES", "--out", "x", "--method", "anchors", "--n-components", "50"], "words can be anchors"),
-        (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "pictures are"),
+        (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "image files must be"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),

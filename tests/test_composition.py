@@ -129,7 +129,7 @@ def test_viterbi_refuses_what_does_not_fit():
     scores = HiddenChain(np.zeros(3), np.zeros((3, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="below 2; got 0 to 2"):
         viterbi_states(np.array([0, 2]), np.array([0, 2]), scores)
-    with pytest.raises(ValueError, match="edges must rise"):
+    with pytest.raises(ValueError, match="edges must increase"):
         viterbi_states(np.array([0, 1]), np.array([0, 1]), scores)
 
 

@@ -286,7 +286,7 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     model = FactorizationMachine(2, order=4, max_iter=2, seed=0).fit(X, y)
     with pytest.raises(InputError, match="exactly one row; got 2"):
         model.explain(X[:2])
-    with pytest.raises(InputError, match="names must have one name for each of 6 features; got 2"):
+    with pytest.raises(InputError, match="names must have one name for each of the 6 features; got 2"):
         model.explain(X[:1], "ab")
     with pytest.raises(InputError, match="averages probabilities over samples"):
         BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])

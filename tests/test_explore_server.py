@@ -90,7 +90,7 @@ def test_who_may_ask(workspace, path, headers, status):
         ("word?word=banc", "'banc' is not in the vocabulary"),
         ("word?word=bank&top=x", "top must be a whole number from 1 to 1,000; got 'x'"),
         ("word?word=bank&top=0", "top must be a whole number from 1 to 1,000; got '0'"),
-        ("word?word=bank&word=loan", "word is given 2 times"),
+        ("word?word=bank&word=loan", "word must be given only once"),
         ("word?word=bank&wrong=1", "there is no parameter 'wrong'; the parameters are word, width, top, min_count"),
         ("lines?words=bank&either=perhaps", "either must be True or False"),
         ("lines?words=bank&sort=up", "sort must be one of"),

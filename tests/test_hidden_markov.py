@@ -138,7 +138,7 @@ def test_what_no_number_holds_is_left_out(n):
 
 @pytest.mark.parametrize(
     ("x", "edges", "message"),
-    [([0, 2], [0, 2], "symbols must be rows of emit, below 2"), ([0], [0, 2], "edges must rise from 0 to 1")],
+    [([0, 2], [0, 2], "symbols must be rows of emit, below 2"), ([0], [0, 2], "edges must increase from 0 to 1")],
 )
 def test_loops_refuse_what_does_not_fit(x, edges, message):
     """No loop reads beyond its tables."""
@@ -223,7 +223,9 @@ def test_empty_sequences():
 def test_symbols_that_were_not_seen():
     """They are refused by name, or say nothing: what is known of the others is summed over them."""
     model = fitted()
-    with pytest.raises(InputError, match="sequence 2 has the symbol 'x', which was not seen in training"):
+    with pytest.raises(
+        InputError, match="sequence 2 has the symbol 'x', which does not occur in the training sequences"
+    ):
         model.score(["ab", "axb"])
     model.unknown = "missing"
     every = np.logaddexp.reduce([model.score([f"a{symbol}b"]) for symbol in "abc"])

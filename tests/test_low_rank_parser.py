@@ -404,14 +404,14 @@ def test_faults_are_named():
     object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
     for trees, fault in (
         ([], "at least one sentence"),
-        ([cycle], "word 1 does not lead to the root"),
+        ([cycle], "the heads above word 1 do not lead to the root"),
         ([outside], "a head from 0 to"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
-        with pytest.raises(InputError, match="must have the same length, at least 1"):
+        with pytest.raises(InputError, match="must have the same length of at least 1"):
             parser.parse(words, tags)
 
 
@@ -428,11 +428,11 @@ def test_doors_refuse_what_does_not_fit():
     ):
         with pytest.raises(ValueError, match=fault):
             score_tensor_arcs(*wrong, gamma=0.5)
-    with pytest.raises(ValueError, match="each word needs a head"):
+    with pytest.raises(ValueError, match="each word must have a head"):
         step(
             table, parts, pairs, heads=np.array([0, 1]), predicted=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1
         )
-    with pytest.raises(ValueError, match="each word needs a head"):
+    with pytest.raises(ValueError, match="each word must have a head"):
         tensor_cells(table, parts.theta, pairs, heads=np.array([0, 1, 4]))
     with pytest.raises(ValueError, match="power of two"):
         score_arc_labels(table, np.array([0, 1, 1]), np.zeros((9, 2), np.float32), pairs=pairs.columns)

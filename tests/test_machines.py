@@ -324,7 +324,7 @@ def test_counts_and_wild_values():
     assert np.corrcoef(model.predict(X), mean)[0, 1] > 0.95
     with pytest.raises(InputError, match="loss='poisson' has no bounded curvature"):
         FactorizationMachine(loss="poisson").fit(X, y)
-    with pytest.raises(InputError, match="needs targets of at least 0"):
+    with pytest.raises(InputError, match="requires targets of at least 0"):
         FactorizationMachine(loss="poisson", solver="sgd").fit(X, y - 1)
     line = X[:, 0].copy()
     line[0] += 1e4
@@ -382,7 +382,7 @@ def test_a_fit_that_fails_leaves_no_half_of_one():
     with pytest.raises(InputError, match="Only binary classification"):
         model.fit(X, ["c", "d", "e", "d"])
     bayesian = BayesianFactorizationMachine(2)
-    with pytest.raises(InputError, match="groups must be"):
+    with pytest.raises(InputError, match="groups must have"):
         bayesian.fit(X, [1.0, 2.0, 3.0, 4.0], groups=[0])
     ranker = FactorizationMachineRanker(2)
     with pytest.raises(InputError, match="different grades"):
@@ -554,7 +554,10 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
     assert encoder.skipped_ == {"user": 1, "tags": 1}
     with pytest.raises(InputError, match="row 0: user '7' was not seen"):
         clone(encoder).set_params(unknown="error").fit(table).transform(new)
-    for faulty, message in (({"age": ["a", "b"]}, "age must hold numbers"), ({"age": [1.0, np.inf]}, "row 1: age is")):
+    for faulty, message in (
+        ({"age": ["a", "b"]}, "age must contain numbers"),
+        ({"age": [1.0, np.inf]}, "row 1: age is"),
+    ):
         with pytest.raises(InputError, match=message):
             encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)
     assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
@@ -562,9 +565,9 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused():
         encoder.fit({"user": []})
     with pytest.raises(InputError, match="age is not finite"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
-    with pytest.raises(InputError, match="all must have the same length"):
+    with pytest.raises(InputError, match="all fields must have the same length"):
         encoder.fit(table | {"age": [1.0]})
-    with pytest.raises(InputError, match="fields must be user, tags, age"):
+    with pytest.raises(InputError, match="the names of the fields must be user, tags, age"):
         encoder.transform({"user": [1]})
 
 
@@ -583,7 +586,7 @@ def test_bad_ranks_groups_and_classes_are_refused():
     X, y = np.eye(3), [1.0, 2.0, 3.0]
     with pytest.raises(InputError, match="rank must be one number, or one for each order from 2 to 2; got"):
         FactorizationMachine((2, 2)).fit(X, y)
-    with pytest.raises(InputError, match="groups must be a non-negative integer"):
+    with pytest.raises(InputError, match="groups must have a non-negative integer"):
         BayesianFactorizationMachine(2).fit(X, y, groups=[0, 1])
     with pytest.raises(InputError, match="Only binary classification"):
         FactorizationMachineClassifier(2).fit(X, ["a", "b", "c"])

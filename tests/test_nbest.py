@@ -267,4 +267,4 @@ def test_pipes(files):
     pipe = files / "pipe"
     os.mkfifo(pipe)
     assert "with --format jsonl; got auto" in rerank("evaluate", out, pipe, code=1)
-    assert "more than once" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)
+    assert "several times" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)

@@ -63,7 +63,7 @@ def test_the_order_of_a_pair_means_nothing(case):
 @pytest.mark.parametrize(("left", "right"), [([[1.0]], [[1.0, 2.0]]), ([1.0], [2.0]), ([[1.0]], [[1.0], [2.0]])])
 def test_pairs_have_one_shape(left, right):
     """What cannot be compared is refused with both shapes."""
-    with pytest.raises(InputError, match=r"one shape \(pairs, features\); got \(.*\) and \(.*\)"):
+    with pytest.raises(InputError, match=r"the same shape \(pairs, features\); got \(.*\) and \(.*\)"):
         pair_features(left, right)
 
 
@@ -117,7 +117,7 @@ def test_one_score_between_two_numbers_is_itself():
     [
         ({"high": 4}, [0, 4.5, 1], "scores must be from 0 to 4; got 0 to 4.5"),
         ({"low": 1}, [0.5, 2, 3], "scores must be from 1 to 5; got 0.5 to 3"),
-        ({}, [3, 3, 3], "all scores are 3; at least two different scores are needed"),
+        ({}, [3, 3, 3], "scores must contain at least two different values; all are 3"),
         ({}, [0, np.nan, 1], "NaN"),
         ({"low": 2, "high": 2}, [2, 2, 2], "high must be a whole number of at least 3; got 2"),
         ({}, [1, 2], "inconsistent numbers of samples"),

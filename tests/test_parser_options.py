@@ -55,7 +55,7 @@ def test_several_roots_are_learned_if_they_are_allowed(decoding):
     parser = fitted(train, one_root=False, decoding=decoding)
     for tree, found in zip(new, parser.annotate(new), strict=True):
         assert found.heads.tolist() == tree.heads.tolist()
-    with pytest.warns(SeveralRootsWarning, match="several roots: 40 of 40"):
+    with pytest.warns(SeveralRootsWarning, match="40 of 40 sentences have several roots"):
         parser = fitted(train, decoding=decoding)
     assert all((found.heads == 0).sum() == 1 for found in parser.annotate(new))
 
@@ -177,7 +177,7 @@ def test_universal_tags_take_the_place_of_others():
         fitted(bare)
     with pytest.raises(InputError, match="no word has a tag in column 5"):
         ArcFactored().fit(bare)
-    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser has not learned"):
+    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that are unknown to the parser"):
         assert len(list(parser.annotate(bare))) == 5
     one = dataclasses.replace(new[0], xpos=("?", *new[0].xpos[1:]))  # a rare tag is no matter
     with warnings.catch_warnings():
@@ -226,7 +226,7 @@ def test_the_arc_factored_parser_refuses_what_is_no_tree():
     """Heads beyond the sentence and cycles, as the other parser does; its parse is the first of its k best."""
     cycle = dataclasses.replace(made(1, 0)[0])
     object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
-    with pytest.raises(InputError, match="sentence 2: word 1 does not lead to the root"):
+    with pytest.raises(InputError, match="sentence 2: the heads above word 1 do not lead to the root"):
         ArcFactored(bits=10).fit([made(1, 0)[0], cycle])
     parser = ArcFactored(bits=12, max_iter=2, seed=0).fit(made(30, 0))
     for tree in made(10, 1):
@@ -270,15 +270,15 @@ def test_the_command_line_compares_and_skips(tmp_path):
     bad.write_text(cycle + files[0].read_text())
     model = tmp_path / "model"
     options = ("--set", "rank=3", "--set", "C=0.1", "--max-iter", 2)
-    assert "bad.conllu, sentence from line 1: word 1 does not lead to the root" in call(
+    assert "bad.conllu, sentence from line 1: the heads above word 1 do not lead to the root" in call(
         "train", bad, "--out", model, code=1
     )
     told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--no-one-root", "--json"))
-    assert "sentences skipped: 1; the first: " in json.loads(said[-1])["warning"]
+    assert "skipped sentences: 1; the first: " in json.loads(said[-1])["warning"]
     assert told["sentences"] == 30
     assert not load(model).one_root
     assert json.loads(call("evaluate", model, bad, "--invalid", "skip", "--json"))["sentences"] == 30
-    assert "skipped: 1" in said[-1]
+    assert "skipped sentences: 1" in said[-1]
     bad.write_text(cycle)
     refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
     assert "has no sentences to train on" in refused
@@ -343,8 +343,8 @@ def test_plain_text_is_tagged_and_parsed(tmp_path):
     counted = json.loads(call("parse evaluate @parser @blank.conllu --tagger @tagger --json")[1])
     assert counted["uas"] == exact["uas"]
     for line, said in (
-        ("parse apply @parser @text.txt --text", "--text needs --tagger"),
-        ("parse apply @parser @trees.conllu --by-line", "--by-line is used with --text only"),
+        ("parse apply @parser @text.txt --text", "--text requires --tagger"),
+        ("parse apply @parser @trees.conllu --by-line", "--by-line is used only with --text"),
         ("parse apply @parser @text.txt --text --tagger @parser", "parser"),
     ):
         code, _, error = call(line)

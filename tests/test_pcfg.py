@@ -158,7 +158,7 @@ def test_faults_are_named():
     with pytest.raises(InputError, match="at least one tree"):
         PCFG().fit([])
     parser = PCFG().fit(PHRASES)
-    with pytest.raises(InputError, match="needs words"):
+    with pytest.raises(InputError, match="at least one word"):
         parser.parse([])
     with pytest.raises(InputError, match="split the text"):
         parser.parse("he sees")

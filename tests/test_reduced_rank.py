@@ -231,7 +231,7 @@ def test_tasks_refuse():
             model.predict_tasks(X, tasks)
     with pytest.raises(InputError, match="predict_proba requires"):
         model.predict_proba(X)
-    with pytest.raises(InputError, match="targets must be of shape"):
+    with pytest.raises(InputError, match="targets must have shape"):
         model.score(X, Y[:, :2])
 
 

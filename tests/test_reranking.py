@@ -203,7 +203,7 @@ def test_what_cannot_be_learned_from(X, y, words):
 @pytest.mark.parametrize(
     ("X", "y", "validation", "words"),
     [
-        (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "must have the 4 features of the training data; got 3"),
+        (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "must have the same 4 features as the training data; got 3"),
         (np.eye(4), [0, 1, 0, 1], planted(0, lists=2), "a pair of rows"),
         (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be QueryGroups; got ndarray"),
         (planted(0, lists=2), None, iter([planted(0, lists=2)]), "instead of an iterator"),
@@ -262,7 +262,7 @@ def test_what_a_model_cannot_be_asked(lists):
     with pytest.raises(InputError, match="pass QueryGroups"):
         model.predict(np.eye(400))
     classes = RankingPerceptron().fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(InputError, match="must have the 4 features of the fit; got 3"):
+    with pytest.raises(InputError, match="must have the same 4 features as in fit; got 3"):
         classes.predict(np.eye(3))
 
 

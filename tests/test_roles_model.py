@@ -371,7 +371,7 @@ def test_senses_are_the_most_frequent():
     other = made(1, 0)[0].tree
     renamed = Tree(*((*map(str.upper, column),) for column in (other.forms, other.lemmas)), *_rest(other))
     assert [sense for _, sense in finder.find(renamed)] == [f"{renamed.lemmas[1]}.01"]
-    with pytest.raises(InputError, match="no word, or every word, is a predicate"):
+    with pytest.raises(InputError, match="training requires words that are predicates and words that are not"):
         finder.fit([one.with_propositions([]) for one in train])
     assert {sense for one in train for _, sense in finder.find(one.tree)} == {"x.03"}
     bare = [replace(one, tree=replace(one.tree, lemmas=("_",) * len(one))) for one in often]
@@ -389,16 +389,16 @@ def test_faults_are_named():
     for sentences, options, fault in (
         ([], {}, "no predicate has arguments"),
         ([made(1, 0)[0].with_propositions([])], {}, "no predicate has arguments"),
-        (made(3, 0), {"min_count": 1000}, "no feature of words, or none of paths, occurs at least 1000 times"),
-        (alone, {}, "no argument to learn from is near its predicate in the tree; set near=False"),
-        (alone, {"near": False}, "no argument to learn from is another word than its predicate"),
+        (made(3, 0), {"min_count": 1000}, "no word feature or no path feature occurs at least 1000 times"),
+        (alone, {}, "there is nothing to learn from: no argument is near its predicate in the tree; set near=False"),
+        (alone, {"near": False}, "no argument is a word other than its predicate"),
         (made(3, 0), {"costs": (1.0, 1.0)}, "costs must be a tuple of"),
     ):
         with pytest.raises(InputError, match=fault):
             SemanticRoles(2, bits=10, **options).fit(sentences)
     model = fitted()
     for place in (0, 99):
-        with pytest.raises(InputError, match="a predicate must be a word number"):
+        with pytest.raises(InputError, match="predicates must be word numbers"):
             model.arguments(made(1, 0)[0].tree, [place])
 
 
@@ -413,8 +413,8 @@ def test_a_refused_regression_leaves_the_old_one():
         if len(one) == 2
     ]
     for sentences, options, fault in (
-        (every, {}, "no word, or every word, is a predicate"),
-        (made(3, 0), {"min_count": 1000}, "no joined feature occurs at least 1000 times; lower min_count"),
+        (every, {}, "training requires words that are predicates and words that are not"),
+        (made(3, 0), {"min_count": 1000}, "no joint feature occurs at least 1000 times; lower min_count"),
         (made(3, 0), {"bits": 40}, "bits must be a whole number from 4 to 30; got 40"),
     ):
         for name, value in {"min_count": 2, "bits": 12, **options}.items():

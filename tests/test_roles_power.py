@@ -121,8 +121,8 @@ def test_faults_are_named():
     """Shapes that do not fit, cells outside, and parameters."""
     cells, values = np.array([[0, 1]]), np.array([1.0])
     for what, options, fault in (
-        ((cells, values, (2, 2, 2)), {}, "indices of shape"),
-        ((cells, values[:0], (2, 2)), {}, "n values"),
+        ((cells, values, (2, 2, 2)), {}, "indices and values must have shapes"),
+        ((cells, values[:0], (2, 2)), {}, "must have shapes"),
         ((cells, values, (1, 1)), {}, "must be within the shape"),
         ((cells, values * np.nan, (2, 2)), {}, "must be finite"),
         ((cells * 1.0, values, (2, 2)), {}, "must be integers; got float64"),

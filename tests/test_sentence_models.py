@@ -154,7 +154,7 @@ def test_words_of_anything_that_holds_sentences(sentences):
 @pytest.mark.parametrize("sentence", [3, None, b"film", [1, 2], [["a"]], {"a": 1}])
 def test_what_is_no_sentence(sentence):
     """What is neither text nor words is named with its place."""
-    with pytest.raises(InputError, match="sentence 1 is neither a text nor a list of words"):
+    with pytest.raises(InputError, match="sentence 1 must be a text or a list of words"):
         list(words_of(["a film", sentence]))
 
 
@@ -341,7 +341,7 @@ def test_means_are_static(model):
 def test_what_is_not_a_mean_is_not_static(kind, how):
     """Word vectors are refused where sentences are no means of them."""
     options = {"starts": 1, "length": 4, "filters": 1} if kind is ConvolutionalSentences else {}
-    with pytest.raises(InputError, match="static vectors need pooling='mean'"):
+    with pytest.raises(InputError, match="static vectors require pooling='mean'"):
         kind(words=GIVEN, **options, **how).fit(TEXTS).static()
 
 
@@ -365,10 +365,10 @@ def test_means_refuse(how, fault):
 @pytest.mark.parametrize("sentences", ["a film", [], [""], [[]]])
 def test_nothing_to_learn_from(model, sentences):
     """One text instead of a list, and sentences without words, are refused."""
-    with pytest.raises(InputError, match=r"list of sentences, not a single string|the corpus is empty"):
+    with pytest.raises(InputError, match=r"list of sentences; got a single string|the corpus is empty"):
         clone(model).fit(sentences)
     if sentences == "a film":
-        with pytest.raises(InputError, match="list of sentences, not a single string"):
+        with pytest.raises(InputError, match="list of sentences; got a single string"):
             model.transform(sentences)
 
 
@@ -492,7 +492,7 @@ def test_words_that_were_given_are_saved(model, tmp_path):
 def test_a_fit_that_fails_leaves_no_half_of_a_model():
     """After a refusal a new model is as unfitted as before."""
     model = ConvolutionalSentences(1, length=40, words=GIVEN)
-    with pytest.raises(InputError, match="no sentence has 40 known words; the longest has 15"):
+    with pytest.raises(InputError, match="no sentence has at least 40 known words; the longest has 15"):
         model.fit(TEXTS)
     with pytest.raises(NotFittedError):
         model.transform(TEXTS)

@@ -109,7 +109,7 @@ def test_occurrences_are_written_as_lines(model):
     ("call", "fault"),
     [
         (lambda model: strongest(model, [], top=0), "top must be"),
-        (lambda model: strongest(model, "one two"), "not a single string"),
+        (lambda model: strongest(model, "one two"), "got a single string"),
         (lambda model: plots.templates(model, [2]), "coordinates must be numbers from 0 to 1"),
         (lambda model: plots.templates(model, [-1]), "coordinates must be numbers from 0 to 1"),
         (lambda model: plots.templates(model, []), "coordinates must be numbers from 0 to 1"),

@@ -75,7 +75,7 @@ def test_they_tell_praise_from_blame(model):
     [
         ({"filters": 8}, "filters must be"),
         ({"words": "glove"}, "words must be one of"),
-        ({"length": 50}, "no sentence has 50 known words; the longest has 10: lower length"),
+        ({"length": 50}, "no sentence has at least 50 known words; the longest has 10; lower length"),
         ({"rank": 500}, "rank must be below"),
         ({"min_count": 10_000}, "min_count|10000|10,000"),
     ],
@@ -88,7 +88,9 @@ def test_what_cannot_be_fitted(how, fault):
 
 def test_too_many_filters_are_warned_of():
     """More filters than a cumulant tells apart are found, with a warning; so are those of too few patches."""
-    with pytest.warns(UserWarning, match="8 values with activations at 4 positions identify about 2 filters, not 5"):
+    with pytest.warns(
+        UserWarning, match="8 values with activations at 4 positions identify about 2 filters, fewer than 5"
+    ):
         ConvolutionalSentences(5, length=4, rank=3, starts=1, seed=0).fit(reviews(60)[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -128,8 +130,8 @@ def test_bayes_features_in_a_pipeline():
     ("how", "y", "fault"),
     [
         ({}, [1, 1], "two classes"),
-        ({}, [0, 1, 1], "for each of 2 sentences"),
-        ({"min_count": 3}, [0, 1], "no word or bigram is in 3 sentences"),
+        ({}, [0, 1, 1], "for each of the 2 sentences"),
+        ({"min_count": 3}, [0, 1], "no word or bigram occurs in at least 3 sentences"),
     ],
 )
 def test_bayes_features_refuse(how, y, fault):

@@ -159,7 +159,7 @@ def test_parses_can_be_drawn(spacy, models):
 def test_what_is_wrong_is_told(spacy, models):
     nlp = spacy.blank("en")
     component = nlp.add_pipe("polyadic_parser")
-    with pytest.raises(InputError, match="no model is set; pass its folder"):
+    with pytest.raises(InputError, match="no model is set; pass the folder of a model"):
         nlp("Servus")
     with pytest.raises(InputError, match="must be a LowRankParser; got a TextTagger"):
         component.model = models[0]

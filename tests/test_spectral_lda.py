@@ -115,7 +115,7 @@ def test_words_that_do_not_occur_have_no_share():
 @pytest.mark.parametrize(
     ("X", "how", "message"),
     [
-        ([[1.5, 2], [3, 1]], {}, "whole numbers; leave out weights"),
+        ([[1.5, 2], [3, 1]], {}, "whole numbers; do not apply weights"),
         ([[4, 2], [2, 4]], {"alpha0": 0}, "alpha0 must be a finite number greater than 0"),
         ([[4, 2], [2, 4]], {"n_components": 3}, "n_components must be a whole number from 1 to 2"),
         ([[4, 4, 0], [4, 4, 0]], {"n_components": 3}, "positive eigenvalues"),

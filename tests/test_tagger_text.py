@@ -110,7 +110,7 @@ def test_what_is_told_of_words():
     assert (need_tags(with_tags[0]), need_tags(rows[0])) == (True, False)
     assert need_tags(["w=a", "t+0=X"])
     assert tag_features([]) == tag_features([], []) == []
-    with pytest.raises(InputError, match="must be equal in number; got 1 and 2"):
+    with pytest.raises(InputError, match="must equal the number of parts of speech; got 1 and 2"):
         tag_features(["a"], ["X", "Y"])
 
 
@@ -154,7 +154,7 @@ def test_columns(tmp_path):
     assert list(read_columns(path)) == [(("He", "ran"), ("PRP", "VBD"), ("B-NP", "B-VP")), (("Yes",), ("UH",), ("O",))]
     path.write_text("He PRP B-NP\n\nran VBD\n")
     with pytest.raises(
-        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, as the others; got 2")
+        InputError, match=re.escape(f"{path}, line 3 must have 3 columns separated by blanks, like others; got 2")
     ):
         list(read_columns(path))
     with pytest.raises(InputError, match="line 1 must have 4 columns"):
@@ -384,7 +384,7 @@ def test_faults_of_commands(tmp_path, bank):
     run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--min-count", 2)
     run("train", bank, "--out", tmp_path / "t", "--max-iter", 1)
     faults = [
-        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is used with --columns only"),
+        (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is used only with --columns"),
         (["train", tmp_path / "empty", "--out", tmp_path / "x"], "at least one word"),
         (["train", tmp_path / "empty", "--columns", "--out", tmp_path / "x"], "at least one token"),
         (["train", tmp_path / "one", "--columns", "--out", tmp_path / "x"], "at least two columns"),
@@ -393,8 +393,8 @@ def test_faults_of_commands(tmp_path, bank):
         (["apply", tmp_path / "c", "-"], "standard input, line 2 must have 2 columns"),
         (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, because the tagger"),
         (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, because the tagger"),
-        (["apply", tmp_path / "c", "--text", columns], "--text needs a model that was trained on CoNLL-U"),
-        (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used with --text only"),
+        (["apply", tmp_path / "c", "--text", columns], "--text requires a model that was trained on CoNLL-U"),
+        (["apply", tmp_path / "t", "--by-line", bank], "--by-line is used only with --text"),
         (["apply", tmp_path, bank], "is not a polyadic folder"),
         (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),
         (["evaluate", tmp_path / "t", tmp_path / "empty"], "has no words"),

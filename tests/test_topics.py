@@ -143,8 +143,8 @@ def test_rows_are_transformed_alone(loss):
 @pytest.mark.parametrize(
     ("how", "x", "fault"),
     [
-        ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 holds -2"),
-        ({}, np.zeros((3, 2)), "every value is zero"),
+        ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 contains -2"),
+        ({}, np.zeros((3, 2)), "every value of the table is zero"),
         ({"loss": 0}, table(), "requires positive values"),
         ({"loss": "kl", "l2_W": 1.0}, table(), "require loss='squared'"),
         ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),
@@ -294,7 +294,7 @@ def test_doors_refuse_what_does_not_fit():
         hals(np.eye(3), np.ones((1, 3)), U.astype(float), threads=1)
     with pytest.raises(ValueError, match="beta from 0 to 2"):
         divergence_rows(entries._replace(columns=np.array([1])), V, U, base=np.ones(3), beta=3, floor=0, threads=1)
-    with pytest.raises(ValueError, match="zeros must be listed"):
+    with pytest.raises(ValueError, match="zero cells must be stored"):
         Divergence(listed(np.ones((2, 2))), beta=1.5, threads=1)
 
 
@@ -632,7 +632,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
         (lambda: text_model().transform("sun moon"), "pass \\[text\\]"),
         (lambda: text_model().transform(["sun", 3]), "one is of type int"),
         (lambda: text_model().transform([]), "no documents"),
-        (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must list at least one"),
+        (lambda: cross_validate(TextTopics(), counts(), "ab", n_components=[]), "must contain at least one"),
         (lambda: diversity([]), "needs topics"),
         (lambda: halves(-np.ones((2, 2))), "non-negative integer counts"),
         (lambda: npmi_coherence([[0, 7]], in_documents(HIDDEN, [0, 1])), "was not counted"),
@@ -645,7 +645,7 @@ def perplexity(mixtures=2, words=4, background=4, **how):
             lambda: AnchorTopics(2, min_documents=9999).fit(separable(300)[1]),
             "0 words can be anchors, since every word",
         ),
-        (lambda: AnchorTopics(4, threads=1).fit(separable(300)[1] * 0.3), "whole numbers; leave out weights"),
+        (lambda: AnchorTopics(4, threads=1).fit(separable(300)[1] * 0.3), "whole numbers; do not apply weights"),
     ],
 )
 def test_refusals(call, fault):
@@ -699,7 +699,7 @@ def test_pictures_show_words_and_shares():
     assert shares.shape == (3, 3)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert (np.diag(shares) > 0.9).all()
-    with pytest.raises(InputError, match="need one label for each"):
+    with pytest.raises(InputError, match="must have one row for each"):
         plots.topic_groups(weights, labels[:5])
 
 

@@ -56,7 +56,7 @@ def test_refused(workspace, tmp_path, monkeypatch):
     """What is no workspace, is damaged or cannot be made is told in a sentence."""
     with pytest.raises(InputError, match="kind 'corpus'"):
         Workspace.open(workspace.path / "corpus")
-    with pytest.raises(InputError, match="needs files as its source"):
+    with pytest.raises(InputError, match="must be one or more files"):
         Workspace.build(["some text"], tmp_path / "s")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="openTSNE"):

@@ -1,4 +1,4 @@
-"""The command line: the commands of all tasks."""
+"""Command line with the commands of all tasks."""
 
 import platform
 import signal
@@ -88,7 +88,7 @@ add_command(app, replace(WORDS.verbs["neighbours"], word="neighbors"), hidden=Tr
 
 
 def questions_to(model: object) -> dict[str, Callable[..., Any]]:
-    """Return the functions of commands that only ask a model, by name, for :func:`polyadic.cli.task.serve`."""
+    """Return the functions of commands that only query a model, by name, for :func:`polyadic.cli.task.serve`."""
     classes = {f"{each.__module__}:{each.__name__}" for each in type(model).__mro__}
     tasks = [task for panel in FAMILIES.values() for task in panel.values()]
     return {
@@ -113,7 +113,12 @@ def polyadic(
     *,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show versions, also of the libraries."),
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the versions of polyadic and of the libraries it uses.",
+        ),
     ] = False,
 ) -> None:
     """Matrix and tensor factorization of language: word vectors whose products select senses, topics, relations."""

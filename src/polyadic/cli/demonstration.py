@@ -1,4 +1,4 @@
-"""The demonstration: a real text of 450,000 words from its markup to senses, without a network.
+"""Demonstration on a real text of 450,000 words, from its markup to word senses, without network access.
 
 The text is 106 articles of Wikipedia that gensim's package carries for its tests. It is read, counted three words at a
 time, and factorized; what comes out is shown beside the singular value decomposition of the pairs of the same windows.
@@ -38,7 +38,7 @@ MIN_COUNT, WIDTH = 10, 10
 
 
 def text() -> Path:
-    """Return the path of the text; needs the extra ``gensim``."""
+    """Return the path of the text; requires the extra ``gensim``."""
     return gensim_file(TEXT)
 
 
@@ -107,7 +107,7 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
 
 
 class _Clock:
-    """Tells how long each step took."""
+    """Prints how long each step took."""
 
     def __init__(self, report: Callable[..., None]) -> None:
         self._report = report

@@ -1,4 +1,4 @@
-"""The commands to start with: example files, and a demonstration on a real text."""
+"""Commands for getting started: example files, and a demonstration on a real text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def about(model: Any) -> dict[str, Any]:
 
 @TASK.verb(example="polyadic serve completed")
 def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, Within(0, 65535)] = 0) -> None:
-    """Answer questions to a saved model over HTTP, on this machine only, until Ctrl-C.
+    """Answer queries to a saved model over HTTP, on this machine only, until Ctrl-C.
 
     The routes are the commands that ask a model of its kind, such as api/recommend?row=NAME&top=5, with their options;
     openapi.json describes them, and api/about gives the settings of the model.
@@ -66,7 +66,9 @@ def serve(model: Annotated[Path, Metavar("MODEL")], *, port: Annotated[int, With
     loaded = load(model)
     questions = questions_to(loaded)
     if not questions:
-        raise InputError(f"no command only asks a model of this kind ({type(loaded).__name__}), so none can be served")
+        raise InputError(
+            f"a model of this kind ({type(loaded).__name__}) cannot be served, because it has no query commands"
+        )
     questions["about"] = about
     make = functools.partial(
         http.application, questions, loaded, title=f"polyadic serve {model.name}", respond=http.plain_json
@@ -80,7 +82,7 @@ def _nothing_more(result: dict[str, Any]) -> None:
 
 @TASK.verb(example="polyadic demo --out demo", show=_nothing_more)
 def demo(*, out: Folder = Path("demo"), rank: Count = 100, seed: Natural = 1) -> dict[str, Any]:
-    """Count and factorize the 450,000 words of text that gensim carries, and show neighbours, senses and scores.
+    """Count and factorize the 450,000 words of a text included in gensim, and show neighbours, senses and scores.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def page(workspace: Workspace, chosen: Chosen) -> str:
 
 
 def table_page(counted: CrossTable, name: str, rows: str, columns: str) -> str:
-    """Return a page of one table with the given names of its sides."""
+    """Return an HTML page of one table whose rows and columns have the given titles."""
     about = {"name": name, "fields": {}, "polyadic": __version__}
     asked = {"rows": rows, "columns": columns}
     return _html({key("overview", {}): about, key("table", asked): analysed(counted, rows, columns)})
@@ -91,7 +91,7 @@ def _html(answers: dict[str, Any]) -> str:
         ("</body>", f'<script type="application/json" id="answers">{said}</script>\n<script>{code}</script>\n</body>'),
     ):
         if html.count(here) != 1:
-            raise RuntimeError(f"index.html of the page has {here} {html.count(here)} times")
+            raise RuntimeError(f"index.html must contain {here} exactly once; found it {html.count(here)} times")
         html = html.replace(here, there)
     if len(html.encode()) > LARGEST:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The command ``explore``: a text in a browser, or one page of it as a file."""
+"""The command ``explore``: explore a text in a browser, or export a page to a file."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def explore(
 
 
 def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, force: bool) -> Workspace:
-    """Open a workspace, or make one."""
+    """Open a workspace, or create one."""
     from polyadic.core.files import read_meta
     from polyadic.explore.workspace import KIND, Workspace
     from polyadic.interface import errors, output
@@ -120,10 +120,10 @@ def _workspace(sources: list[str], out: Path | None, given: dict[str, Any], *, f
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
         if given or out is not None:
             idle = [*given, "out"][0]
-            raise InputError(f"{idle} has no effect: {first} is made already; leave it out", idle)
+            raise InputError(f"{idle} has no effect because {first} already exists; leave it out", idle)
         return Workspace.open(first)
     if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
-        raise InputError(f"{first} is incomplete; repeat the command that started it, which resumes it")
+        raise InputError(f"{first} is incomplete; repeat the command that created it to resume")
     settings = dict(given)
     if "weights" in settings:
         settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))

@@ -104,7 +104,7 @@ class Workspace:
             raise MissingExtraError("openTSNE", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
-            raise InputError("a workspace needs files as its source, so that it can be resumed; name one or more")
+            raise InputError("the source of a workspace must be one or more files, so that it can be resumed")
         with made_folder(folder):
             store = StageCache(folder, steps=steps, force=overwrite)
             settings = {**settings, "keep_text": True}
@@ -143,7 +143,7 @@ class Workspace:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Workspace:
-        """Open a folder that :meth:`build` made."""
+        """Open a folder created by :meth:`build`."""
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
         corpus, vectors = Corpus.open(folder / "corpus"), Embedding.load(folder / "vectors")
@@ -167,7 +167,7 @@ class Workspace:
 
     @cached_property
     def senses(self) -> WordSenses | None:
-        """Word sense induction, or None if there is too little text."""
+        """Word sense induction, or None if the text is too short."""
         if not WordSenses.can_learn(self.vectors, self.corpus):
             return None
         return WordSenses.learn(self.vectors, self.corpus, keep=True)

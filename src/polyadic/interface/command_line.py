@@ -1,4 +1,4 @@
-"""Commands derived from tasks: options, ``--set``, ``--help-all``, ``--json``, and what a command prints."""
+"""Commands derived from tasks: options, ``--set``, ``--help-all``, ``--json``, and their output."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ FORCE = Parameter("force", bool, default=False, help="Replace an existing output
 
 
 def group(task: Task) -> typer.Typer:
-    """Make the group of commands of a task."""
+    """Create the command group of a task."""
     app = typer.Typer(no_args_is_help=True, help=task.about)
     for verb in task.verbs.values():
         add_command(app, verb, task.model)
@@ -104,7 +104,7 @@ def add_command(
 
 
 def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., None], Collection[str]]:
-    """Make the function that typer calls (read the options, call the verb, print the result), and what --set takes."""
+    """Create the function that typer calls (read options, call the verb, print the result), and the names for --set."""
     every = parameters(verb.function)
     own = [each for each in every if each.name != "force" and each.name not in verb.settings]
     loaded = model if own[:1] and own[0].name == "model" else ""
@@ -160,7 +160,7 @@ def _command(verb: Verb, model: str | tuple[str, ...]) -> tuple[Callable[..., No
 
 
 def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
-    """List the settings of one class or several by name; what several classes have can be what any of them allows.
+    """List the settings of one or several classes by name; a shared setting accepts what any of the classes accepts.
 
     The description is that of the last class, with all defaults where classes differ.
     """
@@ -182,20 +182,20 @@ def _fields(targets: str | tuple[str, ...]) -> dict[str, Parameter]:
 
 
 def _described_by(verb: Verb, setting: Parameter) -> Parameter:
-    """Describe a setting as the verb does, if it does: one of several classes may mean something else in each."""
+    """Prefer the verb's description of a setting, since several classes may describe it differently."""
     help_, shown = descriptions(verb.function.__doc__).get(setting.name, (setting.help, setting.shown_default))
     return replace(setting, help=help_, shown_default=shown)
 
 
 def _made(targets: str | tuple[str, ...], given: dict[str, Any], known: dict[str, Parameter]) -> Any:
-    """Make the object of a class from the settings given; of several classes, return the settings."""
+    """Create the object of a class from the given settings; for several classes, return the settings."""
     if "seed" in known and known["seed"].default is None:
         given = {"seed": 0} | given  # a command repeated gives the same result
     return given if isinstance(targets, tuple) else load_class(targets)(**given)
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:
-    """Whether an option or argument is on the command line."""
+    """Return whether an option or argument was given on the command line."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -209,13 +209,13 @@ def _set(texts: Sequence[str], settable: dict[str, Parameter], given: dict[str, 
         if not equals or name not in settable:
             raise InputError(f"--set takes NAME=VALUE, with NAME one of {', '.join(settable)}; got {text!r:.60}")
         if name in given or name in read:
-            raise InputError(f"{name} is given twice", name)
+            raise InputError(f"{name} must be given only once", name)
         read[name] = read_text(settable[name], value)
     return read
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
-    """Convert what typer gives where it has no type of its own."""
+    """Convert a value from typer if typer does not support its type."""
     if not several(parameter.hint):
         return value
     if isinstance(value, str):
@@ -230,7 +230,7 @@ def _short(name: str, taken: set[str]) -> str:
 
 
 def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.Parameter:
-    """Make the parameter that typer reads."""
+    """Create the typer parameter."""
     default, annotation, how = parameter.default, plain(parameter.hint), _described(parameter)
     if parameter.name == "memory":
         return inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
@@ -252,7 +252,7 @@ def _typed(parameter: Parameter, *, flag: str = "", short: str = "") -> inspect.
 
 
 def _described(parameter: Parameter) -> dict[str, Any]:
-    """Return help text, bounds, and how value and default are shown."""
+    """Return the help text, the bounds, and how the value and the default are shown."""
     how: dict[str, Any] = {"help": parameter.help}
     bounds, metavar = (first(parameter.hint, kind) for kind in (Within, Metavar))
     if bounds is not None and not several(parameter.hint) and plain(parameter.hint) in (int, float):
@@ -307,7 +307,9 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
             verb(*arguments, **options)
             return
         if scheduler is not None and workers is not None:
-            raise InputError("--workers are processes of this machine, --scheduler has its own; give one of them")
+            raise InputError(
+                "--workers starts processes on this machine and --scheduler uses existing ones; pass only one of them"
+            )
         from polyadic.core.executor.dask import working_on
 
         with working_on(scheduler, workers=workers) as team:
@@ -319,7 +321,7 @@ def distributed(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
-    """Copy the signature of a command to its wrapper, with further options."""
+    """Copy the signature of a command to its wrapper, with additional options."""
     signature = inspect.signature(verb, eval_str=True)
     more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -330,7 +332,7 @@ def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Ma
 
 
 def bounded(verb: Callable[..., None]) -> Callable[..., None]:
-    """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
+    """Keep a verb below ``--memory``; a verb that has this option itself plans its memory use by it."""
     plans = "memory" in inspect.signature(verb).parameters
 
     @functools.wraps(verb)

@@ -53,10 +53,10 @@ _JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
 class Verbs(TyperGroup):
-    """The verbs; what they raise becomes one sentence on standard error, or an object in JSON under ``--json``."""
+    """Command group whose errors become one sentence on standard error, or a JSON object under ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **how: Any) -> Any:
-        """Run the command line; what was printed has arrived when it ends."""
+        """Run the command line; all output is flushed when it ends."""
         given = sys.argv[1:] if args is None else [*args]
         before = _JSON.set("--json" in given)
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -75,7 +75,7 @@ class Verbs(TyperGroup):
             _JSON.reset(before)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb that was asked for."""
+        """Run the requested verb."""
         with ended_as_interrupted(), in_one_sentence():
             return super().invoke(ctx)
 
@@ -100,7 +100,7 @@ class Verb(TyperCommand):
                 raise InputError(self._with_options(error, known)) from error
 
     def _with_options(self, message: Warning | str | InputError, options: Mapping[str, Any]) -> str:
-        """Return a message with the options of its settings."""
+        """Return a message in which settings are replaced by their options."""
         text = str(message)
         for name in getattr(message, "settings", ()):
             if name in options or name in self.settings:
@@ -111,7 +111,7 @@ class Verb(TyperCommand):
 
 
 def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> str:
-    """Write a setting in a message as its option, or as ``--set`` takes it; the option ``off`` sets it to False.
+    """Replace a setting in a message by its option or its ``--set`` form; the option ``off`` sets it to False.
 
     >>> with_option("min_count must be at most 9; got 10", "min_count", "--min-count")
     '--min-count must be at most 9; got 10'
@@ -131,7 +131,7 @@ def with_option(message: str, name: str, flag: str = "", *, off: str = "") -> st
 
 
 def in_json() -> bool:
-    """Whether the command prints its result as JSON."""
+    """Return whether the command prints its result as JSON."""
     return _JSON.get()
 
 
@@ -167,7 +167,7 @@ def in_one_sentence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ended_as_interrupted() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C: nothing is half-written, and no worker process remains."""
+    """Handle SIGTERM like Ctrl-C, so that no file is left half-written and no worker process running."""
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield
         return
@@ -189,7 +189,7 @@ def ended_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
-    """Report what the body keeps when it is interrupted."""
+    """Report what the body has saved if it is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
@@ -197,18 +197,18 @@ def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
 
 
 def stages_in(folder: Path) -> Callable[[], list[str]]:
-    """Return a function that lists what an interrupted run of stages keeps."""
+    """Return a function that lists what an interrupted run of stages has saved."""
     return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
 
 
 def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
-    """Print that the command was interrupted and what is kept; return the exit to raise."""
+    """Print that the command was interrupted and what was saved; return the exit exception to raise."""
     say(f"interrupted; kept {' and '.join(kept)}" if kept else "interrupted; nothing was written")
     return typer.Exit(INTERRUPTED)
 
 
 def say(message: str, kind: Literal["error", "warning", "note"] = "error") -> None:
-    """Write one line to standard error; under ``--json`` an object with the line under its kind."""
+    """Write one line to standard error, or under ``--json`` an object with the kind as key and the line as value."""
     line = " ".join(message.split())
     if len(line) > LINE:
         line = f"{line[: LINE // 2]} ... {line[-LINE // 2 :]}"

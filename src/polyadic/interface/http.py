@@ -1,4 +1,4 @@
-"""HTTP form of questions: annotated functions of one subject become GET routes, described by OpenAPI (FastAPI).
+"""HTTP endpoints: annotated functions of one subject become GET routes, described by OpenAPI (FastAPI).
 
 Who asks has to know the token in the path, and to come from the page itself or from no page at all: a host name that
 leads to this machine from elsewhere (DNS rebinding) has another ``Host``, and other sites have another ``Origin``.
@@ -72,7 +72,7 @@ def application(
     respond: Callable[[Any], Response] = JSONResponse,
     more: Callable[[APIRouter, Answers], None] | None = None,
 ) -> ASGIApp:
-    """Make an application that answers questions to a subject.
+    """Create an application that answers queries about a subject.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 class Answers:
-    """Answers questions to a subject in threads, a few at a time."""
+    """Answers queries about a subject in threads, a few at a time."""
 
     def __init__(self, subject: Any, timeout: float) -> None:
         self.subject = subject
@@ -129,7 +129,7 @@ class Answers:
     def endpoint(
         self, function: Callable[..., Any], respond: Callable[[Any], Response] = JSONResponse
     ) -> Callable[..., Any]:
-        """Make the endpoint of a question: its query is checked by the annotations of the function."""
+        """Create the endpoint of a function, whose annotations are used to validate the query."""
         query = query_model(function)
 
         async def answer(request: Request, given: Any) -> Response:
@@ -140,7 +140,7 @@ class Answers:
         return answer
 
     async def work(self, make: Callable[[], Response]) -> Response:
-        """Run the work of an answer in a thread; respond with 503 if it takes too long."""
+        """Compute an answer in a thread; respond with 503 if it takes too long."""
         async with self._busy:
             work = asyncio.get_running_loop().run_in_executor(self._threads, make)
             try:
@@ -152,7 +152,7 @@ class Answers:
 
 
 def query_model(function: Callable[..., Any]) -> Any:
-    """Make the pydantic model of the parameters of a question, without files; it accepts no others."""
+    """Create the pydantic model of a function's parameters except files; it rejects other parameters."""
     asked = [each for each in parameters(function)[1:] if plain(each.hint) is not Path and each.name != "force"]
     fields = {each.name: (_typed(each), _field(each)) for each in asked}
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
@@ -164,7 +164,7 @@ def _typed(parameter: Parameter) -> Any:
 
 
 def _field(parameter: Parameter) -> Any:
-    """Describe a parameter to pydantic: bounds, default, and in the schema what it may be in words."""
+    """Return the pydantic field of a parameter: bounds, default, and a description of its values for the schema."""
     bounds = first(parameter.hint, Within)
     limits: dict[str, Any] = {}
     if plain(parameter.hint) is int:
@@ -181,7 +181,7 @@ def _field(parameter: Parameter) -> Any:
 
 
 def described(function: Callable[..., Any]) -> dict[str, Any]:
-    """Describe a question to OpenAPI by its docstring."""
+    """Return the OpenAPI description of an endpoint, taken from its docstring."""
     about = (function.__doc__ or "").partition("\n    Parameters\n")[0]
     return {
         "summary": about.strip().split("\n")[0],
@@ -191,15 +191,15 @@ def described(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def repeated(request: Request, query: Any) -> None:
-    """Raise InputError if a parameter that takes one value is given several."""
+    """Raise InputError if several values are given for a parameter that takes one."""
     for name, field in query.model_fields.items():
         times = len(request.query_params.getlist(name))
         if times > 1 and not several(field.annotation):
-            raise InputError(f"{name} is given {times} times")
+            raise InputError(f"{name} must be given only once; got it {times} times")
 
 
 async def _malformed(request: Request, error: Exception) -> Response:
-    """Respond in one sentence to a query that does not fit the annotations."""
+    """Respond with one sentence to a query that does not match the annotations."""
     assert isinstance(error, RequestValidationError)
     problem = error.errors()[0]
     name, kind = str(problem["loc"][-1]), problem["type"]
@@ -212,14 +212,14 @@ async def _malformed(request: Request, error: Exception) -> Response:
 
 
 class Guard:
-    """Lets only requests through that come from the page itself, and puts headers on every answer."""
+    """Middleware that accepts only requests from the page itself and adds headers to every response."""
 
     def __init__(self, inner: ASGIApp, hosts: set[str]) -> None:
         self._inner = inner
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
@@ -245,12 +245,12 @@ class Guard:
 
 
 def plain_json(value: Any) -> Response:
-    """Respond with what a command prints under ``--json``."""
+    """Respond with the output of a command under ``--json``."""
     return JSONResponse(converted(value))
 
 
 def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, Any], *, browser: bool = False) -> None:
-    """Serve an application, made with a token and a port, until Ctrl-C; print its address, in JSON with ``facts``."""
+    """Serve an application, made with a token and a port, until Ctrl-C; print its address, as JSON with ``facts``."""
     import socket
     import webbrowser
 
@@ -261,7 +261,9 @@ def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, An
         try:
             listening.bind((HOST, port))
         except OSError as error:
-            raise InputError(f"port {port} cannot be used: {error.strerror}; use another, or 0", "port") from None
+            raise InputError(
+                f"port {port} cannot be used: {error.strerror}; use another port, or 0 for any free port", "port"
+            ) from None
         port, token = listening.getsockname()[1], secrets.token_urlsafe(16)
         app = make(token, port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
@@ -275,5 +277,5 @@ def serve(make: Callable[[str, int], ASGIApp], port: int, facts: Mapping[str, An
 
 
 def fault(status: int, message: str) -> JSONResponse:
-    """Make the response to a request that failed."""
+    """Create the response to a request that failed."""
     return JSONResponse({"error": message}, status)

@@ -34,7 +34,7 @@ GROUP = 1 << 16
 
 
 def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = None) -> None:
-    """Print what a verb returned: one JSON object, or tables for people."""
+    """Print the result of a verb as one JSON object or as tables."""
     if values is None:  # it was printed meanwhile
         return
     if as_json:
@@ -50,7 +50,7 @@ def result(values: Any, *, as_json: bool, printed: Callable[..., None] | None = 
 
 
 def refuse(values: Mapping[str, Any]) -> None:
-    """Print why queries were refused, or that Ctrl-C ended the run, and exit with the code for it."""
+    """Print why queries were refused, or that Ctrl-C ended the run, and exit with the matching code."""
     if kept := getattr(values, "kept", ()):
         raise interrupted(kept=kept)
     for fault in values.get("refused", {}).values():
@@ -60,7 +60,7 @@ def refuse(values: Mapping[str, Any]) -> None:
 
 
 def _printed(values: Mapping[str, Any]) -> None:
-    """Print a table for each list of records, or a table of the single values if there is none."""
+    """Print a table for each list of records, or one table of the single values if there are no lists."""
     lists = {name: value for name, value in values.items() if _is_records(value)}
     for records in lists.values():
         headings = [*records[0]] if records else []
@@ -75,20 +75,20 @@ def _is_records(value: Any) -> bool:
 
 
 def _joined(value: Any) -> Any:
-    """Write the records of a cell in a line: parts with their amounts, others by their first value."""
+    """Format the records of a cell on one line: parts with their amounts, other records by their first value."""
     if not value or not _is_records(value):
         return value
     return in_words(value) if "part" in value[0] else ", ".join(str(next(iter(each.values()))) for each in value)
 
 
 class Output:
-    """Context of a verb's work: says what was kept if Ctrl-C ends it."""
+    """Context manager that reports what was saved if Ctrl-C ends the run."""
 
     def __enter__(self) -> None:
-        """Begin the work."""
+        """Enter the context."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Turn an interruption into its exit code."""
+        """Convert an interruption to its exit code."""
         from polyadic.interface.errors import interrupted
         from polyadic.interface.run import Interrupted
 
@@ -97,7 +97,7 @@ class Output:
 
 
 class Steps:
-    """Seconds and sizes of the steps of a run: printed as each ends, unless JSON is wanted, and kept in ``done``."""
+    """Seconds and sizes of the steps of a run, kept in ``done`` and, except under ``--json``, printed as each ends."""
 
     def __init__(self, *, silent: bool | None = None) -> None:
         self.silent = json_wanted() if silent is None else silent
@@ -105,7 +105,7 @@ class Steps:
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time the body, which puts what it found out into the dict that it is given."""
+        """Time the body, which records its results in the yielded dict."""
         facts: dict[str, Any] = {}
         start = time.perf_counter()
         yield facts
@@ -117,12 +117,12 @@ class Steps:
 
 
 def in_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object; numbers that are not finite become null."""
+    """Print one JSON object; non-finite numbers become null."""
     typer.echo(json.dumps(plain(result), ensure_ascii=False, indent=2))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str | None = None) -> None:
-    """Print a table on a terminal; lines of cells between tabs, below one of headings, when piped."""
+    """Print a table on a terminal, or a heading and tab-separated lines when piped."""
     if not sys.stdout.isatty():
         for row in [headings, *rows]:
             typer.echo("\t".join(_cell(value) for value in row))
@@ -141,7 +141,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
 
 
 def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
-    """Convert an explanation to a record: value, base, the largest contributions; ``of`` are the keys of names."""
+    """Convert an explanation to a record: value, base, largest contributions; ``of`` has the keys of the names."""
     sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
     named = [
         ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts
@@ -150,13 +150,13 @@ def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, A
 
 
 def in_words(why: Sequence[Mapping[str, Any]]) -> str:
-    """Write the parts that :func:`reasons` gives into one cell."""
+    """Format the parts returned by :func:`reasons` as one cell."""
     names = [[" * ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in each.values()][:-1] for each in why]
     return ", ".join(f"{' '.join(name)} {each['part']:+.3g}" for name, each in zip(names, why, strict=True))
 
 
 def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
-    """Print a table of lines, which may end in what :func:`reasons` gives."""
+    """Print a table of lines that may end in results of :func:`reasons`."""
     for line in lines:
         if "why" in line:
             line["why"] = in_words(line["why"])
@@ -164,7 +164,7 @@ def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
 
 
 def facts(values: Mapping[str, Any]) -> None:
-    """Print what was measured: a table of one row."""
+    """Print measurements as a table with one row."""
     table([*values], [tuple(values.values())])
 
 
@@ -174,12 +174,12 @@ def wrote(out: Path | str, *, hint: Command = ()) -> None:
 
 
 def command(words: Command) -> str:
-    """Write a command of this program as a shell takes it."""
+    """Format a command of this program for a shell."""
     return shlex.join(["polyadic", *map(str, words)])
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
-    """Write a file, whole or not at all, or to standard output: in UTF-8 with line feeds, whatever a terminal wants."""
+    """Write lines to a file, atomically, or to standard output, in UTF-8 with line feeds on every platform."""
     from polyadic.core.files import whole_file
     from polyadic.interface.errors import keeping
 
@@ -195,9 +195,9 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
 
 
 def check_picture(file: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be written after it."""
+    """Raise InputError, before any work, if an image file could not be written."""
     if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
+        raise InputError(f"image files must be .png, .svg or .pdf; got {file}")
     if file is not None and find_spec("matplotlib") is None:
         raise MissingExtraError("matplotlib", "plot", "a picture")
     check_file(file, force=True)
@@ -213,7 +213,7 @@ def check_server() -> None:
 
 
 def check_file(file: Path | None, *, force: bool) -> None:
-    """Refuse, before any work, a file that could not be written after it."""
+    """Raise InputError, before any work, if a file could not be written."""
     if file is not None and not file.parent.is_dir():
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
     if file is not None and (file.is_dir() or (file.exists() and not force)):
@@ -221,7 +221,7 @@ def check_file(file: Path | None, *, force: bool) -> None:
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Write a table of records with commas, names first, whole or not at all."""
+    """Write a table of records to a CSV file with a header, atomically."""
     import csv
 
     from polyadic.core.files import whole_file
@@ -233,7 +233,7 @@ def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
 
 
 def csv_line(*values: Any) -> str:
-    """Write values with commas between and quotes where they are needed."""
+    """Format values as a CSV line, quoted where necessary."""
     import csv
     import io
 
@@ -243,7 +243,7 @@ def csv_line(*values: Any) -> str:
 
 
 def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: Path) -> None:
-    """Write a file, whole or not at all, in bounded memory: Parquet if its name ends so, else CSV."""
+    """Write a Parquet or CSV file, by its extension, atomically and in bounded memory."""
     if out.suffix.lower() != ".parquet":
         lines = ((f"{value:.6g}" if isinstance(value, float) else value for value in row) for row in rows)
         write_lines((csv_line(*line) for line in chain([headings], lines)), out)
@@ -267,7 +267,7 @@ def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: P
 
 
 class Answers(dict[str, Any]):
-    """Answers by query; ``refused`` holds the error message of each query without one."""
+    """Answers by query; ``refused`` has the error message of each query without an answer."""
 
     def __init__(self, queries: Iterable[str], answer: Callable[[str], Any]) -> None:
         super().__init__()
@@ -280,7 +280,7 @@ class Answers(dict[str, Any]):
 
     @property
     def in_json(self) -> dict[str, Any]:
-        """The refused queries, for JSON."""
+        """Return the refused queries for JSON."""
         return {"refused": self.refused} if self.refused else {}
 
 

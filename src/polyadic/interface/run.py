@@ -1,4 +1,4 @@
-"""The life of a training command: check, read, fit, save, report; written once for all tasks."""
+"""Steps of a training command, shared by all tasks: check, read, fit, save, report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; ``kept`` says what was saved."""
+    """Ctrl-C ended a run; ``kept`` describes what was saved."""
 
     def __init__(self, *kept: str) -> None:
         super().__init__(*kept)
@@ -20,7 +20,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Saved(dict[str, Any]):
-    """Result of a command that writes a model; ``next`` is a command to try on it.
+    """Result of a command that writes a model; ``next`` is a command that uses the model.
 
     ``kept`` says what was saved if Ctrl-C ended the run; the result is printed, and the exit code says so.
     """
@@ -31,7 +31,7 @@ class Saved(dict[str, Any]):
 
 
 class Incomplete(dict[str, Any]):
-    """Result of a command with partly bad input: it is printed, and the exit code is that of bad input."""
+    """Result of a command whose input was partly bad: it is printed, but the exit code is that of bad input."""
 
 
 def train(
@@ -43,7 +43,7 @@ def train(
     summary: Callable[[Any], Mapping[str, Any]],
     fit: Callable[[Any], Model] | None = None,
 ) -> Saved:
-    """Fit a model to what ``read`` returns and save it.
+    """Fit a model to the data that ``read`` returns and save it.
 
     Settings and the output path are checked before anything is read. A model that Ctrl-C stopped is saved if it had
     completed an iteration.

@@ -1,4 +1,4 @@
-r'''Tasks: what a family of models can do, declared once as annotated functions.
+r'''Tasks: the operations of a family of models, declared once as annotated functions.
 
 A task is a module ``<family>/task.py`` with a :class:`Task`. Its verbs are plain functions: parameters with types,
 bounds
@@ -80,7 +80,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Verb:
-    """A function of a task, with what its command needs besides the signature.
+    """A function of a task, with the options of its command that the signature does not contain.
 
     Attributes
     ----------
@@ -121,13 +121,13 @@ class Verb:
 
     @property
     def name(self) -> str:
-        """The word of the command line."""
+        """Name of the command."""
         return self.word or self.function.__name__.replace("_", "-")
 
 
 @dataclass
 class Task:
-    """A group of verbs of the command line.
+    """A group of commands.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def _shared_help(hint: Any) -> tuple[str, str]:
-    """Help text and default in words that an annotation carries."""
+    """Return the help text and the described default of an annotation."""
     found = first(hint, kinds.Help)
     return _sentence(found.text) if found else ("", "")
 
@@ -191,7 +191,7 @@ def _resolved(annotation: Any, known: Mapping[str, Any]) -> Any:
 
 @functools.cache
 def fields_of(target: str) -> tuple[Parameter, ...]:
-    """List the settings of ``"module:Class"`` from its source, without importing it; those of its bases come first.
+    """List the settings of ``"module:Class"`` from its source, without importing it; those of base classes come first.
 
     Settings whose type is not made of what :mod:`polyadic.core.settings` and :mod:`typing` define are left out: they
     are objects that no text names.
@@ -229,7 +229,7 @@ def _descriptions_of(target: str) -> dict[str, tuple[str, str]]:
 
 
 class _Source:
-    """The source of a module: its classes, and its constants as far as they are made of literals and types."""
+    """The source of a module: its classes, and those of its constants that consist of literals and types."""
 
     def __init__(self, module: str) -> None:
         tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
@@ -259,11 +259,11 @@ class _Source:
     @staticmethod
     @functools.cache
     def of(module: str) -> _Source:
-        """Read the source of a module once."""
+        """Return the source of a module, cached."""
         return _Source(module)
 
     def value(self, node: ast.expr) -> Any:
-        """Evaluate an annotation or a default; names of other modules are looked up in their source."""
+        """Evaluate an annotation or a default; names from other modules are looked up in their source."""
         known: dict[str, Any] = {}
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and not hasattr(kinds, part.id) and not hasattr(typing, part.id):
@@ -327,7 +327,7 @@ def _without_markup(text: str) -> str:
 
 
 def read_text(parameter: Parameter, text: str) -> Any:
-    """Read a value of a parameter from text, as ``--set NAME=VALUE`` and HTTP give it.
+    """Parse a value of a parameter from text, as passed by ``--set NAME=VALUE`` or HTTP.
 
     Raises
     ------
@@ -348,7 +348,7 @@ def read_text(parameter: Parameter, text: str) -> Any:
 
 
 def _readings(hint: Any, text: str) -> Iterator[Any]:
-    """Yield what a text may mean to an annotation, the likeliest first."""
+    """Yield the values that a text may have under an annotation, most likely first."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         yield from _readings(arguments[0], text)
@@ -367,7 +367,7 @@ def _readings(hint: Any, text: str) -> Iterator[Any]:
 
 
 def readable(hint: Any) -> bool:
-    """Whether text can give a value besides None."""
+    """Return whether text can express a value other than None."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Annotated, tuple, list, Sequence, Collection):
         return readable(arguments[0])
@@ -390,7 +390,7 @@ READERS: dict[Any, Callable[[str], Any]] = {
 
 
 def first(hint: Any, kind: type[Any]) -> Any:
-    """Find metadata of a kind in an annotation, in the parts of unions too."""
+    """Find metadata of a given type in an annotation, including the members of unions."""
     for part in (*getattr(hint, "__metadata__", ()), *get_args(hint)):
         if isinstance(part, kind):
             return part
@@ -400,7 +400,7 @@ def first(hint: Any, kind: type[Any]) -> Any:
 
 
 def plain(hint: Any) -> Any:
-    """Reduce an annotation to the type that typer reads."""
+    """Reduce an annotation to a type that typer supports."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return plain(arguments[0])
@@ -410,7 +410,7 @@ def plain(hint: Any) -> Any:
 
 
 def item(hint: Any) -> Any:
-    """Type of the items of a collection."""
+    """Return the type of the items of a collection."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return item(arguments[0])
@@ -421,7 +421,7 @@ def item(hint: Any) -> Any:
 
 
 def several(hint: Any) -> bool:
-    """Whether a value can be several items: separated by commas as an option, unless it is marked as repeated."""
+    """Return whether a value can have several items: comma-separated in an option unless marked as repeated."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return several(arguments[0])
@@ -431,5 +431,5 @@ def several(hint: Any) -> bool:
 
 
 def _fixed(hint: Any) -> bool:
-    """Whether an annotation is a tuple of a fixed number of items, which are separate words as an option."""
+    """Return whether an annotation is a tuple of fixed length, whose items are separate words in an option."""
     return get_origin(hint) is tuple and get_args(hint)[1:] != (...,)

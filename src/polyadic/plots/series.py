@@ -54,7 +54,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     check_number("optimum", optimum, above=True)
     for name, errors in histories.items():
         if not len(errors) or not (np.isfinite(errors).all() and (np.asarray(errors) > 0).all()):
-            raise InputError(f"the errors of {name!r} must be one or more positive numbers")
+            raise InputError(f"{name!r} must have at least one error, and all errors must be positive")
     if not histories:
         raise InputError("histories must not be empty", "histories")
     ax = new_axes() if ax is None else ax

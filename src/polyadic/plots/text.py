@@ -45,7 +45,7 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
         If a word is unknown or no context is given.
     """
     if not contexts:
-        raise InputError("a plot of senses needs at least one context")
+        raise InputError("a plot of senses requires at least one context")
     embedding = embedding.components
     nearest = {c: [neighbour for neighbour, _ in embedding.neighbours(word, c, top=top)] for c in contexts}
     words = [neighbour for group in nearest.values() for neighbour in group]
@@ -84,7 +84,7 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
     color = {word: f"C{k % 10}" for k, words in reversed([*enumerate(groups.values())]) for word in words}
     words = list(dict.fromkeys(word for some in groups.values() for word in some))
     if len(words) < 3:
-        raise InputError(f"a map needs at least three words; got {len(words)}")
+        raise InputError(f"a map requires at least three words; got {len(words)}")
     directions = unit_rows(np.stack([embedding[word] for word in words]).astype(np.float64))
     U, s, _ = np.linalg.svd(directions - directions.mean(axis=0), full_matrices=False)
     at = np.pad(U[:, :2] * s[:2], ((0, 0), (0, max(2 - len(s), 0))))
@@ -161,7 +161,9 @@ def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -
     """
     W = np.maximum(np.asarray(weights, float), 0)
     if W.ndim != 2 or len(W) != len(labels) or not len(W):
-        raise InputError(f"weights of shape {W.shape} need one label for each document; got {len(labels)}")
+        raise InputError(
+            f"weights must have one row for each of the {len(labels)} labels; got shape {W.shape}", "weights", "labels"
+        )
     W = W / np.maximum(W.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     names, group = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
     shares = np.stack([W[group == g].mean(axis=0) for g in range(len(names))])

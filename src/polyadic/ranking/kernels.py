@@ -137,11 +137,13 @@ def tensor_mira_lists(
     D, H = cells.at.shape[1], factors.shape[1]
     if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
         raise ValueError(
-            f"cells, norms and factors do not match {lists.features} features; got {len(cells.at)} cells and"
+            f"cells, norms and factors must match {lists.features} features; got {len(cells.at)} cells and"
             f" norms {norms.shape}"
         )
     if turns.shape not in {(len(order), H * D), (len(order), 0)}:
-        raise ValueError(f"turns must have {H * D} columns, or none, for each of {len(order)} lists; got {turns.shape}")
+        raise ValueError(
+            f"turns must have {H * D} columns, or none, for each of the {len(order)} lists; got {turns.shape}"
+        )
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
         raise ValueError(f"turns must be below {H * D}")
     _owned(factors, norms)
@@ -159,7 +161,7 @@ def tensor_mira_lists(
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
     rows = frozen(order, np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < len(lists.starts) - 1:
-        raise ValueError(f"order must hold list indices below {len(lists.starts) - 1}")
+        raise ValueError(f"order must contain list indices below {len(lists.starts) - 1}")
     return rows
 
 

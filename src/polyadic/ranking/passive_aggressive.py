@@ -69,7 +69,7 @@ class Learner(Protocol):
         """Learn from lists in order; return the sums of choice costs, losses and updates."""
 
     def reached(self) -> Factors:
-        """Return copies of the feature weights (averaged if requested), then of the factors they are made of."""
+        """Return copies of the feature weights (averaged if requested), then of the factors that define them."""
 
 
 def passive_aggressive(
@@ -96,7 +96,7 @@ def passive_aggressive(
 
 
 class Linear:
-    """One weight per feature, from zero; a perceptron if ``C`` is None, else MIRA with ``best`` constraints a list."""
+    """One weight per feature, initially zero; perceptron if ``C`` is None, else MIRA, ``best`` constraints per list."""
 
     def __init__(
         self, V: int, *, C: float | None = None, augmented: bool = False, best: int = 1, averaged: bool = True
@@ -121,7 +121,7 @@ class Linear:
 
 
 class Multilinear:
-    """Feature weights that are cells of a low-rank tensor, of factors of shape (n_d, H).
+    """Feature weights that are cells of a low-rank tensor with factors of shape (n_d, H).
 
     ``place`` is the cell of each feature, first mode fastest. ``updates`` orders the vectors of a step: random; by
     component and mode, starting at the next one for each list; always the same; or all at once. ``cap`` bounds a step:

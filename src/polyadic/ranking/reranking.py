@@ -180,7 +180,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
         W = self._class_weights()
         rows = as_rows(X)
         if rows.shape[1] != W.shape[1]:
-            raise InputError(f"rows must have the {W.shape[1] - 1} features of the fit; got {rows.shape[1] - 1}")
+            raise InputError(f"rows must have the same {W.shape[1] - 1} features as in fit; got {rows.shape[1] - 1}")
         scores = np.asarray(rows @ W.T)
         return scores[:, 1] - scores[:, 0] if len(W) == 2 else scores
 
@@ -220,7 +220,7 @@ class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-lear
     def _blocks(
         self, X: Any, y: ArrayLike | None, rng: np.random.Generator
     ) -> tuple[Iterable[QueryGroups], NDArray[Any] | None]:
-        """Return the training lists, and the classes if they are made from labels."""
+        """Return the training lists, and the classes if the lists come from labels."""
         if y is None:
             return as_blocks(X), None
         classes, labels = np.unique(np.asarray(y), return_inverse=True)
@@ -253,7 +253,7 @@ def as_blocks(X: Any) -> Iterable[QueryGroups]:
     if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
         raise InputError("X must be QueryGroups, blocks of QueryGroups, or rows with labels y")
     if iter(X) is X:
-        raise InputError("blocks are iterated repeatedly; pass a list instead of an iterator")
+        raise InputError("blocks are read several times; pass a list instead of an iterator")
     blocks: Iterable[QueryGroups] = X
     return blocks
 
@@ -283,30 +283,31 @@ def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Call
 
 
 def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
-    """Make lists from rows and labels; for an unknown label every choice has cost 1."""
+    """Create lists from rows and labels; for an unknown label every choice has cost 1."""
     if not isinstance(validation, tuple | list) or len(validation) != 2:
         raise InputError("validation data of a classifier must be a pair of rows and labels")
     rows, labels = as_rows(validation[0]), np.asarray(validation[1])
     if rows.shape[1] * len(classes) != V:
         width = V // len(classes) - 1
         raise InputError(
-            f"validation must have the {width} features of the training data; got {rows.shape[1] - 1}", "validation"
+            f"validation must have the same {width} features as the training data; got {rows.shape[1] - 1}",
+            "validation",
         )
     which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
 
 
 class BestReranker(NamedTuple):
-    """The fitted model of lowest validation cost, and the costs of all models in their best epochs."""
+    """The fitted model with the lowest validation cost, and the costs of all models in their best epochs."""
 
     best: Any
     costs: list[float]
 
 
 def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> BestReranker:
-    """Fit clones of several models and return the one of lowest validation cost; ties go to the first."""
+    """Fit clones of several models and return the one with the lowest validation cost; ties go to the first."""
     if not models:
-        raise InputError("no model to choose from; pass at least one")
+        raise InputError("there is no model to choose from; pass at least one")
     fitted, costs = [], []
     for model in tracked(models, "model selection", total=len(models)):
         fitted.append(clone(model).fit(X, y, validation=validation))

@@ -42,7 +42,7 @@ Unknown = Annotated[
 
 
 def _methods() -> dict[str, Method]:
-    """Estimator of each method."""
+    """Return the estimator class of each method."""
     from polyadic.core.methods import Method
     from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
     from polyadic.ranking.tensor_mira import TensorMIRA
@@ -197,13 +197,13 @@ def _detected(path: Path, form: str) -> str:
 
 
 def _opened(path: Path, form: str, options: dict[str, Any]) -> Any:
-    """Open lists; the options are those of JSON lines."""
+    """Open lists with the options for JSON lines."""
     from polyadic.ranking.nbest import NBestLists
     from polyadic.text.feature_lines import RankLines
 
     if str(path) == "-" or path.is_fifo():  # bytes read to detect the format cannot be read again
         if "names" not in options:
-            raise InputError("training reads its lists more than once; write them to a file")
+            raise InputError("training reads the lists several times; write them to a file")
         if form != "jsonl":
             raise InputError(f"a pipe can only be read as JSON lines, with format jsonl; got {form}", "format")
     return NBestLists(path, **options) if _detected(path, form) == "jsonl" else RankLines(path)
@@ -216,5 +216,5 @@ def _opened_for(names: Sequence[str] | None, path: Path, form: str, *, unknown: 
         needed, found = (
             ("number, as in SVMrank lines", "name") if names is None else ("name, as in JSON lines", "number")
         )
-        raise InputError(f"the model knows features by {needed}; {path} has them by {found}")
+        raise InputError(f"the model identifies features by {needed}, but {path} by {found}")
     return blocks

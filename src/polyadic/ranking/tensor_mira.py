@@ -49,7 +49,7 @@ def mode_sizes(V: int, D: int) -> tuple[int, ...]:
 
 
 def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
-    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` of one sign."""
+    """Return the features with weights ``v`` in the order of positions, in slices of ``u`` with the same sign."""
     weights = np.asarray(v, float)
     order = np.argsort(-np.abs(weights), kind="stable")
     plus, minus = order[weights[order] >= 0], order[weights[order] < 0]
@@ -76,7 +76,9 @@ def places(
     if mapping == "guided":
         weights = np.asarray([] if v is None else v, float)
         if weights.shape != (V,):
-            raise InputError(f"the guided mapping needs a weight for each of {V:,} features; got {weights.shape}")
+            raise InputError(
+                f"the guided mapping requires a weight for each of the {V:,} features; got {weights.shape}"
+            )
         order = guided_order(weights, room // sizes[-1])
     place = np.empty(V, np.int64)
     place[order] = np.arange(V)
@@ -230,7 +232,8 @@ class TensorMIRA(Reranker):
         super().check()
         if self.sizes is not None and len(self.sizes) != self.order:
             raise InputError(
-                f"sizes must have one number for each of {self.order} modes; got {tuple(map(int, self.sizes))}", "sizes"
+                f"sizes must have one number for each of the {self.order} modes; got {tuple(map(int, self.sizes))}",
+                "sizes",
             )
 
     def _learner(self, blocks: Iterable[QueryGroups], V: int, rng: np.random.Generator) -> Multilinear:

@@ -1,4 +1,4 @@
-"""Base of sentence vectors: from sentences to signals to pooled vectors, in blocks.
+"""Base class for sentence vectors: from sentences to signals to pooled vectors, in blocks.
 
 Pooling turns signals of any length into a vector of fixed length:
 
@@ -48,7 +48,7 @@ class EmptySentencesWarning(UserWarning):
 
 
 class SentenceVectors(Transformer, ABC):
-    """Base of estimators that decode signals of sentences into activations and pool these.
+    """Base class for estimators that decode signals of sentences into activations and pool these.
 
     A subclass sets ``embedding_`` in ``fit``, and implements ``_decoded``, from signals (S, K, N) to activations (S, K,
     L, N). Signals are followed by ``_margin`` zeros, so that nothing wraps around.
@@ -223,7 +223,7 @@ class SentenceVectors(Transformer, ABC):
 
 
 def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
-    """Pool signals (S, K, L, N) of sentences of one length, in ``segments`` equal parts; see the module.
+    """Pool signals (S, K, L, N) of sentences of equal length, in ``segments`` equal parts; see the module.
 
     Filters at positions beyond ``words`` begin before the first word: they are in the sums of the first segment, but
     not among the largest. Missing values are 0.

@@ -84,7 +84,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         self.classes_ = np.unique(labels)
         if labels.shape != (len(runs),) or len(self.classes_) != 2:
             raise InputError(
-                f"y must have one of two classes for each of {len(runs):,} sentences; got {labels.shape}", "y"
+                f"y must have one of two classes for each of the {len(runs):,} sentences; got shape {labels.shape}", "y"
             )
         counts: dict[tuple[str, ...], int] = {}
         for some in runs:
@@ -93,7 +93,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         kept = (run for run, n in counts.items() if n >= self.min_count)
         self.features_ = {run: at for at, run in enumerate(kept)}
         if not self.features_:
-            raise InputError(f"no word or bigram is in {self.min_count} sentences; lower min_count", "min_count")
+            raise InputError(
+                f"no word or bigram occurs in at least {self.min_count} sentences; lower min_count", "min_count"
+            )
         F = self._indicators(runs)
         p, q = (self.alpha + np.asarray(F[labels == c].sum(axis=0)).ravel() for c in self.classes_[::-1])
         self.ratio_ = np.log((p / p.sum()) / (q / q.sum()))

@@ -295,7 +295,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return int(places[0])
 
     def _of(self, values: NDArray[np.float64], at: int) -> Any:
-        """Return the value of a class from one-vs-rest values, or from those of the second of two classes."""
+        """Return the value of a class from one-vs-rest values, or from those of the second class if there are two."""
         return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
@@ -308,9 +308,13 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         labels = np.asarray(y)
         starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
         if labels.shape != (len(starts) - 1,):
-            raise InputError(f"y must have a class for each of {len(starts) - 1:,} documents; got {labels.shape}", "y")
+            raise InputError(
+                f"y must have a class for each of the {len(starts) - 1:,} documents; got shape {labels.shape}", "y"
+            )
         if len(np.unique(labels)) < 2:
-            raise InputError(f"y must have at least two classes; all documents are {str(labels[0])!r:.60}", "y")
+            raise InputError(
+                f"y must have at least two classes; all documents have the class {str(labels[0])!r:.60}", "y"
+            )
         self.language_ = str(corpus.settings["language"])
         numbered = _Numbered(corpus.vocabulary.words, np.asarray(corpus.ids).astype(np.int64), starts)
         self.pairs_ = np.unique(_neighbours(numbered.ids, starts, len(numbered.words))[0])
@@ -336,7 +340,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         self._name(self.words_, self.pieces_)
 
     def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:
-        """Train the weights of each class against the rest, or of the second of two classes."""
+        """Train the weights of each class against the rest, or only of the second if there are two."""
         return [self._against(X, y == label) for label in (classes[1:] if len(classes) == 2 else classes)]
 
     def _mixed(self, classes: NDArray[Any], weights: list[_Weights]) -> Self:
@@ -460,7 +464,7 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
         members = rng.permutation(np.flatnonzero(labels == label))
         out[members[: int(share * len(members))]] = True
     if not out.any():
-        raise InputError(f"cannot hold out any of {len(labels):,} documents: there are too few of each class")
+        raise InputError(f"cannot hold out any of the {len(labels):,} documents: each class has too few")
     return out
 
 
@@ -473,5 +477,7 @@ def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int
         if len(members) > 1:
             fold[members] = (rng.integers(number) + np.arange(len(members))) % number
     if (fold < 0).all():
-        raise InputError(f"cross-validation needs a class with two documents; all {len(labels):,} classes have one")
+        raise InputError(
+            f"cross-validation requires a class with at least two documents; all {len(labels):,} classes have one"
+        )
     return fold

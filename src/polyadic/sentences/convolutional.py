@@ -162,7 +162,7 @@ class ConvolutionalSentences(SentenceVectors):
         check_is_fitted(self)
         if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
             raise InputError(
-                "static vectors need pooling='mean', segments=1 and decoding='least-norm'",
+                "static vectors require pooling='mean', segments=1 and decoding='least-norm'",
                 "decoding",
                 "pooling",
                 "segments",
@@ -174,7 +174,7 @@ class ConvolutionalSentences(SentenceVectors):
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range, or there are as many filters as values of one."""
+        """Raise InputError if a setting is out of range, or a filter has no more values than there are filters."""
         super().check()
         check_int("filters", self.filters, low=1, high=self._size - 1)
 
@@ -210,7 +210,7 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
             number += len(signal)
             longest = max(longest, int(part.lengths.max(initial=0)))
     if not moments.number:
-        raise InputError(f"no sentence has {length} known words; the longest has {longest}: lower length")
+        raise InputError(f"no sentence has at least {length} known words; the longest has {longest}; lower length")
     if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
         about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
         warnings.warn(InputWarning(f"{about}; use more sentences or a smaller length", "length"), stacklevel=3)
@@ -273,7 +273,7 @@ def sparse_codes(
     A signal has converged when no activation changes by more than ``tol`` times the largest.
     """
     if f.shape[-1] > y.shape[-1]:
-        raise InputError(f"filters of {f.shape[-1]} values are longer than signals of {y.shape[-1]}")
+        raise InputError(f"filters must not be longer than signals; got {f.shape[-1]} and {y.shape[-1]} values")
     (*lead, n), (*kinds, L, m) = y.shape, f.shape
     filters = f.reshape(-1, L, m)
     blocks = gram(np.pad(filters, ((0, 0), (0, 0), (0, n - m))))

@@ -148,14 +148,16 @@ class Moments:
 
     @classmethod
     def empty(cls, coordinates: int, n: int) -> Self:
-        """Return the moments of no patches."""
+        """Return the moments of an empty set of patches."""
         return cls(0, [np.zeros((coordinates, *(n,) * k)) for k in (1, 2, 3)])
 
     def add(self, x: NDArray[Any]) -> None:
         """Add patches of shape (K, N, n)."""
         K, N, n = x.shape
         if (K, n) != self.sums[0].shape:
-            raise InputError(f"patches must have shape {self.sums[0].shape}, N between them; got {x.shape}")
+            raise InputError(
+                f"patches must have shape ({self.sums[0].shape[0]}, N, {self.sums[0].shape[1]}); got {x.shape}"
+            )
         step = max(1, PATCH_VALUES // (K * n * n))
         for start in range(0, N, step):
             some = np.ascontiguousarray(x[:, start : start + step], np.float64)
@@ -249,7 +251,7 @@ def find_filters(
     check_choice("projection", projection, get_args(Projection))
     if number > (identifiable := max_filters(n, support)):
         about = f"tensors of {n} values with activations at {support} positions identify about {identifiable} filters"
-        warnings.warn(f"{about}, not {number}; use longer patches or fewer filters", stacklevel=2)
+        warnings.warn(f"{about}, fewer than {number}; use longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
     scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # avoids underflow of squares
     C = C / np.where(scale > 0, scale, 1)
@@ -283,7 +285,7 @@ def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
 
 
 def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) -> Filters:
-    """Run from several starts at once, and keep the best of each tensor."""
+    """Run from several starts at once, and keep the best result for each tensor."""
     K = len(C)
     many = np.repeat(C, starts, axis=0)
     result = run(convolutional_als(many, number, **how), max_iter=sweeps, tol=0.0)

@@ -109,7 +109,7 @@ class MeanSentences(SentenceVectors):
         """
         check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):
-            raise InputError("static vectors need pooling='mean' and segments=1", "pooling", "segments")
+            raise InputError("static vectors require pooling='mean' and segments=1", "pooling", "segments")
         E = self._values(np.arange(len(self.embedding_)))
         rows = E - (E @ self.components_.T) @ self.components_
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)

@@ -25,7 +25,7 @@ def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
     """
     u, v = (x if x.dtype.kind == "f" else x.astype(float) for x in map(np.asarray, (left, right)))
     if u.shape != v.shape or u.ndim != 2:
-        raise InputError(f"left and right must have one shape (pairs, features); got {u.shape} and {v.shape}")
+        raise InputError(f"left and right must have the same shape (pairs, features); got {u.shape} and {v.shape}")
     return np.hstack([u * v, np.abs(u - v)])
 
 
@@ -97,7 +97,7 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         labels, weights = np.concatenate([below, below + 1]), np.concatenate([1 - more, more])
         used = weights > 0  # each pair is there once, or twice with weights that sum to 1
         if len(np.unique(labels[used])) < 2:
-            raise InputError(f"all scores are {t[0]:g}; at least two different scores are needed")
+            raise InputError(f"scores must contain at least two different values; all are {t[0]:g}")
         softmax = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
         softmax.fit(np.vstack([X, X])[used], labels[used], weights[used])
         self.classes_, self.coef_, self.intercept_ = softmax.classes_, softmax.coef_, softmax.intercept_

@@ -198,7 +198,7 @@ def evaluate(model: TextClassifier, docs: Docs, reading: Reading, *, label: Labe
 
 
 def _print_classes(result: dict[str, Any]) -> None:
-    """Print the words of each class in a line."""
+    """Print the words of each class on one line."""
     from polyadic.interface import output
 
     output.table(["class", "words"], [(name, ", ".join(words)) for name, words in result["words_of_classes"].items()])
@@ -238,7 +238,9 @@ def _labelled(docs: str, label: str | None, reading: Reading) -> tuple[list[str]
             unlabelled += 1
     if not texts:
         if label is None:
-            raise InputError(f"{docs} has no folder for each class; name the column of the class: label NAME", "label")
+            raise InputError(
+                f"{docs} does not have a folder for each class; name the column of the class with label", "label"
+            )
         raise InputError(f"no document of {docs} has a class in the column {label!r}")
     return texts, np.array(labels), unlabelled
 
@@ -340,7 +342,7 @@ def encode(model: SentenceVectors, lines: Lines, *, out: File, force: bool = Fal
     from polyadic.interface import output
 
     if out.suffix != ".npy":
-        raise InputError(f"vectors are written as .npy; got {out}")
+        raise InputError(f"vectors can be written only to a .npy file; got {out}")
     output.check_file(out, force=force)
     vectors = np.asarray(model.encode(_read(lines), show_progress_bar=True))
     with whole_file(out) as draft:
@@ -365,7 +367,7 @@ def nearest(model: SentenceVectors, lines: Lines, query: str, *, top: Count = 10
 
     sentences = list(_read(lines))
     if not len(next(blocks([query], model.embedding_)).rows):
-        raise InputError("no word of the query is known to the model")
+        raise InputError("the model knows no word of the query")
     wanted = model.encode(query, normalize_embeddings=True)
     cosines = np.asarray(model.encode(sentences, normalize_embeddings=True)) @ np.asarray(wanted)
     best = np.argsort(-cosines, kind="stable")[:top].tolist()
@@ -391,7 +393,7 @@ def templates(model: SentenceVectors, lines: Lines, *, coordinates: Count = 10, 
     from polyadic.sentences.convolutional import ConvolutionalSentences, strongest
 
     if not isinstance(model, ConvolutionalSentences):
-        raise InputError("the model has no filters; train one with --method convolutional")
+        raise InputError("the model has no filters; train a model with --method convolutional")
     return {
         "templates": [
             {

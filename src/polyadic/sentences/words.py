@@ -39,7 +39,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     """Tokenize sentences in lower case; lists of words are unchanged."""
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         given = "a single string" if isinstance(sentences, str | bytes) else repr(sentences)
-        raise InputError(f"sentences must be a list of sentences, not {given:.60}", "sentences")
+        raise InputError(f"sentences must be a list of sentences; got {given:.60}", "sentences")
     tokenizer = Tokenizer()
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
@@ -47,7 +47,7 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
         elif isinstance(sentence, list | tuple | np.ndarray) and all(isinstance(word, str) for word in sentence):
             yield [str(word) for word in sentence]
         else:
-            raise InputError(f"sentence {number} is neither a text nor a list of words: {sentence!r:.60}")
+            raise InputError(f"sentence {number} must be a text or a list of words; got {sentence!r:.60}")
 
 
 def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     edges: NDArray[np.int64]
 
     def split(self, max_words: int) -> Iterator[Rows]:
-        """Yield parts of whole sentences with at most ``max_words`` words, or one sentence."""
+        """Yield blocks of whole sentences with at most ``max_words`` words, or a single longer sentence."""
         start, last = 0, len(self.edges) - 1
         while start < last:
             end = int(np.searchsorted(self.edges, self.edges[start] + max_words, side="right")) - 1

@@ -65,7 +65,7 @@ class WeightedAutomaton:
         r = len(self.alpha0)
         if self.A.ndim != 3 or self.A.shape[1:] != (r, r) or self.alpha_inf.shape != (r,) or self.alpha0.ndim != 1:
             raise InputError(
-                f"alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must be of one rank; got shapes"
+                f"alpha0 (r,), A (symbols, r, r) and alpha_inf (r,) must have the same rank r; got shapes"
                 f" {self.alpha0.shape}, {self.A.shape} and {self.alpha_inf.shape}",
                 "alpha_inf",
             )
@@ -118,7 +118,7 @@ class WeightedAutomaton:
         """The sum of the matrix products of all strings."""
         rest = np.eye(self.rank) - self.A.sum(axis=0)
         if np.linalg.matrix_rank(rest) < self.rank:
-            raise InputError("the sum of the weights of all strings diverges: some state cannot reach the end")
+            raise InputError("the sum of the weights of all strings diverges: some states cannot reach the end")
         return np.linalg.inv(rest)
 
     def check_sums(self) -> None:
@@ -224,7 +224,7 @@ class WeightedAutomaton:
         return np.where(sums > 0, weights / np.where(sums > 0, sums, 1), 1 / weights.shape[1])
 
     def leading(self, rank: int) -> WeightedAutomaton:
-        """Return the automaton of the first states; for a spectral automaton this is the estimate of a smaller rank.
+        """Return the automaton of the first states; for a spectral automaton this is the estimate with a smaller rank.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ def from_text(text: str) -> WeightedAutomaton:
     first, *lines = text.splitlines() or [""]
     sizes = first.split()
     if len(sizes) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in sizes):
-        raise InputError(f"line 1: expected the numbers of states and symbols; got {first[:80]!r}")
+        raise InputError(f"line 1: expected the number of states and the number of symbols; got {first[:80]!r}")
     r, k = map(int, sizes)
     resources.check_memory(8.0 * k * r * r, f"an automaton of {r:,} states and {k:,} symbols", "check line 1")
     A, ends = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}
@@ -283,7 +283,7 @@ def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *
     """Return an automaton as a Graphviz graph without weights below ``min_weight`` in magnitude."""
     names = [str(symbol) for symbol in (range(automaton.size) if symbols is None else symbols)]
     if len(names) != automaton.size:
-        raise InputError(f"each of {automaton.size} symbols needs a name; got {len(names)}")
+        raise InputError(f"each of the {automaton.size} symbols must have a name; got {len(names)} names")
     lines = ["digraph automaton {", "  rankdir=LR;"]
     for i in range(automaton.rank):
         ends = [f"{w:.2g}" if abs(w) >= min_weight else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]

@@ -111,9 +111,9 @@ def _span(start: Array, A: Array, tol: float) -> Array:
 
 
 def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedAutomaton:
-    """Return the automaton of the difference of two functions of the same symbols."""
+    """Return the automaton of the difference between two functions of the same symbols."""
     if first.size != second.size:
-        raise InputError(f"both automata must have equal numbers of symbols; got {first.size} and {second.size}")
+        raise InputError(f"the automata must have the same number of symbols; got {first.size} and {second.size}")
     r, s = first.rank, second.rank
     A = np.zeros((first.size, r + s, r + s))
     A[:, :r, :r], A[:, r:, r:] = first.A, second.A

@@ -92,7 +92,9 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     present = min(rank, int((s > MIN_SINGULAR_VALUE * s[0]).sum()))
     if present < rank:
         warnings.warn(
-            f"the Hankel matrix, and so the automaton, has rank {present}, not {rank}", RankWarning, stacklevel=3
+            f"the Hankel matrix, and therefore the automaton, has rank {present} instead of {rank}",
+            RankWarning,
+            stacklevel=3,
         )
     return s[:present], left[:, None] * U[:, :present], right[:, None] * V[:, :present]
 
@@ -164,9 +166,9 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
     of rare transitions.
     """
     if min(part.min(initial=0) for part in (automaton.alpha0, automaton.A, automaton.alpha_inf)) < 0:
-        raise InputError("EM needs an automaton without negative weights; use method='hull'", "method")
+        raise InputError("EM requires an automaton without negative weights; use method='hull'", "method")
     if not prefixes.strings:
-        raise InputError("EM needs at least one string")
+        raise InputError("EM requires at least one string")
     resources.check_memory(
         16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
     )
@@ -204,7 +206,7 @@ def _shares(now: Weights, taken: Array, stopped: Array, began: Array) -> Weights
 
 
 def _stretched(before: Weights, after: Weights, stretch: float) -> Weights:
-    """Extrapolate the update in the ratios of weights."""
+    """Extrapolate the ratios of the new weights to the old ones."""
     if stretch == 1:
         return after
     with np.errstate(divide="ignore", invalid="ignore"):

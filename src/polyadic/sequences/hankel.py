@@ -124,7 +124,7 @@ def hankel(
     deep = 2 * max_length + 1
     tree = data if isinstance(data, Substrings) else count_substrings(data, size, max_length=deep)
     if not tree.strings:
-        raise InputError("a Hankel matrix needs at least one string")
+        raise InputError("a Hankel matrix requires at least one string")
     kind = COUNTS[statistic]
     chosen = [
         _frequent(tree, kind[side], basis, max_length) if given is None else _given(given, size, name)
@@ -143,7 +143,7 @@ def _frequent(tree: Substrings, column: int, basis: int | None, max_length: int)
 def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple[int, ...]]:
     chosen = [tuple(map(int, string)) for string in strings]
     if len(set(chosen)) < len(chosen) or not chosen:
-        raise InputError(f"{name} must be one or more different strings")
+        raise InputError(f"{name} must contain at least one string, and no string twice")
     if any(not 0 <= symbol < size for string in chosen for symbol in string):
         raise InputError(f"the symbols of {name} must be below {size}")
     return chosen
@@ -204,7 +204,7 @@ def completed_hankel(
     dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
     known = np.round(dense * table.strings) >= min_count
     if not known.any():
-        raise InputError(f"no string of the basis occurs {min_count} times; lower min_count", "min_count")
+        raise InputError(f"no string of the basis occurs at least {min_count} times; lower min_count", "min_count")
     if structure == "constrained":
         f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
     else:

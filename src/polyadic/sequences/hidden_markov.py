@@ -174,7 +174,7 @@ class HiddenMarkov(Model):
         )
 
     def score(self, sequences: Sequences) -> float:
-        """Return the log-probability of all sequences together; minus infinity if one is impossible.
+        """Return the total log-probability of the sequences; minus infinity if one is impossible.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class HiddenMarkov(Model):
 
 
 def draw_symbols(chain: HiddenChain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw sequences of one length from a chain, shape (n, length)."""
+    """Draw sequences of equal length from a chain; shape (n, length)."""
     start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
     drawn = np.empty((n, length), np.int64)
     row = start

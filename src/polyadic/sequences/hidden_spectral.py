@@ -129,7 +129,7 @@ def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:
     stream = data._replace(edges=data.edges[[0, -1]]) if ended else data
     runs = stream.runs(3)
     if not len(runs):
-        raise InputError("no sequence has three symbols, which the moments need")
+        raise InputError("no sequence has three symbols; the moments require sequences of at least three")
     codes, counts = np.unique((runs[:, 0] * symbols + runs[:, 1]) * symbols + runs[:, 2], return_counts=True)
     pairs, third = np.divmod(codes, symbols)
     return np.column_stack([*np.divmod(pairs, symbols), third]), counts / counts.sum()
@@ -165,7 +165,7 @@ def anchor_chain(data: Coded, states: int, *, symbols: int) -> HiddenChain:
         at = int(sizes.argmax())
         if sizes[at] < FREQUENT * np.linalg.norm(profile[at]) or not sizes[at]:
             raise InputError(
-                f"only {len(anchors)} symbols have distinct contexts, too few to be anchors of {states} states"
+                f"only {len(anchors)} symbols have distinct contexts, too few for {states} states; use fewer states"
             )
         anchors.append(at)
         direction = rest[at] / sizes[at]
@@ -206,7 +206,7 @@ def pairs(data: Coded, symbols: int) -> csr_array:
     """Count each pair of adjacent symbols."""
     runs = data.runs(2)
     if not len(runs):
-        raise InputError("no sequence has two symbols, which the contexts of symbols need")
+        raise InputError("no sequence has two symbols; the contexts of symbols require sequences of at least two")
     return csr_array((np.ones(len(runs)), runs.T), shape=(symbols, symbols))
 
 

@@ -193,7 +193,9 @@ class SequenceTagger(Model):
             If the loss is not ``"likelihood"``, because scores of other losses are not log-probabilities.
         """
         if self.loss != "likelihood":
-            raise InputError(f"predict_proba needs the loss 'likelihood'; this tagger was trained with {self.loss!r}")
+            raise InputError(
+                f"predict_proba requires the loss 'likelihood'; this tagger was trained with {self.loss!r}"
+            )
         sentences = coded(X, self.features_)
         shares = tag_marginals(sentences, self._decoding())
         return [shares[a:b] for a, b in pairwise(sentences.edges.tolist())]
@@ -246,7 +248,7 @@ def learned_features(X: Features, *, min_count: int = 1) -> tuple[CodedSentences
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
     if sizes and not known:
-        raise InputError(f"no feature occurs {min_count} times or more; lower min_count", "min_count")
+        raise InputError(f"no feature occurs at least {min_count} times; lower min_count", "min_count")
     return _without_unknown(place[columns], sizes, lengths), known
 
 
@@ -266,9 +268,9 @@ def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list
 
 
 def check_token(token: Iterable[str]) -> bool:
-    """Raise InputError if the features of a token are a single string, whose letters would be taken."""
+    """Raise InputError if the features of a token are a single string, whose letters would be taken as features."""
     if isinstance(token, str):
-        raise InputError(f"features of a token must be a list of strings; got {token!r}")
+        raise InputError(f"the features of a token must be a list of strings; got {token!r}")
     return True
 
 
@@ -282,7 +284,7 @@ def coded_tags(
     _need_strings("tags", different)
     tags = sorted(different)
     if not tags:
-        raise InputError("a tagger needs at least one token")
+        raise InputError("a tagger requires at least one token")
     if bio:
         spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
@@ -299,12 +301,12 @@ def _need_strings(what: str, names: Iterable[object]) -> None:
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
     """Raise InputError unless there is one tag per token."""
     if len(y) != len(lengths):
-        raise InputError(f"each sentence needs tags; got {len(lengths)} sentences and {len(y)} lists of tags")
+        raise InputError(f"each sentence must have a list of tags; got {len(lengths)} sentences and {len(y)} lists")
     for at, (tags, length) in enumerate(zip(y, lengths, strict=True), 1):
         if isinstance(tags, str):
             raise InputError(f"sentence {at}: tags must be a list of strings; got {tags!r}")
         if len(tags) != length:
-            raise InputError(f"sentence {at}: each of its {length} tokens needs a tag; got {len(tags)}")
+            raise InputError(f"sentence {at}: each of its {length} tokens must have a tag; got {len(tags)}")
 
 
 def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
@@ -313,7 +315,9 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
     Shape (Y + 1, Y + 1); the last row is the start, the last column the end. Raise InputError if no tag may come first.
     """
     if all(tag.startswith("I-") for tag in tags):
-        raise InputError(f"with bio some tag must be able to come first, such as B-X or O; got only {', '.join(tags)}")
+        raise InputError(
+            f"with bio, at least one tag must be able to begin a sentence, such as B-X or O; got only {', '.join(tags)}"
+        )
     moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)
     for after, tag in enumerate(tags):
         if tag.startswith("I-"):
@@ -368,7 +372,7 @@ class TagLearner:
         return total / n
 
     def mean(self) -> TagParts:
-        """Return the mean of the weights at the start and after each sentence."""
+        """Return the weights averaged over their initial values and those after each sentence."""
         return self.tables.means(self.seen)
 
 
@@ -383,7 +387,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield the start with the loss of zero weights, then the weights and the mean sentence loss after each pass.
+    """Yield the initial weights with the loss at zero weights, then weights and mean sentence loss after each pass.
 
     ``rank`` is the number of columns of U and V, None for one unconstrained matrix.
     """
@@ -415,7 +419,7 @@ RANDOM_SCALE = 0.1
 
 
 def of_rank(parts: TagParts, rank: int) -> TagParts:
-    r"""Return the best approximation :math:`U V^\top \approx W` of a rank, with columns of U and V of equal length."""
+    r"""Return the best approximation :math:`U V^\top \approx W` of given rank; columns of U and V have equal norms."""
     W = parts.U.astype(np.float64)
     Q = np.linalg.eigh(W.T @ W)[1][:, : -rank - 1 : -1]
     U = W @ Q

@@ -198,7 +198,7 @@ class SpectralAutomaton(Model):
             raise InputError(f"held_out must be below 1; got {self.held_out}", "held_out")
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
             raise InputError(
-                "several ranks or starts need held-out strings; use one of each, or held_out above 0", "held_out"
+                "several ranks or starts require held-out strings; use one of each, or held_out above 0", "held_out"
             )
         if self.alphabet is not None:
             cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
@@ -206,7 +206,7 @@ class SpectralAutomaton(Model):
                 8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or merge rare symbols"
             )
             if not 0 < len(set(self.alphabet)) == len(self.alphabet):
-                raise InputError("alphabet must consist of one or more different symbols", "alphabet")
+                raise InputError("alphabet must contain at least one symbol, and no symbol twice", "alphabet")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
         """Return the natural logarithm of the probability of each sequence.
@@ -370,7 +370,7 @@ def best_share(p: Array, q: Array) -> float:
 
 @dataclass
 class Tried:
-    """A learned model of one rank, which may be below the requested one, with its mean held-out log-likelihood."""
+    """A learned model, its rank, which may be below the requested one, and its mean held-out log-likelihood."""
 
     rank: int
     model: SmoothedAutomaton
@@ -387,7 +387,7 @@ class AutomatonLearner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of increasing rank until held-out strings get no likelier or Ctrl-C is pressed (returned too).
+        """Learn automata of increasing rank until the held-out likelihood stops rising; return also if interrupted.
 
         Without EM a rank is cheap, and the first ones may have no weight in the mixture, so all are tried.
         """

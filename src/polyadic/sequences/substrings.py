@@ -107,7 +107,7 @@ class Substrings:
 
 
 def count_substrings(data: Coded, size: int, *, max_length: int | None = None, anywhere: bool = True) -> Substrings:
-    """Count substrings, or only prefixes, by increasing length; those of one length are runs of sorted keys."""
+    """Count substrings, or only prefixes, by increasing length; those of equal length are runs of sorted keys."""
     check_int("size", size, low=1)
     symbols, edges = data
     lengths = np.diff(edges)

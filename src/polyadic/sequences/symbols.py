@@ -66,14 +66,14 @@ def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
 def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
     """Return a random mask of a share of the sequences: at least one, and not all."""
     if many < 2:
-        raise InputError(f"holding out sequences needs at least 2 sequences; got {many}")
+        raise InputError(f"holding out requires at least 2 sequences; got {many}")
     second = np.zeros(many, bool)
     second[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
     return second
 
 
 def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
-    """Return the distinct symbols, sorted if they are of one type; numpy scalars become Python ones."""
+    """Return the distinct symbols, sorted if they have the same type; numpy scalars become Python objects."""
     different = dict.fromkeys(chain.from_iterable(listed(sequences)))
     if not different:
         raise InputError("there are no symbols to learn from")
@@ -90,7 +90,7 @@ def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, un
         at = int((data.symbols == len(number)).argmax())
         k = int(np.searchsorted(data.edges, at, side="right")) - 1
         symbol = strings[k][at - int(data.edges[k])]
-        raise InputError(f"sequence {k + 1} has the symbol {symbol!r}, which was not seen in training")
+        raise InputError(f"sequence {k + 1} has the symbol {symbol!r}, which does not occur in the training sequences")
     return data
 
 

@@ -83,7 +83,7 @@ def train(
     def read() -> list[tuple[str, ...]]:
         data = read_strings(sequences)
         if ends and any(END in sequence for sequence in data):
-            raise InputError(f"{sequences} contains the symbol {END} already; remove it, or do not use ends", "ends")
+            raise InputError(f"{sequences} already contains the symbol {END}; remove it, or do not use ends", "ends")
         found["data"] = [(*sequence, END) for sequence in data] if ends else data
         return found["data"]
 
@@ -162,7 +162,7 @@ def states(model: HiddenMarkov, sequences: Sequences, *, missing: Missing = Fals
 
 
 def _print_states(result: dict[str, Any]) -> None:
-    """Print the symbols and successors of each state in a line."""
+    """Print the symbols and successors of each state on one line."""
     from polyadic.interface import output
 
     def line(part: list[dict[str, Any]]) -> str:
@@ -201,7 +201,7 @@ def top(model: HiddenMarkov, *, top: Count = 8) -> dict[str, Any]:
 
 @HMM.verb(example="polyadic hmm sample hmm --number 5", json=False)
 def sample(model: HiddenMarkov, *, number: Number = 10, max_length: Count = 50, seed: SampleSeed = 0) -> None:
-    """Sample sequences, one per line; a model without ends gives sequences of the maximum length.
+    """Sample sequences, one per line; without ends in the model, all have the maximum length.
 
     Parameters
     ----------

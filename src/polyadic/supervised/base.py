@@ -101,7 +101,7 @@ class FactorizationMachineBase(Model):
         called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
         if len(called) != table.shape[1]:
             raise InputError(
-                f"names must have one name for each of {table.shape[1]:,} features; got {len(called):,}", "names"
+                f"names must have one name for each of the {table.shape[1]:,} features; got {len(called):,}", "names"
             )
         score, machines, unit = self._sum(X)
         _, columns, x = table.rows
@@ -137,7 +137,7 @@ class FactorizationMachineBase(Model):
         return FeatureTable(canonical(X)), targets.astype(float) if numeric else targets
 
     def _forget(self) -> None:
-        """Delete the fitted attributes, so that a failed fit does not leave a mixture of two."""
+        """Delete the fitted attributes, so that a failed fit does not leave attributes of two fits."""
         for name in self._state():
             delattr(self, name)
 
@@ -186,7 +186,7 @@ class PointMachine(FactorizationMachineBase):
         return Ridge(columns, float(self.count_power))
 
     def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return small random factors; zeros for features that no row has."""
+        """Return small random factors, or zeros for features that do not occur in any row."""
         V = started(table, self._orders, self.scale, rng)
         V[table.counts == 0] = 0
         return V

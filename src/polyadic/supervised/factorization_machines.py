@@ -33,7 +33,7 @@ BATCH, STEPS = 256, 64
 
 
 class Progress(NamedTuple):
-    """State from which ``partial_fit`` continues: weighted and plain numbers of rows of features, passes, squares."""
+    """State of ``partial_fit``: weighted and unweighted row counts of features, passes, sums of squared gradients."""
 
     counts: NDArray[np.float64]
     rows: NDArray[np.int64]
@@ -71,7 +71,7 @@ class PenalizedMachine(PointMachine, ABC):
         """Loss of a row."""
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
-        """Fit to rows; with validation data, keep the sweep of the lowest validation loss."""
+        """Fit to rows; with validation data, keep the sweep with the lowest validation loss."""
         rng = np.random.default_rng(self.seed)
         start, stepper = self._start(data, rng), None
         how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
@@ -90,7 +90,7 @@ class PenalizedMachine(PointMachine, ABC):
         return self
 
     def _partial(self, data: Observed) -> Self:
-        """Run one epoch over rows in their order, starting from the current state."""
+        """Run one epoch over rows in the given order, starting from the current state."""
         first, n = not hasattr(self, "V_"), data.table.counts
         nothing = np.zeros(len(n), np.int64)
         before = Progress(nothing.astype(float), nothing, 0, None) if first else self._progress_
@@ -141,9 +141,9 @@ class PenalizedMachine(PointMachine, ABC):
 
 
 def supports_partial_fit(model: PenalizedMachine) -> bool:
-    """Return whether a model has ``partial_fit``; raise AttributeError if its solver needs all rows at once."""
+    """Return whether a model has ``partial_fit``; raise AttributeError if its solver requires all rows at once."""
     if model.solver == "als":
-        raise AttributeError("solver='als' needs all rows at once; use 'adagrad' or 'sgd' for partial_fit")
+        raise AttributeError("solver='als' requires all rows at once; use 'adagrad' or 'sgd' for partial_fit")
     return True
 
 
@@ -195,7 +195,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
         super().check()
         if self.solver == "als" and self.loss == "poisson":
             raise InputError(
-                "loss='poisson' has no bounded curvature, which solver='als' needs; use 'adagrad' or 'sgd'",
+                "loss='poisson' has no bounded curvature, which solver='als' requires; use 'adagrad' or 'sgd'",
                 "loss",
                 "solver",
             )
@@ -228,7 +228,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
 
     @available_if(supports_partial_fit)  # type: ignore[untyped-decorator] # scikit-learn has no types
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Run one epoch over further rows, in their order, with a stochastic solver.
+        """Run one epoch over further rows, in the given order, with a stochastic solver.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class FactorizationMachine(RegressorMixin, PenalizedMachine):  # type: ignore[mi
     def _observed(self, X: Any, y: ArrayLike, weight: ArrayLike | None, *, reset: bool) -> Observed:
         table, numbers = self._table_and_targets(X, y, reset=reset, numeric=True)
         if self.loss == "poisson" and numbers.min() < 0:
-            raise InputError(f"loss='poisson' needs targets of at least 0; got {numbers.min():g}", "loss")
+            raise InputError(f"loss='poisson' requires targets of at least 0; got {numbers.min():g}", "loss")
         return Observed(table, numbers, checked_weights(weight, X))
 
 
@@ -323,7 +323,7 @@ class FactorizationMachineClassifier(BinaryClassifier, PenalizedMachine):
     def partial_fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Run one epoch over further rows, in their order, with a stochastic solver.
+        """Run one epoch over further rows, in the given order, with a stochastic solver.
 
         Parameters and errors are those of :meth:`FactorizationMachine.partial_fit`, with classes as targets.
 

@@ -103,7 +103,7 @@ class FieldEncoder(Model):
         """
         check_is_fitted(self)
         if set(columns) != set(self.values_):
-            raise InputError(f"fields must be {', '.join(self.values_)}; got {', '.join(columns)}")
+            raise InputError(f"the names of the fields must be {', '.join(self.values_)}; got {', '.join(columns)}")
         n = _rows(columns)
         self.skipped_: dict[str, int] = {}
         return csr_array(hstack([self._block(name, columns[name], n) for name in self.values_], format="csr"))
@@ -150,7 +150,7 @@ class FieldEncoder(Model):
 def _rows(columns: Columns) -> int:
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) != 1:
-        raise InputError(f"there must be at least one field, and all must have the same length; got {sizes}")
+        raise InputError(f"there must be at least one field, and all fields must have the same length; got {sizes}")
     return next(iter(sizes.values()))
 
 
@@ -162,7 +162,7 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
     try:
         numbers = np.asarray(column, float)  # None becomes NaN
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers, as in fit: {error}") from None
+        raise InputError(f"{name} must contain numbers, as in fit: {error}") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: {name} is not finite")
     return numbers

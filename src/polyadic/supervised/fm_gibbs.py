@@ -241,7 +241,7 @@ def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]
     group = np.asarray(groups)
     if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
         raise InputError(
-            f"groups must be a non-negative integer for each of {features} features; got {group!r:.80}", "groups"
+            f"groups must have a non-negative integer for each of the {features} features; got {group!r:.80}", "groups"
         )
     return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)
 
@@ -322,7 +322,7 @@ def _draw_priors(
 
 
 def latent(y: Array, m: Array, rng: np.random.Generator) -> Array:
-    """Draw normal variables of means ``m`` and variance 1, positive where ``y`` is 1 and negative where it is 0."""
+    """Draw normal variables with means ``m`` and variance 1, positive where ``y`` is 1 and negative where it is 0."""
     from scipy.special import log_ndtr, ndtri_exp
 
     sign = 2 * y - 1

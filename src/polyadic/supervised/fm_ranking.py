@@ -95,7 +95,7 @@ class FactorizationMachineRanker(PointMachine):
         of = np.asarray(groups)
         if of.shape != grades.shape:
             raise InputError(
-                f"groups must have one element for each of {len(grades)} rows; got shape {of.shape}", "groups"
+                f"groups must have one element for each of the {len(grades)} rows; got shape {of.shape}", "groups"
             )
         of = np.unique(of, return_inverse=True)[1]
         order = np.lexsort((grades, of))
@@ -106,7 +106,7 @@ class FactorizationMachineRanker(PointMachine):
         below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # number of lower grades in the group
         better = np.repeat(np.flatnonzero(below), self.n_negatives)
         if not len(better):
-            raise InputError("no group has rows of different grades; there is nothing to rank")
+            raise InputError("no group has rows with different grades, so there is nothing to rank")
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = start[better] + (rng.random(len(better)) * below[better]).astype(np.int64)
@@ -136,13 +136,13 @@ class FactorizationMachineRanker(PointMachine):
         self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
-            raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}", "chosen")
+            raise InputError(f"chosen must have shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}", "chosen")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
             raise InputError("contexts, items and chosen must be finite")
         rows = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
         free = np.flatnonzero(np.diff(N.indptr)[rows] < N.shape[1])
         if not len(free):
-            raise InputError("no context has both chosen and other items; there is nothing to rank")
+            raise InputError("no context has both chosen and other items, so there is nothing to rank")
         at = np.repeat(free, self.n_negatives)
 
         def drawn(rng: np.random.Generator) -> Pairs:

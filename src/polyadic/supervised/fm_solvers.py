@@ -108,7 +108,7 @@ def orders_of(rank: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
-    """Return initial parameters: linear weights of zero, and normal factors of standard deviation ``scale``.
+    """Return initial parameters: linear weights of zero, and normal factors with standard deviation ``scale``.
 
     Factors of features with a root mean square above 1 are divided by it; otherwise scores would start far from the
     data.

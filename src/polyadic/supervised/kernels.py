@@ -35,7 +35,7 @@ class FeatureTable:
         if X.format != "csr" or not X.has_canonical_format:
             raise ValueError("features must be a CSR array in canonical format")
         if max(X.shape) > np.iinfo(np.int32).max:
-            raise ValueError(f"rows and features must be fewer than 2^31; got {X.shape}")
+            raise ValueError(f"the numbers of rows and features must be below 2^31; got {X.shape}")
         self.shape: tuple[int, int] = X.shape
         self._X = X
         self.rows = frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float64)
@@ -138,7 +138,7 @@ class GradientBuffer:
         wanted = frozen(_inside(rows, table.shape[0]), np.int64)
         if slopes.shape != wanted.shape or V.shape != self._G.shape:
             raise ValueError(
-                f"slopes must have one element per row and V shape {self._G.shape}; got {slopes.shape} and {V.shape}"
+                f"slopes must have one element per row, and V shape {self._G.shape}; got {slopes.shape} and {V.shape}"
             )
         slopes = frozen(slopes, np.float64)
         work = *table.rows, wanted, slopes, first, frozen(V, np.float64), self._G, self._seen, self._touched
@@ -163,7 +163,7 @@ class GradientBuffer:
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:
-            raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} {V.shape}")
+            raise ValueError(f"V must be contiguous float64 of shape {self._G.shape}; got {V.dtype} of shape {V.shape}")
         if shares.shape != V.shape[:1] or ridges.shape != V.shape[1:]:
             raise ValueError(
                 f"shares must have one element per feature and ridges one per column; got {shares.shape} and"
@@ -199,13 +199,13 @@ def anova_sweep(
     single = C.dtype == np.float32
     for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
         if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
-            raise ValueError(f"expected contiguous float64 of shape {shape}; got {A.dtype} {A.shape}")
+            raise ValueError(f"expected contiguous float64 of shape {shape}; got {A.dtype} of shape {A.shape}")
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
-        raise ValueError(f"expected one number for each of {size} features and each of {rows} rows")
+        raise ValueError(f"expected one number for each of the {size} features and each of the {rows} rows")
     if C.shape[1] > 1 and not reuse_terms:
         _anova_terms(*table.rows[:2], by_row, v, C)
     features = *table.features[:2], by_feature
@@ -220,7 +220,7 @@ def anova_sweep(
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:
     """Return where the columns of each order start."""
     if V.shape != (table.shape[1], len(orders)):
-        raise ValueError(f"V must be of shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
+        raise ValueError(f"V must have shape ({table.shape[1]}, {len(orders)}); got {V.shape}")
     return _first(tuple(orders.tolist()))
 
 

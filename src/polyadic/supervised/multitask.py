@@ -135,7 +135,7 @@ class LowRankTasks(Model):
         known = ~np.isnan(Y)
         judged = out & known.any(axis=1)
         if not judged.any() or not known[~out].any():
-            raise InputError(f"the {len(Y):,} rows have too few known targets to hold some out")
+            raise InputError(f"the {len(Y):,} rows have too few known targets to hold any out")
         known, right, Z = known[judged], Y[judged], X[judged]
         mean = known.sum() / len(known)
 
@@ -160,7 +160,7 @@ class LowRankTasks(Model):
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return predicted targets, or for the logistic loss whether each label is more probable than not."""
+        """Return predicted targets, or, for the logistic loss, whether each label is more probable than not."""
         m = self.decision_function(X)
         return m > 0 if self.loss == "logistic" else m
 
@@ -179,7 +179,7 @@ class LowRankTasks(Model):
         return np.asarray(expit(self.decision_function(X)))
 
     def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
-        """Return one prediction per row, for the given task of the row; shape (n,).
+        """Return one prediction per row, for the task given for that row; shape (n,).
 
         Parameters
         ----------
@@ -202,7 +202,8 @@ class LowRankTasks(Model):
             or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
         ):
             raise InputError(
-                f"tasks must have one index for each of {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}", "tasks"
+                f"tasks must have one index for each of the {X.shape[0]:,} rows, from 0 to {len(self.V_) - 1:,}",
+                "tasks",
             )
         return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
 
@@ -210,7 +211,7 @@ class LowRankTasks(Model):
         """Return the negative mean loss of the known targets."""
         Y, m = np.asarray(y, float), self.decision_function(X)
         if Y.shape != m.shape:
-            raise InputError(f"targets must be of shape {m.shape}; got {Y.shape}")
+            raise InputError(f"targets must have shape {m.shape}; got {Y.shape}")
         known = ~np.isnan(Y)
         return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
 
@@ -252,7 +253,7 @@ class Tasks:
 
     @classmethod
     def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
-        """Make the objective from feature vectors and targets of shape (n, K), NaN where unknown."""
+        """Create the objective from feature vectors and targets of shape (n, K), NaN where unknown."""
         Y = np.asarray(targets, float)
         if Y.ndim != 2 or len(Y) != X.shape[0]:
             raise InputError(

@@ -47,7 +47,7 @@ class Spectrum(NamedTuple):
     C: Array  # Q' X' Y
 
     def directions(self, ridge: float) -> tuple[Array, Array]:
-        """Return U and V of the largest rank, strongest first; the largest element of a column of V is positive."""
+        """Return U and V at the largest rank, strongest first; the largest element of each column of V is positive."""
         D = self.C / (self.w + ridge)[:, None]
         V = eigh(self.C.T @ D)[1][:, ::-1][:, : len(self.w)]
         V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])

@@ -41,7 +41,7 @@ Unknown = Annotated[
 
 
 def _methods(task: str) -> dict[str, Method]:
-    """Estimator of each solver for a task."""
+    """Return the estimator class of each solver of a task."""
     from polyadic.core.methods import Method
     from polyadic.supervised.factorization_machines import FactorizationMachine, FactorizationMachineClassifier
     from polyadic.supervised.fm_gibbs import BayesianFactorizationMachine, BayesianFactorizationMachineClassifier
@@ -103,9 +103,11 @@ def train(
     def read() -> tuple[Any, Any, dict[str, Any]]:
         X, y, qid = read_feature_lines(file)
         if task == "classification" and len(set(y.tolist())) != 2:
-            raise InputError(f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different ones")
+            raise InputError(
+                f"{file} must have labels of two classes; it has {len(set(y.tolist())):,} different labels"
+            )
         if task == "ranking" and qid.min() < 0:
-            raise InputError(f"{file} has no qid:; task ranking needs the query of each line", "task")
+            raise InputError(f"{file} has no qid:; task ranking requires the query of each line", "task")
         facts.update(rows=len(y), features=X.shape[1])
         if validation is not None:
             held_out[:] = _read(validation, X.shape[1], unknown)
@@ -140,15 +142,15 @@ def train(
 
 
 def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, validation: Path | None) -> Any:
-    """Make the estimator of a task and a solver; refuse what these do not use."""
+    """Create the estimator of a task and a solver; raise InputError for settings that these do not use."""
     from polyadic.core.methods import refuse_unused
 
     methods = _methods(task)
     if solver not in methods:
-        raise InputError(f"task {task} needs solver {' or '.join(methods)}; got {solver}", "task", "solver")
+        raise InputError(f"task {task} requires solver {' or '.join(methods)}; got {solver}", "task", "solver")
     if task == "ranking" and validation is not None:
         raise InputError(
-            "validation is for task regression and classification; leave it out, and evaluate the model later",
+            "validation is not used with task ranking; leave it out, and evaluate the model later",
             "validation",
             "task",
         )
@@ -157,12 +159,12 @@ def _made(task: str, solver: str, given: dict[str, Any], groups: Path | None, va
             raise InputError(f"{name} is not used for task {task}; leave it out", name, "task")
     refuse_unused(methods, solver, given, by="solver")
     if groups is not None and solver != "mcmc":
-        raise InputError("groups is used by solver mcmc only; leave it out", "groups", "solver")
+        raise InputError("groups is used only by solver mcmc; leave it out", "groups", "solver")
     return methods[solver].make(given)
 
 
 def _read(file: Path, features: int, unknown: str) -> tuple[csr_array, NDArray[np.float64], NDArray[np.int64], int]:
-    """Read feature vectors, labels and queries; return also the number of values beyond the features."""
+    """Read feature vectors, labels and queries; also return the number of values beyond the features."""
     from polyadic.text.feature_lines import read_feature_lines
 
     X, y, groups = read_feature_lines(file, features=features)
@@ -187,7 +189,7 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
     try:
         groups = [int(line) for line in file.read_text(encoding="utf-8").split()]
     except ValueError as error:
-        raise InputError(f"{file} must hold a whole number on each line: {error}") from None
+        raise InputError(f"{file} must contain a whole number on each line: {error}") from None
     if len(groups) != features or min(groups, default=0) < 0:
         raise InputError(
             f"{file} must hold a number from 0 for each of {features:,} features, from feature 0 on;"
@@ -197,7 +199,7 @@ def _groups(file: Path | None, features: int) -> NDArray[np.int64] | None:
 
 
 def _print_predictions(result: dict[str, Any]) -> None:
-    """Print a row for each prediction, or the file that has them."""
+    """Print a row for each prediction, or the name of the file with the predictions."""
     import typer
 
     from polyadic.interface import output
@@ -239,7 +241,7 @@ def predict(
     from polyadic.interface import output
 
     if names is not None and not why:
-        raise InputError("names is used by why only; give both or neither", "names", "why")
+        raise InputError("names is used only by why; pass both or neither", "names", "why")
     machine: Any = model
     X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
     predicted = machine.predict(X).tolist()
@@ -266,27 +268,27 @@ def evaluate(model: FactorizationMachineBase, file: Lines, *, unknown: Unknown =
 
 
 def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
-    """Accuracy and log loss of two classes, share of ordered pairs of a ranking, or RMSE."""
+    """Return accuracy and log loss for two classes, the share of ordered pairs for a ranking, otherwise RMSE."""
     import numpy as np
 
     from polyadic.supervised.fm_ranking import FactorizationMachineRanker
 
     if hasattr(model, "classes_"):
         if strange := sorted(set(y.tolist()) - set(model.classes_.tolist())):
-            raise InputError(f"label {strange[0]:g} is not one of the classes that the model was trained on")
+            raise InputError(f"label {strange[0]:g} is not one of the classes on which the model was trained")
         p = model.predict_proba(X)[:, 1].clip(1e-12, 1 - 1e-12)
         true = y == model.classes_[1]
         loss = float(-np.log(np.where(true, p, 1 - p)).mean())
         return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
     if isinstance(model, FactorizationMachineRanker):
         if groups.min() < 0:
-            raise InputError("a ranking model is evaluated on lines with qid:; these have none")
+            raise InputError("a ranking model is evaluated on lines with qid:; no line has one")
         return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}
     return {"rmse": round(float(np.sqrt(np.mean((model.predict(X) - y) ** 2))), 6)}
 
 
 def _in_order(scores: Any, grades: Any, groups: Any) -> float:
-    """Share of the pairs of different grades in a group whose scores are in order; equal scores count half."""
+    """Return the share of pairs with different grades in a group whose scores are in order; ties count half."""
     import numpy as np
 
     right = total = 0.0
@@ -298,7 +300,7 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
             right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
             total += len(better) * len(worse)
     if not total:
-        raise InputError("no query has lines of two grades; there is nothing to compare")
+        raise InputError("no query has lines with two grades, so there is nothing to compare")
     return right / total
 
 

@@ -168,14 +168,16 @@ class CodedSentence(NamedTuple):
 def check_trees(trees: Sequence[Tree]) -> None:
     """Raise InputError if there are no sentences, a sentence is empty, or heads do not form a tree."""
     if not trees:
-        raise InputError("a parser needs at least one sentence")
+        raise InputError("a parser requires at least one sentence")
     for at, tree in enumerate(trees, 1):
         if not len(tree):
             raise InputError(f"sentence {at} has no words")
         if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
-            raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
+            raise InputError(
+                f"sentence {at}: each word must have a head from 0 to {len(tree)}; got {tree.heads.tolist()}"
+            )
         if lost := first_lost(tree.heads):
-            raise InputError(f"sentence {at}: word {lost} does not lead to the root")
+            raise InputError(f"sentence {at}: the heads above word {lost} do not lead to the root")
 
 
 class SeveralRootsWarning(InputWarning):
@@ -185,15 +187,15 @@ class SeveralRootsWarning(InputWarning):
 def check_tagged(trees: Sequence[Tree]) -> None:
     """Raise InputError if no word has a part of speech."""
     if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
-        raise InputError("no word has a part of speech in column 4 or 5; a parser needs them, so tag the words first")
+        raise InputError("no word has a part of speech in column 4 or 5, which a parser requires; tag the words first")
 
 
 def warn_several_roots(trees: Sequence[Tree]) -> None:
-    """Warn of training sentences with several roots."""
+    """Warn if training sentences have several roots."""
     if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
         warnings.warn(
             SeveralRootsWarning(
-                f"sentences with several roots: {several:,} of {len(trees):,}; parses have one root unless"
+                f"{several:,} of {len(trees):,} sentences have several roots; parses have one root unless"
                 " one_root=False",
                 "one_root",
             ),
@@ -202,13 +204,13 @@ def warn_several_roots(trees: Sequence[Tree]) -> None:
 
 
 def known_features(trees: Iterable[Tree], *, min_count: int) -> dict[str, int]:
-    """Return ids of the features that occur at least ``min_count`` times."""
+    """Return the ids of the features that occur at least ``min_count`` times."""
     counts = Counter(feature for tree in trees for row in token_features(tree) for feature in row if feature)
     return numbered(counts, min_count=min_count)
 
 
 def numbered(counts: Counter[str], *, min_count: int) -> dict[str, int]:
-    """Return ids of the features that are counted at least ``min_count`` times."""
+    """Return the ids of the features with a count of at least ``min_count`` times."""
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= min_count)}
 
 

@@ -114,7 +114,7 @@ class ArcLearner:
         return list(self.mean()) if averaged else [part.copy() for part in self.parts]
 
     def mean(self) -> ArcParts:
-        """Return the mean of the parameters at the start and after each sentence."""
+        """Return the parameters averaged over their initial values and those after each sentence."""
         pairs = zip(self.parts, self._sums, strict=True)
         return ArcParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
@@ -143,7 +143,7 @@ class RelationLearner:
         )
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the mean of the weights at the start and after each sentence."""
+        """Return the weights averaged over their initial values and those after each sentence."""
         return mean_weights(self.weights, self._sums, self.clock)
 
 

@@ -142,7 +142,7 @@ def parse_phrase(text: str) -> Phrase:
     """Parse one tree in bracket format."""
     phrases = list(_phrases(iter(text.split("\n")), "the tree"))
     if len(phrases) != 1:
-        raise InputError(f"exactly one tree is needed; got {len(phrases)}")
+        raise InputError(f"the text must contain exactly one tree; got {len(phrases)}")
     return phrases[0]
 
 

@@ -55,6 +55,6 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
         for at, row in enumerate(rows, first):
             if len(row) != columns:
                 raise InputError(
-                    f"{name}, line {at} must have {columns} columns separated by blanks, as the others; got {len(row)}"
+                    f"{name}, line {at} must have {columns} columns separated by blanks, like others; got {len(row)}"
                 )
         yield tuple(map(tuple, zip(*rows, strict=True)))

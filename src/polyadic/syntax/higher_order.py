@@ -177,7 +177,7 @@ class HigherOrderParser(LowRankParser):
         return proposed[best], scores[best]
 
     def score(self, tree: Tree) -> float:
-        """Return the score of a sentence's own tree.
+        """Return the score of the tree given with a sentence.
 
         Parameters
         ----------

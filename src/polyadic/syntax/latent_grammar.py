@@ -1,4 +1,4 @@
-r"""Base of grammars whose symbols have latent states.
+r"""Base class for grammars whose symbols have latent states.
 
 The tensor of a rule has one axis of states per symbol, parent first; a tagged word has a vector:
 
@@ -49,7 +49,7 @@ class PlainPCFG(PCFG):
 
 
 class LatentGrammar(Model, ABC):
-    """Base of grammars with latent states, which rerank the best trees of a plain grammar by their probability.
+    """Base class for grammars with latent states, which rerank the best trees of a plain grammar by their probability.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class LatentGrammar(Model, ABC):
         return log + float(np.log(whole)) if whole > 0 else -np.inf
 
     def rerank(self, parses: Iterable[Parse]) -> list[Parse]:
-        """Sort trees of one sentence by their probability under this grammar and store it in them.
+        """Sort trees of the same sentence by their probability under this grammar and store it in them.
 
         Trees whose estimate is not positive come last, in their previous order.
 
@@ -182,7 +182,7 @@ class Node(NamedTuple):
 
 
 def class_of(word: str, known: Collection[str], *, first: bool) -> str:
-    """Return a known word itself, and the word class of any other."""
+    """Return the word itself if it is known, otherwise its word class."""
     return word if word in known else f"<{signature(word, first=first)}>"
 
 

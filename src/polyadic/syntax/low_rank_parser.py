@@ -65,7 +65,7 @@ learning. """
 
 
 class UnknownTagsWarning(UserWarning):
-    """Most words have parts of speech that the parser has not learned."""
+    """Most words have parts of speech that are unknown to the parser."""
 
 
 class DependencyParse(NamedTuple):
@@ -279,7 +279,7 @@ class LowRankParser(Model):
             words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
             yield tree.with_heads(*self._parsed(tree.forms, table))
         if 2 * unknown > words:
-            hint = "parts of speech that the parser has not learned; use the tags that it was trained with"
+            hint = "parts of speech that are unknown to the parser; use the tags that it was trained with"
             warnings.warn(f"{unknown:,} of {words:,} words have {hint}", UnknownTagsWarning, stacklevel=2)
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -307,7 +307,7 @@ class LowRankParser(Model):
     def _epochs(
         self, sentences: list[CodedSentence], labels: list[NDArray[np.int64]], *, features: int, relations: int
     ) -> Iterator[Sweep]:
-        """Yield the parameters after each pass, and its mean loss."""
+        """Yield the parameters after each pass, and the mean loss of the pass."""
         rng = np.random.default_rng(self.seed)
         rows = features + (AROUND * self.vectors.rank if self.vectors else 0)
         parts = random_parts(rows, self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
@@ -354,13 +354,15 @@ class LowRankParser(Model):
 
 
 def _sentence(forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> Tree:
-    """Return a sentence of the given columns, without a tree; missing columns have no features."""
+    """Return a sentence with the given columns but without a tree; missing columns have no features."""
     given = [column for column in (forms, tags, *columns.values()) if column is not None]
     if any(isinstance(column, str) for column in given):
-        raise InputError("words and tags must be lists of strings; got one string")
+        raise InputError("words and tags must be lists of strings; got a single string")
     lengths = {len(column) for column in given}
     if len(lengths) > 1 or 0 in lengths:
-        raise InputError(f"words, tags and other columns must have the same length, at least 1; got {sorted(lengths)}")
+        raise InputError(
+            f"words, tags and other columns must have the same length of at least 1; got {sorted(lengths)}"
+        )
     pos, lemmas, features = (tuple(columns[name] or ()) for name in ("pos", "lemmas", "features"))
     return replace(untagged(forms), xpos=tuple(tags), upos=pos, lemmas=lemmas, features=features)
 

@@ -136,7 +136,7 @@ def _checked(
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if indices.ndim != 2 or indices.shape[1] != len(shape) or not len(shape) or values.shape != indices.shape[:1]:
         raise InputError(
-            f"a tensor needs indices of shape (n, {len(shape)}) and n values; got {indices.shape} and {values.shape}"
+            f"indices and values must have shapes (n, {len(shape)}) and (n,); got {indices.shape} and {values.shape}"
         )
     if indices.dtype.kind not in "iu":
         raise InputError(f"indices must be integers; got {indices.dtype}", "indices")
@@ -150,7 +150,7 @@ def _checked(
 def unfolded_start(
     cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Return factors U, V and W of a tensor near a sparse one of third order; ``cells`` have shape (n, 3).
+    r"""Return factors U, V and W that approximate a sparse third-order tensor; ``cells`` has shape (n, 3).
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
 

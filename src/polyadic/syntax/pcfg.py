@@ -103,7 +103,7 @@ class PCFG(Model):
         self.check()
         prepared = [self.prepared(tree) for tree in trees]
         if not prepared:
-            raise InputError("a grammar needs at least one tree")
+            raise InputError("a grammar requires at least one tree")
         counts = count_rules(prepared)
         self.grammar_ = Grammar.of(relative_frequencies(counts))
         self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))

@@ -62,7 +62,9 @@ class PredicateFinder(Model):
         pairs = zip(corpus, places, strict=True)
         wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
-            raise InputError("no word, or every word, is a predicate; training needs both kinds")
+            raise InputError(
+                "training requires words that are predicates and words that are not; the sentences have only one kind"
+            )
         counts = Counter(feature for row in rows for feature in row if feature)
         known = numbered(counts, min_count=2)
         table = coded(rows, known)

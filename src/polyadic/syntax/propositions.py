@@ -53,7 +53,7 @@ class Sentence:
         return len(self.tree)
 
     def with_propositions(self, propositions: Sequence[Proposition]) -> Sentence:
-        """Return the same tree with other propositions, sorted by word."""
+        """Return the same tree with new propositions, sorted by word."""
         ordered = tuple(sorted(propositions, key=lambda p: p.place))
         empty = "\t".join(["", "_", *["_"] * len(ordered)])
         return replace(self, propositions=ordered, annotated=True, spare=(), tails=(empty,) * len(self.tree.skipped))
@@ -75,7 +75,7 @@ class Sentence:
 
 
 def with_trees(sentences: Iterable[Sentence], trees: Iterable[Tree]) -> list[Sentence]:
-    """Replace the trees of sentences by others of the same words, such as those of a parser."""
+    """Replace the trees of sentences with other trees of the same words, such as those of a parser."""
     return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
@@ -136,7 +136,7 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     for at, row in enumerate(rows, start):
         if row[0].isdecimal() and len(row) != width:
             raise InputError(
-                f"{path}, line {at} must have {width} columns, as the first word of its sentence; got {len(row)}"
+                f"{path}, line {at} must have {width} columns, like the first word of its sentence; got {len(row)}"
             )
     words = [(at, row[COLUMNS:]) for at, row in enumerate(rows, start) if row[0].isdecimal()]
     tails = tuple("".join(f"\t{cell}" for cell in row[COLUMNS:]) for row in rows if not row[0].isdecimal())
@@ -146,7 +146,7 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
     columns = width - COLUMNS - 1
     if columns < len(predicates):
         raise InputError(
-            f"{path}, sentence from line {start}: each predicate needs a column of roles;"
+            f"{path}, sentence from line {start}: each predicate must have a column of roles;"
             f" predicates: {len(predicates)}, columns: {columns}"
         )
     _check_cells(words, len(predicates), path)
@@ -168,5 +168,5 @@ def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path
             )
         if cells[predicates + 1 :] != spare or any(cell not in NONE for cell in spare):
             raise InputError(
-                f"{path}, line {at}: there are roles for more predicates than column {COLUMNS + 1} marks ({predicates})"
+                f"{path}, line {at}: there are roles for more predicates than the {predicates} in column {COLUMNS + 1}"
             )

@@ -59,7 +59,7 @@ def word_features(tree: Tree) -> list[list[str]]:
 
 
 def lemmas_of(tree: Tree) -> list[str]:
-    """Return the lemma of each word, or its lower-cased form where there is none."""
+    """Return the lemma of each word, or its lower-cased form if there is none."""
     return [form.lower() if lemma == "_" else lemma for form, lemma in zip(tree.forms, tree.lemmas, strict=True)]
 
 
@@ -166,7 +166,7 @@ def known_features(sentences: Iterable[Sentence], *, min_count: int) -> Known:
     known = Known(numbered(words, min_count=min_count), numbered(paths, min_count=min_count))
     if not all(known):
         raise InputError(
-            f"no feature of words, or none of paths, occurs at least {min_count} times; lower min_count", "min_count"
+            f"no word feature or no path feature occurs at least {min_count} times; lower min_count", "min_count"
         )
     return known
 
@@ -186,7 +186,7 @@ def frames_of(
 
 
 def role_names(sentences: Iterable[Sentence]) -> list[str]:
-    """Return the names of the roles of some sentences, sorted."""
+    """Return the sorted names of the roles of the given sentences."""
     propositions = (proposition for sentence in sentences for proposition in sentence.propositions)
     return sorted({role for proposition in propositions for _, role in proposition.arguments})
 
@@ -206,6 +206,6 @@ def framed(
                 roles = np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
                 framed_roles.append((frame, roles))
     if not any((roles >= 0).any() for _, roles in framed_roles):
-        where = "near its predicate in the tree; set near=False" if near else "another word than its predicate"
-        raise InputError(f"no argument to learn from is {where}")
+        where = "near its predicate in the tree; set near=False" if near else "a word other than its predicate"
+        raise InputError(f"there is nothing to learn from: no argument is {where}")
     return framed_roles

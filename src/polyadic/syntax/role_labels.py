@@ -1,4 +1,4 @@
-r"""Base of semantic role labellers: the joint choice of the best roles for the words of a predicate.
+r"""Base class for semantic role labellers: the joint choice of the best roles for the words of a predicate.
 
 .. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that occurs once}
 
@@ -38,7 +38,7 @@ CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
 
 
 class RoleLabels(Model, ABC):
-    """Base of semantic role labellers.
+    """Base class for semantic role labellers.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class RoleLabels(Model, ABC):
 
 
 def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
-    """Replace the arguments of a proposition; an argument no longer counts as part of the predicate."""
+    """Replace the arguments of a proposition and remove them from its predicate."""
     places = {argument.place for argument in arguments}
     return proposition._replace(
         arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
@@ -173,7 +173,7 @@ def _with_arguments(proposition: Proposition, arguments: tuple[Argument, ...]) -
 
 def _check_place(tree: Tree, predicate: int) -> None:
     if not 1 <= predicate <= len(tree):
-        raise InputError(f"a predicate must be a word number from 1 to {len(tree)}; got {predicate!r}")
+        raise InputError(f"predicates must be word numbers from 1 to {len(tree)}; got {predicate!r}")
 
 
 def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
@@ -184,7 +184,7 @@ def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
 def best_roles(
     scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the role of each word in the best assignment (Kuhn 1955, the Hungarian method); -1 is no role.
+    """Return the role of each word in the best assignment (Kuhn 1955, the Hungarian method), or -1 if it has none.
 
     ``none`` holds the scores of no role, 0 by default, and ``once`` marks the roles that at most one word may have.
 

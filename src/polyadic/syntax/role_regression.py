@@ -1,4 +1,4 @@
-r"""Semantic role labelling by multinomial logistic regression on joined features of predicate, word and path.
+r"""Semantic role labelling by multinomial logistic regression on joint features of predicate, word and path.
 
 .. math:: s(p, a, r) = \log \frac{P(r \mid p, a)}{P(\text{none} \mid p, a)}
 """
@@ -68,7 +68,7 @@ class RoleRegression(RoleLabels):
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
         kept = count >= self.min_count
         if not kept.any():
-            raise InputError(f"no joined feature occurs at least {self.min_count} times; lower min_count", "min_count")
+            raise InputError(f"no joint feature occurs at least {self.min_count} times; lower min_count", "min_count")
         renumbered = np.cumsum(kept) - 1
         inside = kept[place]
         data = (np.ones(inside.sum(), np.float32), (line[inside], renumbered[place[inside]]))

@@ -129,12 +129,12 @@ class RoleLearner:
         return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
     def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
-        """Return the mean loss of predicates under zero weights."""
+        """Return the mean loss of predicates when all weights are zero."""
         width = len(self.parts.S) - 1
         return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
 
     def mean(self) -> RoleParts:
-        """Return the mean of the parameters at the start and after each predicate."""
+        """Return the parameters averaged over their initial values and those after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
         return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
@@ -208,7 +208,7 @@ def _gathered(table: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64
 
 
 def _row_sums(table: NDArray[np.int32], factor: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum the rows of a factor named by each line of a table; -1 is skipped."""
+    """Sum the rows of a factor whose ids are in each line of a table; -1 is skipped."""
     return np.asarray(np.where(table[:, :, None] >= 0, factor[table], 0).sum(axis=1, dtype=np.float32))
 
 
@@ -292,7 +292,7 @@ class SemanticRoles(RoleLabels):
         return known
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
-        """Yield the initial parameters with the loss of zero weights, then those after each pass."""
+        """Yield the initial parameters with the loss at zero weights, then those after each pass."""
         rng = np.random.default_rng(self.seed)
         frames = framed(sentences, known, names, near=self.near, bits=self.bits)
         once, costs = played_once(names, self.once), Costs(*self.costs)
@@ -354,7 +354,7 @@ def power_parts(
 def tensor_cells(
     frame: Frame, theta: NDArray[np.float32], roles: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the joined features of the arguments of a frame as tensor cells, and their weights.
+    """Return the joint features of the arguments of a frame as tensor cells, and the weights of the cells.
 
     Cells have shape (cells, 4): ids of the features of predicate, word and path, and 0 for any role or 1 + role.
     """

@@ -40,7 +40,7 @@ def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") 
     nlp = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     for doc in nlp.pipe(texts):
         if not doc.has_annotation("DEP"):
-            raise InputError(f"the pipeline {nlp.meta.get('name')!r} has no parser; use one that has")
+            raise InputError(f"the pipeline {nlp.meta.get('name')!r} has no parser; use a pipeline with a parser")
         for sentence in doc.sents:
             words = [word for word in sentence if not word.is_space]
             if words:
@@ -81,12 +81,12 @@ def _loaded(name: str) -> Language:
         return spacy.load(name)
     except OSError:
         raise InputError(
-            f"cannot load the spaCy pipeline {name!r}; to install it: python -m spacy download {name}"
+            f"cannot load the spaCy pipeline {name!r}; install it with python -m spacy download {name}"
         ) from None
 
 
 class PipelineComponent(ABC):
-    """Base of the pipeline components.
+    """Base class for the pipeline components.
 
     ``model`` is the folder of a model, read on first use, and ``language`` that of the sentence splitter, used if
     sentence boundaries are not set. Without a model, or with one of the wrong type, processing a text raises
@@ -104,7 +104,7 @@ class PipelineComponent(ABC):
 
     @model.setter
     def model(self, model: Any) -> None:
-        """Put a model here."""
+        """Set the model."""
         if not isinstance(model, self._model_classes()):
             names = " or ".join(kind.__name__ for kind in self._model_classes())
             raise InputError(f"the model must be a {names}; got a {type(model).__name__}")
@@ -114,7 +114,9 @@ class PipelineComponent(ABC):
         """Return the model, loading it on first use."""
         if self._model is None:
             if self.path is None:
-                raise InputError('no model is set; pass its folder: add_pipe(..., config={"model": "folder"})')
+                raise InputError(
+                    'no model is set; pass the folder of a model: add_pipe(..., config={"model": "folder"})'
+                )
             self.from_disk(self.path)
         return self._model
 
@@ -186,7 +188,9 @@ class TaggerComponent(PipelineComponent):
             yield from model.annotate(trees)
             return
         if need_tags(model.features_):
-            raise InputError("the tagger was trained with parts of speech as input; use one trained on words alone")
+            raise InputError(
+                "the tagger was trained with parts of speech as input; use a tagger trained on words alone"
+            )
         for tree in trees:
             [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))

@@ -99,7 +99,7 @@ class TextTagger(Model):
         self.check()
         bank = list(trees)
         if not any(map(len, bank)):
-            raise InputError("a tagger needs at least one word")
+            raise InputError("a tagger requires at least one word")
         sentences, known = learned_features((tag_features(tree.forms) for tree in bank), min_count=self.min_count)
         taggers = {}
         for column, how in SETTINGS.items():
@@ -187,7 +187,7 @@ class Lemmas:
         return cls(known, [tag for tag, more in kept.items() if more > 0])
 
     def lemma(self, form: str, tag: str) -> str:
-        """Return the lemma of a word: the known one, else by the rule of the longest known ending."""
+        """Return the lemma of a word: the known one, otherwise by the rule of its longest known ending."""
         word = form.lower()
         known = self.known.get((word, tag))
         if known is not None:

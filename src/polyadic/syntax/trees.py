@@ -90,7 +90,7 @@ class Tree:
         return below
 
     def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
-        """Return the sentence with other heads and relations, without the columns that belong to its present tree.
+        """Return the sentence with new heads and relations, without the columns that belong to its current tree.
 
         These are enhanced dependencies and the empty nodes that only they reach; in CoNLL-X, PHEAD and PDEPREL.
         """
@@ -123,12 +123,12 @@ def untagged(forms: Sequence[str]) -> Tree:
 
 
 def check_words(words: Sequence[str], tags: Sequence[str] | None) -> None:
-    """Raise InputError if a sentence is one string, has no words, or not as many tags as words."""
+    """Raise InputError if a sentence is a single string, has no words, or has no tag for some word."""
     if isinstance(words, str):
-        raise InputError("words must be a list, not one string; split the text as the treebank does", "words")
+        raise InputError("words must be a list; got a single string: split the text as the treebank does", "words")
     size = len(words if tags is None else tags)
     if not words or len(words) != size:
-        raise InputError(f"a sentence needs words, and a tag for each; got {len(words)} and {size}")
+        raise InputError(f"a sentence must have at least one word and a tag for each; got {len(words)} and {size}")
 
 
 def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
@@ -184,11 +184,11 @@ def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") ->
         if tree is not None:
             yield tree
     if faults:
-        warnings.warn(f"sentences skipped: {len(faults)}; the first: {faults[0]}", InvalidTreesWarning, stacklevel=2)
+        warnings.warn(f"skipped sentences: {len(faults)}; the first: {faults[0]}", InvalidTreesWarning, stacklevel=2)
 
 
 def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
-    """Parse the lines of one sentence, numbered from ``start``; return None for comments alone."""
+    """Parse the lines of one sentence, numbered from ``start``; return None if there are only comments."""
     comments = list(takewhile(lambda line: line.startswith("#"), sentence))
     words: list[list[str]] = []
     skipped = []
@@ -234,7 +234,7 @@ def parsed_heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
         raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
     if lost := first_lost(heads):
-        raise NoTreeError(f"{where}: word {lost} does not lead to the root; heads must form a tree")
+        raise NoTreeError(f"{where}: the heads above word {lost} do not lead to the root; heads must form a tree")
     return heads
 
 

@@ -99,7 +99,7 @@ class AnchorTopics(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of other documents, with the topics fixed."""
+        """Return the topic mixtures :math:`P(z|d)` of new documents, with the topics fixed."""
         check_is_fitted(self)
         counts = self._table(X, reset=False)
         return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
@@ -111,12 +111,14 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     A document of :math:`n` words has :math:`n (n - 1)` pairs of positions; documents have equal weight.
     """
     if (counts.data != np.rint(counts.data)).any():
-        raise InputError("AnchorTopics requires counts, which are whole numbers; leave out weights such as TF-IDF")
+        raise InputError(
+            "AnchorTopics requires word counts, which are whole numbers; do not apply weights such as TF-IDF"
+        )
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)
     kept = csr_array(counts[pairs > 0], dtype=float)
     if not kept.shape[0]:
-        raise InputError("no document has two words; AnchorTopics needs words that co-occur")
+        raise InputError("no document has two words; AnchorTopics requires words that co-occur")
     listed = min(float((np.diff(kept.indptr).astype(float) ** 2).sum()), float(kept.shape[1]) ** 2)
     resources.check_memory(36 * listed, "the co-occurrence of words", "leave out rare words (min_count)")
     weighted = csr_array(diags_array(1 / pairs[pairs > 0]) @ kept)

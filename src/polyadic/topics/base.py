@@ -48,7 +48,7 @@ class Topics(Transformer, ABC):
 
     @abstractmethod
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the factors of other documents with the topics fixed (fold-in)."""
+        """Return the factors of new documents with the topics fixed (fold-in)."""
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit to a table and return the factors of its rows."""
@@ -76,9 +76,9 @@ class Topics(Transformer, ABC):
                 table.sum_duplicates()
         if len(table.data) and table.data.min() < 0:
             row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
-            raise InputError(f"Negative values in data cannot be used; row {row} holds {table.data.min():g}")
+            raise InputError(f"Negative values in data cannot be used; row {row} contains {table.data.min():g}")
         if reset and not table.data.any():
-            raise InputError("every value is zero: there is nothing to factorize")
+            raise InputError("every value of the table is zero, so there is nothing to factorize")
         return table
 
     @property

@@ -118,7 +118,7 @@ class LDA(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the mean topic mixtures of other documents, shape (documents, n_components), topics fixed."""
+        """Return the mean topic mixtures of new documents, with the topics fixed; shape (documents, n_components)."""
         check_is_fitted(self)
         return self._mixtures(self._table(X, reset=False))
 

@@ -88,7 +88,9 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     w = None
     if weights is not None:
         if np.shape(weights) != table.shape:
-            raise InputError(f"weights must be of the table's shape {table.shape}; got {np.shape(weights)}", "weights")
+            raise InputError(
+                f"weights must have the same shape as the table, {table.shape}; got {np.shape(weights)}", "weights"
+            )
         w = np.asarray(csr_array(weights)[rows, table.indices], np.float32)
         if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
             raise InputError("weights must be finite, not negative, and not all zero", "weights")
@@ -167,7 +169,7 @@ class Divergence:
 
     def __init__(self, cells: WeightedCells, *, beta: float, l1: float = 0.0, threads: int) -> None:
         if cells.zero_weight and beta != 1:
-            raise ValueError(f"zeros must be listed for beta={beta}")
+            raise ValueError(f"zero cells must be stored if beta is not 1; got beta={beta}")
         self.cells, self.beta, self.l1, self.threads = cells, beta, l1, threads
         self.entries, self.constant = cells.entries(), cells.constant(beta)
 
@@ -190,7 +192,7 @@ class Divergence:
 
 
 class Half(Protocol):
-    """The update of one factor, given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
+    """Update of one factor given the other: :class:`Squares`, :class:`Divergence` or the mixtures of PLSA."""
 
     def improve(self, U: Array, V: Array, /, *, passes: int = 1) -> float:
         """Update U in place; return the objective before."""

@@ -132,7 +132,7 @@ class NMF(Topics):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the factors of other rows with the components fixed; each row is solved by itself."""
+        """Return the factors of new rows with the components fixed; each row is solved separately."""
         check_is_fitted(self)
         cells, H = self._cells(X, None, reset=False), np.ascontiguousarray(self.components_.T)
         size = cells.table.sum(axis=1) / max(float(H.sum(dtype=float)), 1e-30)

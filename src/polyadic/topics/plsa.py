@@ -112,7 +112,7 @@ class PLSA(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of other documents at temperature 1, with the topics fixed."""
+        """Return the topic mixtures :math:`P(z|d)` of new documents at temperature 1, with the topics fixed."""
         check_is_fitted(self)
         return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
 

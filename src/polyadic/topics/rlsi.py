@@ -104,7 +104,7 @@ class RLSI(Topics):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the factors of other documents with the topics fixed."""
+        """Return the factors of new documents with the topics fixed."""
         check_is_fitted(self)
         return ridge_rows(self._table(X, reset=False), self.components_.T, l2=self.l2)
 

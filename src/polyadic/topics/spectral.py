@@ -104,7 +104,9 @@ class SpectralLDA(Topics):
 
     def _learn(self, counts: csr_array) -> None:
         if (counts.data != np.rint(counts.data)).any():
-            raise InputError("SpectralLDA requires counts, which are whole numbers; leave out weights such as TF-IDF")
+            raise InputError(
+                "SpectralLDA requires word counts, which are whole numbers; do not apply weights such as TF-IDF"
+            )
         counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
         moments = WordMoments(counts, self.alpha0)
         check_int("n_components", self.n_components, low=1, high=counts.shape[1])
@@ -118,7 +120,7 @@ class SpectralLDA(Topics):
         self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=self._threads)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the topic mixtures :math:`P(z|d)` of other documents, with the topics fixed."""
+        """Return the topic mixtures :math:`P(z|d)` of new documents, with the topics fixed."""
         check_is_fitted(self)
         counts = self._table(X, reset=False)
         return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
@@ -134,7 +136,7 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         n = counts.sum(axis=1)
         self._C = csr_array(counts[n >= 3])
         if not self._C.shape[0]:
-            raise InputError("no document has three words; SpectralLDA needs documents of at least three")
+            raise InputError("no document has three words; SpectralLDA requires documents with at least three")
         n = n[n >= 3]
         D = len(n)
         self._twos, self._threes = 1 / (D * n * (n - 1)), 1 / (D * n * (n - 1) * (n - 2))

@@ -36,7 +36,7 @@ TopWords = Annotated[Count, Help("Number of words to list for each topic.")]
 
 
 def _print_topics(result: dict[str, Any]) -> None:
-    """Print the words of topics, and the figures of their quality if there are any."""
+    """Print the words of topics and, if available, their quality scores."""
     from polyadic.interface import output
 
     output.table(["topic", "words"], [(k, " ".join(words)) for k, words in result["words_of_topics"].items()])

@@ -212,7 +212,7 @@ class TextTopics(Transformer):
         return self
 
     def transform(self, texts: Iterable[str]) -> NDArray[Any]:
-        """Return the topic weights of other documents; unknown words are ignored."""
+        """Return the topic weights of new documents; unknown words are ignored."""
         return self.transform_table(self.table(texts))
 
     @property
@@ -220,13 +220,13 @@ class TextTopics(Transformer):
         return int(self.model_.components_.shape[0])
 
     def table(self, texts: Iterable[str]) -> csr_array:
-        """Count the words of other documents, one row per document; unknown words are ignored."""
+        """Count the words of new documents, one row per document; unknown words are ignored."""
         check_is_fitted(self)
         index = {word: column for column, word in enumerate(self.words_)}
         return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
     def transform_table(self, counts: csr_array) -> NDArray[Any]:
-        """Return the topic weights of other documents, given counts of the same words."""
+        """Return the topic weights of new documents, given counts of the same words."""
         check_is_fitted(self)
         if not counts.shape[0]:
             raise InputError("there are no documents")
@@ -261,7 +261,7 @@ class TextTopics(Transformer):
 
 
 class FoldScores(NamedTuple):
-    """Cross-validated scores of one number of topics: means over folds or, for stability, over pairs of folds."""
+    """Cross-validated scores for a given number of topics: means over folds or, for stability, over pairs of folds."""
 
     n_components: int
     perplexity: float
@@ -286,7 +286,7 @@ def cross_validate(
     counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
     if not n_components:
-        raise InputError("n_components must list at least one number of topics", "n_components")
+        raise InputError("n_components must contain at least one number of topics", "n_components")
     fold = np.random.default_rng(seed).permutation(np.arange(counts.shape[0]) % folds)
     choices = []
     with bar("choosing", total=len(n_components) * folds, unit="fits") as advance:

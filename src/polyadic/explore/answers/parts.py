@@ -175,7 +175,7 @@ def values_of(workspace: Workspace, field: str) -> dict[str, int]:
 
 @functools.lru_cache(maxsize=16)
 def _numbers(workspace: Workspace, field: str) -> NDArray[np.int64]:
-    """Return the id of the value of each document, -1 without a value."""
+    """Return the id of the value of each document, or -1 if it has no value."""
     values = values_of(workspace, field)
     return np.array([values.get(fields.get(field, ""), -1) for fields in workspace.corpus.fields or ()], np.int64)
 

@@ -37,7 +37,7 @@ def table(
 
 
 def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
-    """Analyse a table with the given names of its sides."""
+    """Analyse a table whose rows and columns have the given titles."""
     model = counted.analyse()
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):

@@ -79,7 +79,7 @@ def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
 
 def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions of topics in the plane, with similar topics near to each other."""
+    """Return positions of topics in the plane, with similar topics close to each other."""
     n = len(phi)
     D = np.zeros((n, n))
     for i in range(n):

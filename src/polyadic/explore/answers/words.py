@@ -176,7 +176,8 @@ def theme(workspace: Workspace, column: Natural, top: Top = 30) -> Answer:
     """Return the words with the highest values in a non-negative component."""
     if column >= workspace.vectors.components.rank:
         raise InputError(
-            f"column must be below {workspace.vectors.components.rank}, the number of themes; got {column}", "column"
+            f"column must be below {workspace.vectors.components.rank}, the number of components; got {column}",
+            "column",
         )
     found = components(workspace.vectors, [column], top=top)
     return {"column": column, "words": lists([pair for each in found for pair in each.words])}
@@ -191,7 +192,7 @@ def _lowered(workspace: Workspace) -> list[str]:
 def senses_of(workspace: Workspace, word: str, top: int) -> SensesOfWord:
     """Return the senses of a word, cached."""
     if workspace.senses is None:
-        raise InputError("the text is too short for word senses")
+        raise InputError("the text is too short to induce word senses")
     return workspace.senses.senses(word, top=top)
 
 

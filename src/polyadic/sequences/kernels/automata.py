@@ -24,7 +24,7 @@ def automaton_values(
     r"""Return the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, ``values * exp(logs)``."""
     symbols, edges, A = _checked(symbols, edges, start, A)
     if stop.shape != start.shape:
-        raise ValueError(f"start and stop must have equal lengths; got {len(start)} and {len(stop)}")
+        raise ValueError(f"start and stop must have the same length; got {len(start)} and {len(stop)}")
     values, logs = np.empty(len(edges) - 1), np.empty(len(edges) - 1)
     _automaton_values(symbols, edges, frozen(start, float), frozen(stop, float), A, values, logs)
     return values, logs
@@ -40,7 +40,7 @@ def follow_automaton(
     """
     symbols, edges, A = _checked(symbols, edges, start, A)
     if again.shape != A.shape[:2] or total.shape != start.shape:
-        raise ValueError(f"again and total must fit {A.shape[:2]}; got shapes {again.shape} and {total.shape}")
+        raise ValueError(f"again and total must match {A.shape[:2]}; got shapes {again.shape} and {total.shape}")
     states = np.empty((len(symbols) + len(edges) - 1, len(start)))
     first = (frozen(array, float) for array in (total, again))
     _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)
@@ -81,7 +81,7 @@ def transition_counts(
     """
     k, r = len(transitions.bounds), len(start)
     if transitions.bounds.shape != (k, r + 1) or stop.shape != (r,):
-        raise ValueError(f"start, stop and transitions must have equal numbers of states; got {r} and {len(stop)}")
+        raise ValueError(f"start, stop and transitions must have the same number of states; got {r} and {len(stop)}")
     inner = parent[1:]
     if len(inner) and not (inner.min() >= 0 and (inner < np.arange(1, len(parent))).all()):
         raise ValueError("parents must come before their nodes")
@@ -96,13 +96,13 @@ def transition_counts(
 
 
 def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array) -> tuple[Any, Any, Any]:
-    """Raise ValueError for shapes that do not fit and unknown symbols."""
+    """Raise ValueError for shapes that do not match and for unknown symbols."""
     r = len(start)
     if A.ndim != 3 or A.shape[1:] != (r, r):
-        raise ValueError(f"A must be of shape (symbols, {r}, {r}); got {A.shape}")
+        raise ValueError(f"A must have shape (symbols, {r}, {r}); got {A.shape}")
     edges = frozen(edges, np.int64)
     if edges[0] != 0 or edges[-1] != len(symbols) or (np.diff(edges) < 0).any():
-        raise ValueError(f"edges must rise from 0 to {len(symbols)}")
+        raise ValueError(f"edges must increase from 0 to {len(symbols)}")
     if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(A):
         raise ValueError(f"symbols must be below {len(A)}; got {symbols.min()} to {symbols.max()}")
     return frozen(symbols, np.int64), edges, frozen(A, float)

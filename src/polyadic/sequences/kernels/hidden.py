@@ -28,7 +28,7 @@ class HiddenChain(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Expected counts given sequences: tables like those of a chain, not normalized, and the log-probability."""
+    """Expected counts given sequences, as unnormalized tables in the layout of a chain, and the log-probability."""
 
     starts: Array
     moves: Array
@@ -77,7 +77,7 @@ def _checked(
         raise ValueError(f"move and emit must have {size} columns; got {chain.move.shape} and {chain.emit.shape}")
     ends = frozen(edges, np.int64)
     if not len(ends) or ends[0] != 0 or ends[-1] != len(symbols) or (np.diff(ends) < 0).any():
-        raise ValueError(f"edges must rise from 0 to {len(symbols)}")
+        raise ValueError(f"edges must increase from 0 to {len(symbols)}")
     if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(chain.emit):
         raise ValueError(
             f"symbols must be rows of emit, below {len(chain.emit)}; got {symbols.min()} to {symbols.max()}"
@@ -104,7 +104,7 @@ MIN_PROBABILITY = 1e-290
 
 @njit(cache=True, nogil=True)
 def _forward(symbols, low, high, start, move, emit, alpha, scale):
-    """Write the filtered states and conditional probability of each token; stop at an impossible one, with False."""
+    """Write the filtered states and conditional probability of each token; return False at an impossible token."""
     size = len(start)
     for i in range(low, high):
         now, likely = alpha[i - low], emit[symbols[i]]

@@ -59,7 +59,7 @@ class TagTables(NamedTuple):
         return TagParts(*(table[:, 0].copy() for table in self))
 
     def means(self, seen: int) -> TagParts:
-        """Return the mean of the weights at the start and after each of ``seen`` sentences."""
+        """Return the weights averaged over their initial values and those after each of ``seen`` sentences."""
         return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
 
 
@@ -76,7 +76,7 @@ def tag_epoch(
     learning_rate: float,
     ridge: float,
 ) -> float:
-    r"""Update by AdaGrad after each sentence, in place; return the sum of the losses, each before its update.
+    r"""Update in place by AdaGrad after each sentence; return the sum of the losses, computed before each update.
 
     ``importance``, the number of sentences per occurrence of a feature, multiplies its decay; so the expected gradient
     is that of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`. ``soft``
@@ -86,11 +86,11 @@ def tag_epoch(
     _check(sentences, *(table[:, 0] for table in tables))
     size = len(tables.T) - 1
     if gold.shape != (len(sentences.starts) - 1,) or (len(gold) and not 0 <= gold.min() <= gold.max() < size):
-        raise ValueError(f"gold must be a tag below {size} for each token")
+        raise ValueError(f"gold must have a tag below {size} for each token")
     if importance.shape != (len(tables.U),):
-        raise ValueError(f"importance must be one for each of {len(tables.U)} features")
+        raise ValueError(f"importance must have one value for each of the {len(tables.U)} features")
     if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
-        raise ValueError(f"order must be of sentences below {len(sentences.edges) - 1}")
+        raise ValueError(f"order must contain sentence numbers below {len(sentences.edges) - 1}")
     how = (seen, soft, float(cost), float(learning_rate), float(ridge))
     return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
 
@@ -120,10 +120,10 @@ def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArr
     size = len(T) - 1
     full = len(V) == 0
     if T.shape != (size + 1, size + 1) or V.shape != (0 if full else size, U.shape[1]) or (full and U.shape[1] != size):
-        raise ValueError(f"U, V and T have shapes {U.shape}, {V.shape} and {T.shape}, which do not fit")
+        raise ValueError(f"the shapes of U, V and T do not match; got {U.shape}, {V.shape} and {T.shape}")
     for name, bounds, end in (("starts", starts, len(columns)), ("edges", edges, len(starts) - 1)):
         if bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
-            raise ValueError(f"{name} must rise from 0 to {end}")
+            raise ValueError(f"{name} must increase from 0 to {end}")
     if len(columns) and not 0 <= columns.min() <= columns.max() < len(U):
         raise ValueError(f"columns must be rows of U, below {len(U)}; got {columns.min()} to {columns.max()}")
 
@@ -316,7 +316,7 @@ def _step(row, gradient, decay, learning_rate, clock):
 
 @njit(cache=True, nogil=True)
 def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, learning_rate, ridge):
-    """Update after each sentence of ``order`` and return the sum of losses, each before its update."""
+    """Update after each sentence of ``order``; return the sum of the losses, computed before each update."""
     columns, starts, edges = sentences
     P, Q, R = tables
     rank, size = P.shape[2], len(R) - 1

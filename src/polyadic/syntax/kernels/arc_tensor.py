@@ -107,7 +107,7 @@ def _low_rank_scores(P, Q, W, share, scores):
 
 @njit(cache=True, nogil=True)
 def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
-    """Fill ``scores[h, m]``, all zero."""
+    """Fill ``scores[h, m]``, which must be all zeros."""
     size, mask = len(scores), np.uint64(len(theta) - 1)
     cells = np.empty(2 * len(pairs), np.int64)
     tags = np.empty(size, np.int64)
@@ -139,7 +139,7 @@ def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 @njit(cache=True, nogil=True)
 def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
-    """Write the cells of arcs in one tree only and their count differences; return number and squared norm.
+    """Write the cells whose counts differ between two trees, and the differences; return number and squared norm.
 
     ``delta`` is zero before and after.
     """
@@ -232,7 +232,7 @@ def _rows_of_values(dense, dP, rows):
 
 @njit(cache=True, nogil=True)
 def _gradient_of_factor(table, dense, dP, place, features, rows):
-    """Write the changing rows of U or V and their gradients, dense values last; return number and squared norm."""
+    """Write the rows of U or V that change and their gradients, dense values last; return count and squared norm."""
     count, squares = _rows_of_features(table, dP, place, features, rows)
     first, more = len(place) - dense.shape[1], dense.shape[1]
     squares += _rows_of_values(dense, dP, rows[count : count + more])
@@ -345,14 +345,14 @@ class ArcScores(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work space of a step, which leaves it unchanged: zeros shaped like theta, and -1 per feature."""
+    """Workspace of a step, which leaves it unchanged: zeros in the shape of theta, and -1 per feature."""
 
     delta: NDArray[np.float32]
     place: NDArray[np.int64]
 
     @classmethod
     def of(cls, parts: ArcParts) -> Scratch:
-        """Allocate the work space for some parameters."""
+        """Allocate the workspace for the given parameters."""
         return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
 
 
@@ -435,7 +435,7 @@ def step_tensor_arcs(
     for tree in (heads, predicted):
         _check_heads(table, tree)
     if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
-        raise ValueError("sums must have the shapes of the weights")
+        raise ValueError("sums must have the same shapes as the weights")
     trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
@@ -468,7 +468,7 @@ def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
 
 def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
     if len(heads) != len(table) - 1 or not 0 <= heads.min() <= heads.max() < len(table):
-        raise ValueError(f"each word needs a head from 0 to {len(table) - 1}; got {heads}")
+        raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
 
 
 def _check(

@@ -43,7 +43,7 @@ def step_arcs(
     _check_sentence(words, tags, weights)
     if len(heads) != len(words) - 2 or sums.shape != weights.shape:
         raise ValueError(
-            f"each word needs a head, and sums must be shaped like weights; got {len(heads)} heads, sums {sums.shape}"
+            f"each word must have a head, and sums the shape of weights; got {len(heads)} heads, sums {sums.shape}"
         )
     if len(heads) and not 0 <= heads.min() <= heads.max() <= len(heads):
         raise ValueError(f"heads must be word numbers or 0; got {heads.min()} to {heads.max()}")
@@ -54,7 +54,9 @@ def step_arcs(
 
 def _check_sentence(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[Any]) -> None:
     if words.shape != tags.shape or words.ndim != 1 or len(words) < 3:
-        raise ValueError(f"words and tags need a root, a word and an end; got shapes {words.shape} and {tags.shape}")
+        raise ValueError(
+            f"words and tags must have a root, a word and an end; got shapes {words.shape} and {tags.shape}"
+        )
     if weights.ndim != 1 or not len(weights) or len(weights) & (len(weights) - 1):
         raise ValueError(f"the number of weights must be a power of two; got shape {weights.shape}")
 
@@ -91,9 +93,9 @@ def step_arc_labels(
     """
     _check_table(table, heads, weights, pairs)
     if len(labels) != len(heads) or not 0 <= labels.min() <= labels.max() < weights.shape[1]:
-        raise ValueError(f"each word needs a relation from 0 to {weights.shape[1] - 1}")
+        raise ValueError(f"each word must have a relation from 0 to {weights.shape[1] - 1}")
     if sums.shape != weights.shape:
-        raise ValueError(f"sums must be shaped like weights; got shapes {weights.shape} and {sums.shape}")
+        raise ValueError(f"sums must have the same shape as weights; got shapes {weights.shape} and {sums.shape}")
     right = frozen(labels, np.int64)
     above = frozen(heads, np.int64)
     return int(_arc_label_steps(table, pairs, above, right, float(C), float(clock), weights, sums))
@@ -101,7 +103,7 @@ def step_arc_labels(
 
 def _check_table(table: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any], pairs: NDArray[Any]) -> None:
     if len(heads) != len(table) - 1 or not len(heads) or not 0 <= heads.min() <= heads.max() < len(table):
-        raise ValueError(f"each word needs a head from 0 to {len(table) - 1}; got {heads}")
+        raise ValueError(f"each word must have a head from 0 to {len(table) - 1}; got {heads}")
     if weights.ndim != 2 or len(weights) < 8 or len(weights) & (len(weights) - 1):
         raise ValueError(f"the number of rows of weights must be a power of two, at least 8; got shape {weights.shape}")
     if not 0 <= pairs.min() <= pairs.max() < table.shape[1]:

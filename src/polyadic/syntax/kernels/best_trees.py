@@ -220,7 +220,7 @@ def _add(pool, ranks, count, split, a, b, value):
 
 @njit(cache=True, nogil=True)
 def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
-    """Write the ``k`` best ways to build a span from two spans that meet at one of the words low to high - 1."""
+    """Write the ``k`` best ways to build a span from two spans that meet at a word from low to high - 1."""
     count = 0
     for phase in range(k + 1):
         if phase == 0:

@@ -72,7 +72,9 @@ def chart_rules(
     for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
         rules, values = np.asarray(given, np.int32).reshape(-1, width), np.asarray(weight, float)
         if values.shape != (len(rules),):
-            raise ValueError(f"each rule needs a weight; got {len(rules)} rules and weights of shape {values.shape}")
+            raise ValueError(
+                f"each rule must have a weight; got {len(rules)} rules and weights of shape {values.shape}"
+            )
         if len(rules) and not 0 <= rules.min() <= rules.max() < size:
             raise ValueError(f"symbols of rules must be below {size}; got {rules.min()} to {rules.max()}")
         order = np.argsort(rules[:, 1], kind="stable")
@@ -150,7 +152,7 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
     if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
         raise ValueError("words must start at 0 and ascend in steps of at most 1")
     if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
-        raise ValueError("each word needs symbols of the grammar, with one weight each")
+        raise ValueError("each word must have symbols of the grammar, with one weight each")
     return n, at, kinds, weights
 
 
@@ -186,7 +188,7 @@ def span_shares(
 
 
 def outside(rules: ChartRules, filled: Chart, root: int, *, min_share: float = 0.0) -> NDArray[np.float64]:
-    """Return the outside value of each slot: the sum of products of what surrounds it in derivations from ``root``.
+    """Return the outside value of each slot: the sum over derivations from ``root`` of the weights outside the slot.
 
     Times the inside value it is the sum over all derivations through the slot. Slots of the lower layer whose share of
     the total is below ``min_share`` are not expanded, so the values below them lack these derivations.

@@ -112,7 +112,7 @@ def _chained(model, order, g, h, t, s, m):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _neighbours(tree, h, m):
-    """Return the inner neighbour (or h) and outer neighbour (or end) that m has or would have below h."""
+    """Return the inner neighbour of m below h (h if none) and the outer one (end if none), present or potential."""
     _, _, outer, near = tree
     side = 1 if h < m else 0
     s, o = h, near[side, h]
@@ -396,7 +396,7 @@ def _first_like(trees, k):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_all(settled):
-    """Mark all words for another look."""
+    """Mark all words to be examined again."""
     for m in range(len(settled)):
         settled[m] = False
 
@@ -535,7 +535,7 @@ def climb_trees(
     model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
         raise ValueError(
-            f"allowed must be boolean and shaped like scores; got {allowed.dtype} of shape {allowed.shape}"
+            f"allowed must be boolean and have the same shape as scores; got {allowed.dtype} of shape {allowed.shape}"
         )
     if single_root and not ((trees == 0).sum(axis=1) == 1).all():
         raise ValueError("each tree must have exactly one root")
@@ -560,7 +560,7 @@ def difference_of_trees(
     pair = np.stack([heads, predicted])
     (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
-        raise ValueError(f"delta must have the length of the weights, {len(parts.weights)}; got {len(delta)}")
+        raise ValueError(f"delta must have the same length as the weights, {len(parts.weights)}; got {len(delta)}")
     heads, predicted = pair.astype(np.int64)
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
@@ -573,7 +573,7 @@ def move_weights(
 ) -> None:
     """Add a step along a feature difference to the weights, and ``clock`` times the step to their sums, in place."""
     if len(sums) != len(parts.weights):
-        raise ValueError("sums must have the length of the weights")
+        raise ValueError("sums must have the same length as the weights")
     _move_cells(difference.cells, difference.counts, float(step), float(clock), parts.weights, sums)
 
 
@@ -587,7 +587,7 @@ def _checked(
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
         raise ValueError(f"scores and trees must be for {size - 1} words; got shapes {scores.shape} and {trees.shape}")
     if not _are_trees(trees):
-        raise ValueError(f"heads must form trees and be from 0 to {size - 1}")
+        raise ValueError(f"heads must be from 0 to {size - 1} and form trees")
     order, templates, weights, gamma = parts
     if order not in {1, 2, 3}:
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
@@ -597,7 +597,7 @@ def _checked(
     if (np.diff(templates[:, 0]) < 0).any() or not 0 <= templates[0, 0] <= templates[-1, 0] <= THREE:
         raise ValueError("the kinds of templates must be from 0 to 3 and ascending")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
-        raise ValueError(f"weights must be float32 and their number a power of two; got {len(weights)}")
+        raise ValueError(f"weights must be float32 and their number must be a power of two; got {len(weights)}")
     shifted = np.full((size + 3, width), 1, np.int32)  # 1 is the end mark on both sides
     shifted[1:-2] = np.where(table >= 0, table + 3, 0)
     shifted[-1] = 2  # no dependent

@@ -121,7 +121,7 @@ def tree_sums(
     states = _checked(edges, tensors, sizes)
     if len(edges) != len(sizes) or (states[roots] != 1).any():
         raise ValueError(
-            f"trees need one edge per node and roots of one state; got {len(edges)} edges, {len(sizes)} nodes"
+            f"trees must have one edge per node and roots with one state; got {len(edges)} edges, {len(sizes)} nodes"
         )
     inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
     outer[roots, 0] = 1
@@ -138,7 +138,7 @@ def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDAr
     """
     _check(edges, len(words))
     if gains.shape != (len(edges),):
-        raise ValueError(f"each edge needs a gain; got {len(edges)} edges and gains of shape {gains.shape}")
+        raise ValueError(f"each edge must have a gain; got {len(edges)} edges and gains of shape {gains.shape}")
     values, best = np.array(words, np.float64), np.full(len(words), -1, np.int64)
     _best_edges(edges, frozen(gains, np.float64), values, best)
     return best

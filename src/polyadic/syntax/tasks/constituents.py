@@ -171,7 +171,7 @@ def evaluate(model: Parser, trees: Trees, *, tagged: bool = False) -> dict[str, 
 
 
 def _clean(path: Path) -> list[Phrase]:
-    """Read trees without traces; raise InputError if there are none."""
+    """Read trees and remove their traces; raise InputError if there are none."""
     from polyadic.syntax.brackets import clean, read_phrases
 
     return some((tree for tree in map(clean, read_phrases(path)) if tree is not None), f"{path} has no trees")
@@ -190,5 +190,8 @@ def _split(pair: str, where: str) -> tuple[str, str]:
     """Split a word from its tag."""
     word, slash, tag = pair.rpartition("/")
     if not (word and slash and tag):
-        raise InputError(f"{where}: tagged needs words with a slash and a tag, as dog/NN; got {pair[:60]!r}", "tagged")
+        raise InputError(
+            f"{where}: with tagged, each word must be followed by a slash and a tag, as in dog/NN; got {pair[:60]!r}",
+            "tagged",
+        )
     return word, tag

@@ -81,7 +81,7 @@ def train(
     from polyadic.syntax.trees import read_trees
 
     if order == 1 and restarts is not None:
-        raise InputError("restarts is used with order 2 and 3 only; leave it out", "restarts", "order")
+        raise InputError("restarts is used only with order 2 or 3; leave it out", "restarts", "order")
     searched: dict[str, Any] = {} if restarts is None else {"restarts": restarts}
     parser = LowRankParser(**given) if order == 1 else HigherOrderParser(order=order, **given, **searched)
     sentences: list[Tree] = []
@@ -141,7 +141,7 @@ def apply(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, the shares of correct sentences, and the scores of relations and lengths if there are any."""
+    """Print the figures, the shares of correct sentences, and any scores by relation and length."""
     from polyadic.interface import output
 
     print_figures(result["figures"], "words")
@@ -187,7 +187,7 @@ def evaluate(
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
-    """Print a table for each file of parses, beside the first."""
+    """Print a table that compares each file of parses with the first."""
     from polyadic.interface import output
 
     first, *others = result["parses"]
@@ -211,7 +211,7 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False) -> dict
     from polyadic.syntax.trees import read_trees
 
     if len(parses) < 2:
-        raise InputError(f"a comparison needs at least two files of parses; got {len(parses)}")
+        raise InputError(f"a comparison requires at least two files of parses; got {len(parses)}")
     trees, figures, rows = list(read_trees(gold)), [], []
     for path in parses:
         counts = d.match_files(trees, list(read_trees(Path(path))), subtypes=not universal, name=path)
@@ -229,10 +229,12 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
     from polyadic.syntax.trees import read_trees
 
     if by_line and not text:
-        raise InputError("by_line is used with text only; leave it out", "by_line", "text")
+        raise InputError("by_line is used only with text; leave it out", "by_line", "text")
     if tagger is None:
         if text:
-            raise InputError("text needs tagger, the folder of a model of `polyadic tag train`", "text", "tagger")
+            raise InputError(
+                "text requires tagger, the folder of a model trained by `polyadic tag train`", "text", "tagger"
+            )
         return read_trees(path, heads=False)
     tags = _tagger(tagger)
     if text:
@@ -241,7 +243,7 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
 
 
 def _tagger(path: Path) -> TextTagger:
-    """Load a tagger of CoNLL-U."""
+    """Load a tagger trained on CoNLL-U."""
     from polyadic.core.serialization import load
     from polyadic.syntax.text_tagger import TextTagger
 

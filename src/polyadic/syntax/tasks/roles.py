@@ -96,7 +96,7 @@ def apply(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, the sizes, and the scores of each role if there are any."""
+    """Print the figures, the sizes, and any scores of roles."""
     from polyadic.interface import output
 
     print_figures(result["figures"])
@@ -110,7 +110,7 @@ def _print_scores(result: dict[str, Any]) -> None:
 def evaluate(
     model: RoleLabels, sentences: Sentences, *, find: Find = False, parser: Parser = None, tables: bool = False
 ) -> dict[str, Any]:
-    """Compute precision, recall and F1 of arguments with their roles, and without, with 95 % intervals.
+    """Compute precision, recall and F1 of arguments, with and without their roles, and 95 % intervals.
 
     Sentences that do not mark predicates are left out.
 
@@ -133,7 +133,7 @@ def evaluate(
 
 
 def _parsed(sentences: list[Sentence], parser: Path) -> list[Sentence]:
-    """Return sentences with the trees of a saved parser."""
+    """Return sentences with trees predicted by a saved parser."""
     from polyadic.core.serialization import load
     from polyadic.syntax.low_rank_parser import LowRankParser
     from polyadic.syntax.propositions import with_trees

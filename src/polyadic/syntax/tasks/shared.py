@@ -28,7 +28,7 @@ def some(items: Iterable[Item], message: str) -> list[Item]:
 
 
 def counts_in_json(counts: Iterable[Any], *measures: str) -> list[dict[str, Any]]:
-    """Return the counts of kinds and some measures of them for JSON; ``F1`` is read from ``f1``."""
+    """Return the counts by kind and some of their measures for JSON; ``F1`` is read from ``f1``."""
     return [each._asdict() | {name: getattr(each, name.lower()) for name in measures} for each in counts]
 
 

@@ -63,7 +63,7 @@ def _train_treebank(sentences: Path, given: dict[str, Any], out: Path, *, force:
 
     for name in given:
         if name not in Method(TextTagger).settings:
-            raise InputError(f"{name} is used with columns only; leave it out", name, "columns")
+            raise InputError(f"{name} is used only with columns; leave it out", name, "columns")
     trees: list[Tree] = []
 
     def summary(model: TextTagger) -> dict[str, Any]:
@@ -109,10 +109,10 @@ def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLin
     from polyadic.syntax.text_tagger import TextTagger
 
     if by_line and not text:
-        raise InputError("by_line is used with text only; leave it out", "by_line", "text")
+        raise InputError("by_line is used only with text; leave it out", "by_line", "text")
     if not isinstance(model, TextTagger):
         if text:
-            raise InputError("the model tags columns; text needs a model that was trained on CoNLL-U", "text")
+            raise InputError("the model tags columns; text requires a model that was trained on CoNLL-U", "text")
         lines = _tagged_columns(model, sentences)
     elif text:
         lines = (tree.conllu() for tree in model.trees(read_paragraphs(sentences), by_line=by_line))
@@ -122,7 +122,7 @@ def apply(model: Tagger, sentences: Input, *, text: Text = False, by_line: ByLin
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    """Print the figures, and the scores of each kind of span if there are any."""
+    """Print the figures, and any scores of kinds of spans."""
     print_figures(result["figures"], "cases")
     if result["kinds"]:
         print_counts("kind", result["kinds"])
