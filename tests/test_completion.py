@@ -178,7 +178,7 @@ def test_cases_with_unknown_words_are_left_out(measure, made):
     assert areas(found) == areas(truth)
     assert found.best == truth.best
     assert [f.value for f in found.figures()] == [f.value for f in truth.figures()]
-    with pytest.raises(InputError, match="of 200 words knows 0"):
+    with pytest.raises(InputError, match="vocabulary of 200 words; got 0"):
         measure(embedding, unknown)
     with pytest.raises(InputError, match="knows 0"):
         measure(embedding, [])

@@ -141,7 +141,7 @@ def test_kinds_of_matrices():
         (np.array([["5", "3"]]), "matrix of numbers"),
         (
             coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2)),
-            "1 cell occurs more than once, such as row 0, column 1",
+            "1 cell occurs more than once, for example row 0, column 1",
         ),
         (np.array([[1.0, np.inf]]), "not finite"),
         (Entries.collect([[0, 1]], [1.0], 2), "not symmetric"),
@@ -156,7 +156,7 @@ def test_what_cannot_be_completed(model, X, fault):
 def test_cells_outside_are_refused():
     """Predictions are of cells of the matrix."""
     model = MatrixFactorization(1, seed=0, max_iter=3, tol=1).fit(planted()[1])
-    refuses("row indices must be 0 to 59; got row 60", model.predict, [60], [0])
+    refuses("row indices must be from 0 to 59; got row 60", model.predict, [60], [0])
     refuses("got column -1", model.predict, [0], [-1])
 
 

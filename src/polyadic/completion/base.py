@@ -222,7 +222,7 @@ class AlternatingModel(Transformer, SearchedModel):
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
     """Raise InputError if there are fewer rows or columns than before."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(f"X must have at least the rows and columns of the fit, {before}; got {now}")
+        raise InputError(f"X must have at least as many rows and columns as in fit, {before}; got {now}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:

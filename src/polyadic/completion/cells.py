@@ -73,15 +73,17 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
         if dense.dtype.kind not in "fiub" or dense.ndim != 2:
-            raise InputError(f"X must be a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
+            raise InputError(f"X must be a numeric matrix; got an array of {dense.dtype} of shape {dense.shape}")
         rows, columns = np.nonzero(~np.isnan(dense.astype(float)))
         values, shape = dense[rows, columns].astype(float), dense.shape
     else:
         rows, columns, values, shape = _listed(X)
     if len(shape) != 2 or not (empty or len(values)):
-        raise InputError(f"X must be a matrix with observed cells; got {len(values):,} cells of shape {shape}")
+        raise InputError(
+            f"X must be a matrix with at least one observed cell; got {len(values):,} observed cells and shape {shape}"
+        )
     if not np.isfinite(values).all():
-        raise InputError("an observed cell is not finite; leave unknown cells out")
+        raise InputError("the values of observed cells must be finite; leave out unknown cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
@@ -90,8 +92,8 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     if len(same):
         where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
         raise InputError(
-            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, such as"
-            f" {where}; merge duplicates"
+            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, for example {where};"
+            " merge the duplicates"
         )
     return cells
 
@@ -109,7 +111,7 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("X must be Entries of order 2 that are not symmetric")
+            raise InputError("X must be non-symmetric Entries of order 2")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
@@ -120,12 +122,12 @@ def split_cells(
 ) -> tuple[ObservedEntries, ObservedEntries]:
     """Hold out a random share of the cells, or the latest ones if ``times`` are given."""
     if check_number("share", share, above=True) >= 1:
-        raise InputError(f"the held-out share must be less than 1; got {share!r}")
+        raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
         raise InputError(
-            f"a held-out share of {share:g} of {len(cells.values):,} cells leaves no cells on one side; change"
-            " the share"
+            f"holding out a fraction of {share:g} of {len(cells.values):,} cells leaves the training or the held-out"
+            " set empty; change the fraction"
         )
     out = np.zeros(len(cells.values), bool)
     order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
@@ -155,7 +157,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
             raise InputError(
-                f"{name} indices must be 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
+                f"{name} indices must be from 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
             )
     return i.astype(np.int64), j.astype(np.int64)
 

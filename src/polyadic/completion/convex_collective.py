@@ -181,7 +181,7 @@ def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, N
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "two entities are related twice; give each pair of a symmetric relation once, and use a second entity type"
-            " if the same two types have two relations"
+            "the same pair of entities occurs twice; give each pair of a symmetric relation only once, and for a"
+            " second relation between the same two entity types, declare a copy of one type under another name"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -153,14 +153,14 @@ class GeneralizedPCA(Transformer):
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         x = np.asarray(X)
         if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"X must be a matrix of numbers; got {x.dtype} of shape {x.shape}")
+            raise InputError(f"X must be a numeric matrix; got an array of {x.dtype} of shape {x.shape}")
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(f"X must have known values; got {len(known):,} in a matrix of shape {x.shape}")
+            raise InputError(f"X must have at least one known value; got {len(known):,} in a matrix of shape {x.shape}")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(f"values of the {self.family} family must be finite and from {low:g} to {high:g}")
+            raise InputError(f"values of the {self.family} family must be finite and between {low:g} and {high:g}")
         return x
 
 

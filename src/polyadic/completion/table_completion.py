@@ -146,7 +146,7 @@ class TableCompletion(Model):
         refuse_unused(METHODS, self.method, self._given())
         if self.budget != BUDGET and self.method not in ("als", "implicit"):
             raise InputError(
-                f"budget is used by methods als and implicit only; leave it out for {self.method}", "budget"
+                f"budget is used only by the methods als and implicit; leave it out for {self.method}", "budget"
             )
         self._new().check()
 
@@ -169,12 +169,16 @@ class TableCompletion(Model):
         self.check()
         known, rows, columns, valued, times = named_cells(table, y)
         if not valued and self.method != "implicit":
-            raise InputError("the table has no values; use the method implicit, which learns from what is listed")
+            raise InputError(
+                "the table has no values; use the method implicit, which learns from the listed cells alone"
+            )
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "the table has no times to hold out by; name their column, time='...', or leave it out", "time"
+                "holding out the latest cells requires a column of times; name it, time='...', or hold out random"
+                " cells",
+                "time",
             )
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
@@ -219,7 +223,7 @@ class TableCompletion(Model):
         check_is_fitted(self)
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError("trace-norm goes on to its optimum; leave out sweeps")
+            raise InputError("trace-norm always iterates to the optimum; leave out sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)
@@ -280,7 +284,8 @@ class TableCompletion(Model):
         check_is_fitted(self)
         if not len(self.scores_):
             raise InputError(
-                "intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit", "hold_out"
+                "prediction intervals require held-out cells; fit with hold_out=0.1 and a method other than implicit",
+                "hold_out",
             )
         mean, std = self.predict_distribution(rows, columns)
         width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
@@ -377,7 +382,7 @@ class TableCompletion(Model):
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
-            raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
+            raise InputError(f"the predictions of {name!r} are constant, so their correlations are undefined")
         alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
         alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
@@ -528,7 +533,9 @@ class TableCompletion(Model):
         if columns is None:
             rows, columns = named_pairs(rows)
         if len(rows) != len(columns):
-            raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
+            raise InputError(
+                f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
+            )
         absent = self.unknown == "mean"
         i = _numbers("row", rows, self.rows_, absent=absent)
         return i, _numbers("column", columns, self.columns_, absent=absent)
@@ -602,8 +609,8 @@ def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
     if len(parts) > 1:
         rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
         warnings.warn(
-            f"the table falls into {len(parts):,} parts without a common row or column, the largest of {parts[0][0]:,}"
-            f" rows and {parts[0][1]:,} columns, the others of {rows:,} and {columns:,} together; predictions between"
-            " parts rest on the biases only",
+            f"the table splits into {len(parts):,} parts that share no row or column (the largest has"
+            f" {parts[0][0]:,} rows and {parts[0][1]:,} columns; the others have {rows:,} and {columns:,} in total);"
+            " predictions across parts use only the biases",
             stacklevel=3,
         )

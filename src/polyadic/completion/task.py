@@ -58,7 +58,7 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError("time is used by hold_out only; give both or neither", "time", "hold_out")
+        raise InputError("time is used only with hold_out; give both or neither", "time", "hold_out")
     if time is not None:
         model.hold_out_by = "time"
     saved = run(
@@ -157,9 +157,9 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("name a row, or the file for all rows with out", "out")
+        raise InputError("name a row, or set out to a file for the recommendations of all rows", "out")
     if out is not None and why:
-        raise InputError("why needs the name of a row; it cannot be combined with out", "why", "out")
+        raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
         "allowed": None if allowed is None else read_names(allowed),
         "blocked": () if blocked is None else read_names(blocked),

@@ -111,7 +111,7 @@ def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
-        raise InputError("values of the logistic loss must be from 0 to 1; rescale them, or use another loss")
+        raise InputError("the logistic loss requires values from 0 to 1; rescale them, or use another loss")
 
 
 MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
@@ -197,7 +197,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         """Raise InputError if a setting is out of range, or method and radius or biases and ridge do not match."""
         super().check()
         if (self.method == "frank-wolfe") != (self.radius is not None):
-            raise InputError("radius must be set for method='frank-wolfe', and only for it", "method", "radius")
+            raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
             raise InputError(
                 "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
@@ -402,7 +402,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"{len(out):,} cells are too few to hold some of them out")
+        raise InputError(f"too few cells ({len(out):,}) to hold any out")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:

@@ -103,7 +103,9 @@ class TransductiveCompletion(Model):
         self.check()
         labels, features = _dense(y, "labels"), _dense(X, "features")
         if len(labels) != len(features):
-            raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}", "y")
+            raise InputError(
+                f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
+            )
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
             raise InputError("labels must be 0 or 1, or NaN where unknown")
         if np.isnan(labels).all() or np.isnan(features).all():
@@ -170,6 +172,7 @@ def _dense(X: Any, what: str) -> Array:
     dense = np.asarray(X)
     if dense.ndim != 2 or dense.dtype.kind not in "fiub":
         raise InputError(
-            f"{what} must be a matrix of numbers with a row for each item; got {dense.dtype} {dense.shape}"
+            f"{what} must be a numeric matrix with one row per item; got an array of {dense.dtype} of shape"
+            f" {dense.shape}"
         )
     return dense.astype(float)

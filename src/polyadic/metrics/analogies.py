@@ -134,7 +134,7 @@ def analogies(
             results[name] = Section(sum(right), len(rows), len(asked[name]))
     correct, covered, total = (sum(getattr(s, f) for s in results.values()) for f in ("correct", "covered", "total"))
     if covered == 0:
-        raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
+        raise InputError(f"none of the {total:,} questions has all four words in the vocabulary of {size:,} words")
     return Analogies(correct / covered, correct, covered, total, results, method, answers)
 
 

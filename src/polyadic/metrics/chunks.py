@@ -156,5 +156,7 @@ def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[T
         )
     for at, (tags, guesses) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(tags) != len(guesses):
-            raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")
+            raise InputError(
+                f"sentence {at}: expected one tag for each of the {len(tags)} tokens; got {len(guesses)} tags"
+            )
         yield tags, guesses

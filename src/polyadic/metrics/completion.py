@@ -125,13 +125,16 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """
     cases = list(gaps)
     if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
-        raise InputError("all cases must give the same number of words, at least one")
+        raise InputError("all cases must have the same number of given words, at least one")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
     places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
     known = [k for k, words in enumerate(places) if None not in words]
     if len(known) < 2:
-        raise InputError(f"the vocabulary of {len(embedding):,} words knows {len(known)} of the {len(cases):,} cases")
+        raise InputError(
+            f"at least 2 cases must have all their words in the vocabulary of {len(embedding):,} words; got"
+            f" {len(known)} of {len(cases):,}"
+        )
     rows = np.array([places[k] for k in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
     scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}

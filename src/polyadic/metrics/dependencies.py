@@ -184,7 +184,7 @@ def match_files(
         If the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"{name} has {len(predicted):,} sentences, the treebank {len(gold):,}")
+        raise InputError(f"{name} has {len(predicted):,} sentences, but the treebank has {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
             raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")

@@ -260,7 +260,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1; got {level!r}", "level")
+        raise InputError(f"level must be between 0 and 1; got {level!r}", "level")
 
 
 def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:

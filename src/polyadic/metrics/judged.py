@@ -199,7 +199,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has {at_least} or more unseen cells")
+        raise InputError(f"no predicate has at least {at_least} unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))

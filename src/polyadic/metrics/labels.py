@@ -50,8 +50,8 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     truth, scores = np.asarray(truth, bool), np.asarray(scores)
     if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
         raise InputError(
-            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)}"
-            " must have equal shapes, and at least one true label"
+            "truth and scores must be matrices of the same shape with at least one true label; got shapes"
+            f" {truth.shape} and {np.shape(scores)}"
         )
     some = truth.any(axis=0)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -118,7 +118,10 @@ def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """
     flat = np.asarray(scores).ravel()
     if np.shape(truth) != np.shape(scores) or not flat.size:
-        raise InputError(f"truth of shape {np.shape(truth)} does not match scores of shape {np.shape(scores)}")
+        raise InputError(
+            f"truth and scores must be non-empty and have the same shape; got shapes {np.shape(truth)} and"
+            f" {np.shape(scores)}"
+        )
     if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
         flat = flat.astype(float)
     order = np.argsort(-flat, kind="stable")

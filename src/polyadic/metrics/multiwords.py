@@ -112,8 +112,8 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     name = np.array([name for _, name in known], bool)
     if name.sum() < 2 or name.all():
         raise InputError(
-            f"ranking needs two names and another run of known words; the vocabulary of {len(embedding):,} words knows"
-            f" {int(name.sum())} and {int((~name).sum())}"
+            "ranking requires at least two names and one other run whose words are all in the vocabulary of"
+            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other runs"
         )
     rows = np.array([rows for rows, _ in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]

@@ -198,7 +198,8 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         return np.empty(0), size
     if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
-            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
+            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order} words, which is too many;"
+            " split the cluster"
         )
     rows = np.concatenate([cluster, others])
     inner, inner_without = _subsets(size, order)

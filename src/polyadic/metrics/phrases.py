@@ -128,7 +128,8 @@ def phrases(
     ]
     if len(usable) < 2:
         raise InputError(
-            f"the vocabulary of {len(embedding):,} words knows {len(usable)} of the {len(every):,} phrases"
+            f"at least 2 phrases must have their words in the vocabulary of {len(embedding):,} words; got"
+            f" {len(usable)} of {len(every):,}"
         )
     if make is None:
         areas = {rule: _areas(embedding, usable, rule) for rule in RULES}

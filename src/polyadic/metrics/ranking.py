@@ -182,7 +182,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     if y.ndim != 1 or y.shape != s.shape:
         raise InputError(f"truth and scores must be vectors of equal length; got shapes {y.shape} and {s.shape}")
     if not np.isin(y, (0, 1)).all() or not y.any():
-        raise InputError("truth must be True or False, and True at least once", "truth")
+        raise InputError("truth must consist of True and False, with at least one True", "truth")
     if not np.isfinite(s).all():
         raise InputError("scores must be finite numbers", "scores")
     y = y.astype(bool)
@@ -231,7 +231,8 @@ def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArra
     values = np.asarray(scores(facts[:, 0], facts[:, 1]))
     if values.shape != (len(facts), candidates) or values.dtype.kind not in "fiu":
         raise InputError(
-            f"scores must be numbers of shape {(len(facts), candidates)}; got {values.dtype} of shape {values.shape}",
+            f"scores must be a numeric array of shape {(len(facts), candidates)}; got {values.dtype} of shape"
+            f" {values.shape}",
             "scores",
         )
     if values.dtype.kind == "f" and np.isnan(values.max(axis=1)).any():
@@ -244,10 +245,12 @@ def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
     if array.size == 0:
         return np.zeros((0, 3), np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
-        raise InputError(f"{name} must be whole numbers of shape (n, 3); got {array.dtype} of shape {array.shape}")
+        raise InputError(f"{name} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     if array.min() < 0 or array[:, [0, 2]].max() >= entities:
-        raise InputError(f"{name} must hold relations of at least 0 and entities from 0 to {entities - 1:,}")
+        raise InputError(
+            f"{name} must contain relation numbers of at least 0 and entity numbers from 0 to {entities - 1:,}"
+        )
     if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
-        raise InputError(f"{name} spans more cells than can be numbered; number relations and entities from 0")
+        raise InputError(f"{name} contains numbers that are too large; number relations and entities from 0")
     return array

@@ -272,7 +272,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
             kinds.setdefault((fold(a), fold(b), fold(c), fold(d)), kind_of(name))
     if not kinds:
         total = sum(totals.values())
-        raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
+        raise InputError(f"none of the {total:,} questions has all four words in the vocabulary of {size:,} words")
     different, rows = known_questions(embedding, sorted(kinds), size)
     return CoveredQuestions(
         different, [kinds[question] for question in different], rows, copies - len(different), totals

@@ -157,7 +157,8 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     induced = {name: _normalised("induced", name, label) for name, label in induced.items() if name in gold}
     if not induced:
         raise InputError(
-            f"none of the {len(gold):,} instances with gold senses has an induced one; names must be equal"
+            f"none of the {len(gold):,} instances with gold senses has an induced sense; the names of the instances"
+            " must match"
         )
     parts = {lemma: (_matrix(gold, ids), _matrix(induced, ids)) for lemma, ids in _by_lemma(gold, lemmas).items()}
     scores = {lemma: _lemma_scores(*part, seed) for lemma, part in parts.items()}
@@ -308,7 +309,7 @@ def _by_lemma(names: Iterable[str], lemmas: Mapping[str, str]) -> dict[str, list
     groups: dict[str, list[str]] = {}
     for name in sorted(names):  # a fixed order: folds must not depend on the one that came
         if name not in lemmas:
-            raise InputError(f"the instance {name!r} has no lemma; lemmas must name one for each instance")
+            raise InputError(f"the instance {name!r} has no lemma; lemmas must contain a lemma for every instance")
         groups.setdefault(lemmas[name], []).append(name)
     return dict(sorted(groups.items()))
 

@@ -243,8 +243,9 @@ def surprise(
     hidden = csr_array(hidden)
     if (len(mixtures), *np.shape(words)[1:], *np.shape(background)) != (*hidden.shape, hidden.shape[1]):
         raise InputError(
-            f"a table of shape {hidden.shape} needs as many rows of mixtures, columns of words and weights of"
-            f" background; got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
+            f"for a table of shape {hidden.shape}, mixtures must have {hidden.shape[0]} rows, words must have"
+            f" {hidden.shape[1]} columns and background must have {hidden.shape[1]} weights; got shapes"
+            f" {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
         raise InputError("no word is hidden; nothing can be predicted")
@@ -296,7 +297,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     1.0
     """
     if first.shape != second.shape:
-        raise InputError(f"topics to match must have equal shapes; got {first.shape} and {second.shape}")
+        raise InputError(f"the topics of both fits must have the same shape; got {first.shape} and {second.shape}")
     unit = [A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), EPSILON) for A in (first, second)]
     cosines = unit[0] @ unit[1].T
     return float(cosines[linear_sum_assignment(-cosines)].mean())

@@ -302,7 +302,9 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     else:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
-            raise InputError(f"facts must be whole numbers of shape (n, 3); got {given.dtype} of shape {given.shape}")
+            raise InputError(
+                f"facts must be an integer array of shape (n, 3); got {given.dtype} of shape {given.shape}"
+            )
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
@@ -314,8 +316,8 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
         warnings.warn(
-            f"{len(empty)} of {sizes[1]} relations have no fact to learn from, such as {name}; their scores"
-            " mean nothing",
+            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; their scores are"
+            " meaningless",
             EmptyRelationWarning,
             stacklevel=3,
         )

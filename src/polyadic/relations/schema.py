@@ -58,18 +58,18 @@ class Schema:
 
         if self.cells.shape != (len(self.pairs), len(self.predicates)):
             raise InputError(
-                f"cells must be of shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
+                f"cells must have shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
                 f" got {self.cells.shape}",
                 "cells",
             )
         if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
             raise InputError(
-                "cells must be a csr_array of ones, each cell once and the columns of a row rising", "cells"
+                "cells must be a csr_array of ones without duplicates, with sorted column indices in each row", "cells"
             )
         if self.cells.dtype.kind not in "iuf":
             raise InputError(f"cells must be numeric; got {self.cells.dtype}", "cells")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
-            raise InputError("pairs and predicates must be unique; one of them is a duplicate")
+            raise InputError("pairs and predicates must be unique; remove the duplicates")
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Return the row of a pair; raise InputError if it does not exist."""

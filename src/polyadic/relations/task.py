@@ -276,15 +276,15 @@ def _check_request(
     """Raise InputError if options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give a file of facts, parts of a fact, or unseen: exactly one of the three", "unseen")
+        raise InputError("give exactly one of these: a file of facts, parts of a fact, or unseen", "unseen")
     if known and not asked:
-        raise InputError("known needs a fact to complete; leave it out", "known")
+        raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
-        raise InputError("unknown needs a file of facts; leave it out", "unknown")
+        raise InputError("unknown can be used only with a file of facts; leave it out otherwise", "unknown")
     if why and unseen is not None:
         raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
     if rules is not None and not why:
-        raise InputError("rules needs why; give both or neither", "rules", "why")
+        raise InputError("rules can be used only with why; give both or neither", "rules", "why")
 
 
 @TASK.verb(
@@ -361,7 +361,9 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
     check_replaceable(out, KIND, overwrite=force)
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
-        raise InputError("only tensor models learn new entities; add these facts to the others and train again")
+        raise InputError(
+            "only tensor models can learn new entities; add these facts to the training facts and train again"
+        )
     new = read_facts(facts)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
@@ -411,9 +413,11 @@ def patterns(
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
     if not facts:
-        raise InputError(f"{', '.join(sources)}: no sentence has two names")
+        raise InputError(f"{', '.join(sources)}: no sentence contains two names")
     if not kept:
-        raise InputError(f"{', '.join(sources)}: no pattern has {min_count} pairs; lower min_count", "min_count")
+        raise InputError(
+            f"{', '.join(sources)}: no pattern has at least {min_count} pairs; lower min_count", "min_count"
+        )
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
@@ -443,7 +447,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     from polyadic.relations.schema import read_schema, schema_of
 
     if add and facts is None:
-        raise InputError("add needs facts; without them rules may name any predicate", "add", "facts")
+        raise InputError("add can be used only with facts; without facts, rules may name any predicate", "add", "facts")
     if facts is None:
         found = read_rules(rules)
         return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}
@@ -505,7 +509,7 @@ def _is_of_triples(model: Any) -> bool:
 def _check_names(model: Any) -> None:
     """Raise InputError if entities or relations have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
-        raise InputError("the model knows entities or relations by number, not by name; use it from Python")
+        raise InputError("the model identifies entities or relations by number, not by name; use it from Python")
 
 
 def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:

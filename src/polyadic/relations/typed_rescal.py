@@ -143,7 +143,7 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
-        raise InputError(f"types must be one for each of {n} entities; got shape {kinds.shape}", "types")
+        raise InputError(f"types must contain one value for each of the {n} entities; got shape {kinds.shape}", "types")
     possible = []
     for side in range(2):
         seen = np.zeros((len(slices), kinds.max() + 1), bool)
@@ -207,7 +207,9 @@ class _TypedObjective:
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if beside is not None and beside.table.shape[0] != n:
-            raise InputError(f"attributes must have a row for each of {n} entities; got {beside.table.shape[0]} rows")
+            raise InputError(
+                f"attributes must have one row for each of the {n} entities; got {beside.table.shape[0]} rows"
+            )
         self.domains, self.ridges, self.beside = domains, ridges, beside
         self.inner = [csr_array(csr_array(X)[d.subjects][:, d.objects]) for X, d in zip(slices, domains, strict=True)]
         self.squares = float(sum((x.data.astype(float) ** 2).sum() for x in self.inner))

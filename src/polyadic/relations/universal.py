@@ -177,7 +177,7 @@ class SchemaModel(Model):
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
             raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+                f"each pair must have one predicate; got {len(predicates)} predicates for {len(pairs)} pairs"
             )
         rows = [self.schema_.row(*pair) for pair in pairs]
         return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
@@ -321,11 +321,11 @@ class UniversalSchema(SchemaModel):
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
             raise InputError(
-                f"cells must be whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
+                f"cells must be an integer array of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
             )
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(
-                f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers",
+                f"cells must have rows from 0 to {shape[0] - 1:,} and columns from 0 to {shape[1] - 1:,}",
                 "cells",
             )
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)

@@ -57,7 +57,7 @@ def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
-            f"two variables must have the same number of observations, at least one; got {i.shape} and {j.shape}"
+            f"both variables must have the same positive number of observations; got shapes {i.shape} and {j.shape}"
         )
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)

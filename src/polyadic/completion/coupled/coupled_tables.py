@@ -60,7 +60,9 @@ class CoupledTables:
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
-            raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
+            raise InputError(
+                "weighted zeros require a separate factor for each mode and no biases; sample zeros instead"
+            )
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
             for term in self.terms

@@ -398,11 +398,14 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
-        raise InputError(f"the held-out share must be between 0 and 1; got {share}")
+        raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
     number = round(share * len(entries))
     if not 0 < number < len(entries):
-        raise InputError(f"a held-out share of {share:g} of {len(entries)} cells is {number}; change the share")
+        raise InputError(
+            f"holding out a fraction of {share:g} of {len(entries)} cells leaves the training or the held-out set"
+            " empty; change the fraction"
+        )
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)

@@ -208,12 +208,12 @@ def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational Bayes"
-                " also supports counts"
+                f"Gibbs sampling supports only squared and logistic losses; got {type(term.loss).__name__}; use"
+                " variational Bayes for counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError(
-                "weights of logistic losses must be 1 for Gibbs sampling; leave them out, or sample fewer zeros"
+                "Gibbs sampling requires weights of 1 for logistic losses; leave out the weights, or sample fewer zeros"
             )
 
 
@@ -315,7 +315,7 @@ class MarkovChain:
             for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
+                    raise InputError(f"draw {self.sweeps + 1} contains infinite or NaN values; rescale the data")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:
