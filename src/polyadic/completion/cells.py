@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Prediction(NamedTuple):
-    """Expected values of cells and their standard deviations, which include the noise.
+    """Expected values and standard deviations of cells; the standard deviations include the noise.
 
     For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
     before the softplus.
@@ -37,7 +37,7 @@ class ObservedEntries:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
+        """Offsets of the rows: the cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     @cached_property
@@ -50,7 +50,7 @@ class ObservedEntries:
         return replace(self, values=self.values - amount)
 
     def at(self, chosen: NDArray[Any]) -> ObservedEntries:
-        """Return selected cells, in increasing order."""
+        """Return the selected cells; indices must be in increasing order."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
     def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
@@ -99,7 +99,7 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
 
 
 def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved."""
+    """Return the cells above zero; zeros and NaN values are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
         raise InputError(f"values must be at least 0; got {cells.values.min():g}")
@@ -163,7 +163,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
 
 
 def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Validate the cells of a single row with ``size`` columns, and column indices."""
+    """Validate column indices and the cells of a single row with ``size`` columns."""
     if cells.shape[0] != 1:
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """Loss of the natural parameter, the mean function, and the smallest and largest value."""
+    """Loss as a function of the natural parameter, the mean function, and the smallest and largest possible values."""
 
     loss: Loss
     mean: Callable[[NDArray[Any]], NDArray[Any]]
@@ -165,7 +165,7 @@ class GeneralizedPCA(Transformer):
 
 
 class _Means:
-    """Objective of row factors, column factors and intercepts, of which the last ones may be fixed."""
+    """Objective as a function of row factors, column factors and intercepts; the last ones may be fixed."""
 
     def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)

@@ -28,7 +28,7 @@ MARKS = "\t", ";", ","
 
 
 class NamedCells(NamedTuple):
-    """Known cells, and the names of rows and columns in the order of their first occurrence."""
+    """Known cells, and the names of rows and columns in order of first occurrence."""
 
     cells: ObservedEntries
     rows: list[Any]
@@ -54,7 +54,7 @@ def read_lines(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> Iterator[Line]:
-    """Read lines of two or three relevant fields, separated by commas, semicolons or tabs, and quoted as in CSV.
+    """Read lines with two or three relevant fields, separated by commas, semicolons or tabs and quoted as in CSV.
 
     ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
     three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
@@ -82,7 +82,7 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read pairs of names to predict, by default known ones only; a first line without known names has headings."""
+    """Read pairs of names to predict, by default known names only; a first line without known names is a header."""
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -163,7 +163,7 @@ def read_cells(
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Return the cells of lines (row, column, value) or (row, column), or of the first columns of a data frame."""
+    """Convert lines (row, column, value) or (row, column), or the first columns of a data frame, to cells."""
     if isinstance(table, NamedCells):
         return table
     rows = _rows(table)
@@ -183,20 +183,20 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
 
 
 def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
-    """Take the names of rows and columns from lines or a data frame."""
+    """Return the row names and the column names from lines or a data frame."""
     names = [(row, column) for row, column, *_ in _rows(table)]
     return [row for row, _ in names], [column for _, column in names]
 
 
 def _rows(table: Any) -> Iterable[Sequence[Any]]:
-    """Return the rows of a data frame, an array or an iterable, without numpy scalars as names."""
+    """Return the rows of a data frame, an array or an iterable, with NumPy scalars converted to Python objects."""
     if is_frame(table):
         return rows_of(table)[1]
     return table.tolist() if isinstance(table, np.ndarray) else table
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge cells: append new rows and columns; later values replace earlier ones, or are added (``sums``)."""
+    """Merge cells and append new rows and columns; later values replace earlier ones or, with ``sums``, are added."""
     if before.valued != more.valued:
         raise InputError("either all lines, old and new, must have a value, or none of them")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
@@ -250,7 +250,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
 
 
 def _time(text: Any, where: str) -> float:
-    """Read a time: a number, or a date, in seconds."""
+    """Parse a time, given as a number or a date, in seconds."""
     if (number := _number(text)) is not None and math.isfinite(number):
         return number
     try:
@@ -261,7 +261,7 @@ def _time(text: Any, where: str) -> float:
 
 
 def _pointed(text: Any, decimal: Decimal) -> Any:
-    """Write a number with a point before its decimals."""
+    """Rewrite a number with a decimal point."""
     return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
 
 

@@ -248,7 +248,7 @@ class TableCompletion(Model):
         return self.predict_distribution(rows, columns).mean
 
     def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
-        """Predict cells with standard deviations, which are NaN except for the method ``bayesian``."""
+        """Predict cells and their standard deviations, which are NaN except with the method ``bayesian``."""
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
@@ -332,7 +332,7 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Yield what :meth:`recommend` returns for every row, or for some, in bounded memory."""
+        """Yield the recommendations for every row, or for the given rows, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
         at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
@@ -362,7 +362,7 @@ class TableCompletion(Model):
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
-        r"""Return the columns, or rows, whose predictions correlate most with those of one.
+        r"""Return the columns (or rows) whose predictions correlate most with those of a given one.
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
@@ -424,7 +424,7 @@ class TableCompletion(Model):
     def explain(
         self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
     ) -> list[Explanation]:
-        """Split predictions of a row into the contributions of its observed cells.
+        """Decompose predictions for a row into contributions of its observed cells.
 
         See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
 
@@ -492,7 +492,7 @@ class TableCompletion(Model):
         }
 
     def _new(self) -> Any:
-        """Make the estimator of the method, not fitted."""
+        """Create the unfitted estimator of the method."""
         method = METHODS[self.method]
         shared = {name: getattr(self, name) for name in ("seed", "threads") if name in method.settings}
         return method.make(self._given() | shared)
@@ -510,7 +510,7 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit to a part of the cells and store the error on the others, and that of a baseline."""
+        """Fit to a part of the cells, and store the errors of the model and of a baseline on the other cells."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
@@ -541,7 +541,7 @@ class TableCompletion(Model):
         return i, _numbers("column", columns, self.columns_, absent=absent)
 
     def _news(self, known: ObservedEntries) -> dict[str, Any]:
-        """Count what is new, and measure how well new cells between known names are predicted."""
+        """Count new rows, columns and cells, and measure the prediction error on new cells between known names."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
@@ -584,7 +584,7 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
-    """Count the rows and columns of each part of a matrix, the largest first; no cell is known between two parts."""
+    """Count the rows and columns of each connected part of a matrix, the largest first."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

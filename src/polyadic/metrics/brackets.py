@@ -110,7 +110,7 @@ class BracketScore(NamedTuple):
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Count the brackets of a tree over words without punctuation, by the tags of the treebank.
+    """Count the brackets of a tree over words without punctuation, as identified by the tags of the treebank.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the average precision over all cells, from scores of each text, then its true labels, (texts, 2 labels).
+    """Compute the average precision over all cells, from the scores and then the true labels, (texts, 2 labels).
 
     Examples
     --------
@@ -106,7 +106,7 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
-    """Find the threshold that maximizes micro-F1 if labels with scores above it are predicted; return it and its F1.
+    """Find the score threshold for predicting labels that maximizes micro-F1; return it and its F1.
 
     Parameters are those of :func:`label_measures`.
 

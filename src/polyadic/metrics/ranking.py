@@ -41,7 +41,7 @@ CELL = 10
 
 
 class Ranking(NamedTuple):
-    """Filtered ranks of the true entities of facts, from 1; half-integers in case of ties.
+    """Filtered ranks of the true entities of facts, from 1; ties may give half-integers.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 def _ranks(
     scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
 ) -> NDArray[np.float64]:
-    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and the last column."""
+    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and last columns."""
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
     rows = max(memory // (CELL * candidates), 1)
@@ -210,7 +210,7 @@ def _ranks(
 def _block(
     scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Count the candidates above and equal to the true one, then subtract the known ones among them."""
+    """Count the candidates scored above and equal to the true one, then subtract the known ones among them."""
     size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
     above = np.count_nonzero(scored > own[:, None], axis=1)

@@ -376,7 +376,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
 
 
 def _in_bins(weights: Weights) -> Weights:
-    """Return one column for each bin of each sense, 1 where the weight is in it; bounds belong to the lower bin."""
+    """Return a column for each bin of each sense, 1 where the weight is in the bin; bounds belong to the lower bin."""
     bounds = np.arange(1, BINS) / BINS
     return np.asarray(np.eye(BINS)[np.searchsorted(bounds, weights)].reshape(len(weights), -1))
 
@@ -392,7 +392,7 @@ def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:
-    """Agreement of a range of instances with all, 0 with themselves."""
+    """Return the agreement of a range of instances with all instances, 0 with themselves."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:
         rows = np.flatnonzero(column)

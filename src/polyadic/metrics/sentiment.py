@@ -69,7 +69,7 @@ class Sentiment:
 
     @property
     def accuracy(self) -> dict[float, float]:
-        """Share of the test reviews classified correctly in all runs together, by share of the training part."""
+        """Share of the test reviews classified correctly over all runs, by share of the training part."""
         return {share: float(right.sum() / self.tested.sum()) for share, right in self.right.items()}
 
     @property
@@ -230,7 +230,7 @@ def document_vectors(
 
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
-    """Return the distinct shares of a training part in ascending order; InputError unless all are in (0, 1]."""
+    """Return the distinct shares of a training part in ascending order; raise InputError unless all are in (0, 1]."""
     given = list(shares)
     for share in given:
         if not 0 < share <= 1:
@@ -241,14 +241,14 @@ def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
 
 
 def check_test(test: float) -> float:
-    """Return the test share as a float; InputError unless it lies between 0 and 1."""
+    """Return the test share as a float; raise InputError unless it is between 0 and 1."""
     if not 0 < test < 1:
         raise InputError(f"test must be between 0 and 1; got {test!r}", "test")
     return float(test)
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Return the leading share of a training part, at least one item; small shares are subsets of large ones."""
+    """Return the first items of a training part, at least one; smaller shares are subsets of larger ones."""
     return training[: max(1, round(share * len(training)))]
 
 

@@ -1,4 +1,4 @@
-"""Word similarity: rank correlation of cosines of word pairs with human scores."""
+"""Word similarity: rank correlation between the cosines of word pairs and human scores."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Similarity:
 
 
 def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *, unknown: str = "skip") -> Similarity:
-    r"""Compute the Spearman correlation of human scores with the cosines of word pairs.
+    r"""Compute the Spearman correlation between human scores and the cosines of word pairs.
 
     .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
 

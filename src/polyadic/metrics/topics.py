@@ -44,7 +44,7 @@ BLOCK = 1 << 22
 
 
 class Cooccurrences(NamedTuple):
-    """Number of windows that contain words, and pairs of words: ``together``, a matrix over the words by ``rows``.
+    """Numbers of windows that contain each word and each pair of words (``together``, a matrix indexed by ``rows``).
 
     The diagonal counts windows with the word; ``windows`` is the total number of windows.
     """
@@ -55,7 +55,7 @@ class Cooccurrences(NamedTuple):
 
 
 def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Cooccurrences:
-    """Count the windows of text that contain words, and pairs of words.
+    """Count the windows of text that contain each word and each pair of words.
 
     A window is ``window`` consecutive words, at every position of a document; a shorter document is one window.
 
@@ -102,7 +102,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain words, and pairs of words, which are identified by their columns.
+    """Count the documents that contain each word and each pair of words; words are identified by their columns.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Count pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
+    """Count the pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

@@ -28,7 +28,7 @@ SPREAD = 0.1
 
 
 class TupleClassifier(Model):
-    r"""Binary classifier of word tuples: a CP tensor over the features of each word and a constant.
+    r"""Binary classifier of word tuples: a CP tensor over the features of each word, with a constant feature.
 
     .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
               m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r

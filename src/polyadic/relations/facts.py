@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph (facts) and their tab-separated files, and numbers of named entities."""
+"""Triples of a knowledge graph (facts), their tab-separated files, and the numbering of named entities."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples in the numbering of a model with these names, or none, and numbers of entities and relations."""
+    """Return triples numbered as in a model with the given names, if any, and the numbers of entities and relations."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
@@ -110,7 +110,7 @@ def triples_by(
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur among others."""
+    """Return the number of triples that also occur in another array."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
@@ -246,7 +246,7 @@ def _numbered(
 
 
 def as_names(values: Any) -> Array | None:
-    """Return names as an array of text or of whole numbers; None if they are neither, or some are missing."""
+    """Return names as an array of text or of whole numbers; None if they are neither or if some are missing."""
     array = np.asarray(values)
     if array.ndim != 1:
         return None

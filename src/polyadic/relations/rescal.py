@@ -243,7 +243,7 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
 def rescal(
     slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
 ) -> Iterator[Sweep]:
-    r"""Yield sweeps that update A and then solve for all R, of shapes (n, R) and (K, R, R), from the start with its R.
+    r"""Alternate between updating A of shape (n, R) and solving for all R of shape (K, R, R); yield both per sweep.
 
     The published update of A keeps the A on the other side of each relation fixed,
 
@@ -269,7 +269,7 @@ def guarded(
     reach: Callable[[NDArray[np.float64]], Sweep],
     step: Callable[..., NDArray[np.float64]],
 ) -> Iterator[Sweep]:
-    """Take steps of A, or fractions of them, that never increase the objective.
+    """Update A by full or shortened steps that never increase the objective.
 
     ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
     fraction of a step decreases the objective.
@@ -303,7 +303,7 @@ def relation_factors(
 
 
 def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
-    """Return the published update of A minus A; zeros where its matrix is singular."""
+    """Return the difference between the published update of A and A; zeros if its matrix is singular."""
     gram = A.T @ A
     right = -ridge_A * A
     H = ridge_A * np.eye(A.shape[1])

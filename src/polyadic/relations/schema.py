@@ -1,4 +1,4 @@
-"""Universal schema data: pairs of entities and the predicates known to hold of them, from text and tables."""
+"""Universal schema data: pairs of entities and the predicates known to hold for them, from text and tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Boolean matrix of entity pairs by predicates: the predicates known to hold of each pair.
+    """Boolean matrix of entity pairs by predicates: the predicates known to hold for each pair.
 
     A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
     ordered: (subject, object).
@@ -84,7 +84,7 @@ class Schema:
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
-        """Return the rows of pairs of which a predicate is known to hold, in ascending order."""
+        """Return the rows of pairs for which a predicate is known to hold, in ascending order."""
         column = self.column(name)
         return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
 
@@ -102,7 +102,7 @@ class Schema:
 
     @cached_property
     def entities(self) -> list[str]:
-        """Names of entities, in the order of their first occurrence in the pairs."""
+        """Names of entities, in order of first occurrence in the pairs."""
         return list(dict.fromkeys(name for pair in self.pairs for name in pair))
 
     @cached_property

@@ -159,7 +159,7 @@ def _epochs(model: Any) -> dict[str, Any]:
 
 
 class Predictions(dict[str, Any]):
-    """Predictions, the headings of their table, the number of reasons to print, and remarks for people."""
+    """Predictions, the headings of their table, the number of reasons to print, and remarks to print."""
 
     headings: Sequence[str] = ()
     why: int = 0
@@ -292,7 +292,7 @@ def _check_request(
     "\n\npolyadic relations similar schema borders"
 )
 def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, Any]:
-    """List the predicates of a universal schema whose vectors are most similar to that of one of them.
+    """List the predicates of a universal schema whose vectors are most similar to that of a given one.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def evaluate(
     unknown: Unknown = "error",
     rank_relations: bool = False,
 ) -> dict[str, Any]:
-    """Rank the entities that complete test facts among all others, without those that complete other known facts.
+    """Rank the entities that complete test facts among all entities that do not complete other known facts.
 
     A universal schema ranks pairs for each predicate of the test facts; all other pairs count as false, except those of
     the training data.
@@ -342,7 +342,7 @@ def evaluate(
 
 @TASK.verb(example="polyadic relations add tensor test.tsv --out tensor --force")
 def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, force: bool = False) -> Saved:
-    """Add new entities to a tensor model by their facts; all that was learned before stays as it is.
+    """Add new entities to a tensor model, given their facts; existing parameters do not change.
 
     New facts between known entities count as known from now on and change nothing else; train again to learn from them.
 
@@ -431,7 +431,7 @@ def patterns(
 
 @RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
 def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
-    """Read rules, report the first error, and count how often they hold in facts.
+    """Check a file of rules: report the first error, and count how often the rules hold in facts.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ def _line(rule: Any) -> int:
 
 
 def _print_mined(result: dict[str, Any]) -> None:
-    """Print rules in the form of a file of rules."""
+    """Print rules in the format of a rules file."""
     from polyadic.interface import output
 
     lines = (
@@ -478,7 +478,7 @@ def _print_mined(result: dict[str, Any]) -> None:
 
 @RULES.verb(example="polyadic relations rules mine pairs.tsv --confidence 0.6", show=_print_mined)
 def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[str, Any]:
-    """Mine rules between two predicates from facts, and print them in the form of a file of rules.
+    """Mine rules between two predicates from facts, and print them in the format of a rules file.
 
     Parameters
     ----------
@@ -500,7 +500,7 @@ def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[s
 
 
 def _is_of_triples(model: Any) -> bool:
-    """Whether a model scores triples; otherwise it is a universal schema."""
+    """Return whether a model scores triples; otherwise it is a universal schema."""
     from polyadic.relations.link_prediction import LinkPredictor
 
     return isinstance(model, LinkPredictor)
@@ -546,7 +546,7 @@ def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], lis
 
 
 def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """Read facts for a universal schema; return all, and those that are not to be skipped."""
+    """Read facts for a universal schema; return all of them, and those with known names."""
     from polyadic.relations.schema import read_schema
 
     pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
@@ -592,7 +592,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
 def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
-    """Add reasons to predictions; return the headings that these have."""
+    """Add reasons to predictions; return the headings of their columns."""
     from polyadic.interface import output
     from polyadic.relations.horn_rules import HornRules
     from polyadic.relations.rule_mining import derivations

@@ -165,7 +165,7 @@ class Domain(NamedTuple):
 
 
 class Attributes(NamedTuple):
-    """Sparse table of entities by attributes, its weight, and its ridge."""
+    """Sparse table of entities by attributes, with its weight and ridge."""
 
     table: Any
     weight: float = 1.0
@@ -190,7 +190,7 @@ def typed_rescal(
     ridges: RescalRidges = NO_RIDGES,
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Yield sweeps that update A and then solve for R and V, of shape (rank, attributes) if there are attributes.
+    """Alternate between updating A and solving for R and V, shape (rank, attributes) (if any); yield them per sweep.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
     objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
@@ -201,7 +201,7 @@ def typed_rescal(
 
 
 class _TypedObjective:
-    """The objective as a function of A, and steps that decrease it."""
+    """Objective as a function of A, and steps that decrease it."""
 
     def __init__(
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
@@ -259,7 +259,7 @@ class _TypedObjective:
 
 
 def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
-    """Return the optimal matrix of a relation; with ridge 0, the minimum-norm solution."""
+    """Return the optimal matrix of a relation (the minimum-norm solution if the ridge is 0)."""
     s, P = np.linalg.eigh(G)
     t, Q = np.linalg.eigh(H)
     W = np.outer(np.maximum(s, 0), np.maximum(t, 0))

@@ -31,14 +31,14 @@ BLOCK = 1 << 22
 
 
 class CrossTable(NamedTuple):
-    """A contingency table of shape (rows, columns) with labels, in order of first occurrence."""
+    """A contingency table of shape (rows, columns) with labels in order of first occurrence."""
 
     counts: csr_array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
     def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
-        """Return the labelled correspondence analysis of the table; by default of 5 axes, or all if there are fewer."""
+        """Return the labelled correspondence analysis of the table, by default with 5 axes (all if fewer)."""
         m, n = self.counts.shape
         if min(m, n) < 2:
             raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
@@ -190,7 +190,7 @@ def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int
 
 
 def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) -> CrossTable:
-    """Sum weights by two variables; records that lack a value of either are left out."""
+    """Sum weights by two variables; records with a missing value in either are left out."""
     (rows, i), (columns, j) = _numbered(first), _numbered(second)
     known = (i >= 0) & (j >= 0)
     if not known.any():

@@ -38,14 +38,14 @@ MAX_CATEGORIES = 2000
 
 
 class Covariance(NamedTuple):
-    """Covariance of two categorical variables, and the rotation of shape (rows, columns) that attains it."""
+    """Covariance of two categorical variables, and the rotation, shape (rows, columns), that maximizes it."""
 
     value: float
     rotation: NDArray[np.float64]
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Return half the share of unequal pairs of observations, pairs of an observation with itself included."""
+    """Return half the share of unequal pairs of observations, including pairs of an observation with itself."""
     counts = np.unique(np.asarray(categories), return_counts=True)[1]
     if not len(counts):
         raise InputError("the Gini index needs at least one observation")
@@ -53,7 +53,7 @@ def gini_index(categories: ArrayLike) -> float:
 
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the contingency table of two variables, categories in sorted order."""
+    """Return the contingency table of two variables, with categories in sorted order."""
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(

@@ -158,5 +158,5 @@ def _check_missing(values: NDArray[Any]) -> None:
 
 
 def _burt_inertia(Z: csr_array) -> float:
-    """Total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
+    """Return the total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
     return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -91,7 +91,7 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 
 
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
-    r"""Residual of the word-similarity kernel, which weights differences between words by their similarity.
+    r"""Return the residual of the word-similarity kernel, which weights differences between words by similarity.
 
     With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T`, ``rows`` and ``columns``, holds symmetric similarity
     scores of pairs of words, the matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`.
@@ -134,12 +134,12 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
 
 
 def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
-    """Return a matrix with the same stored cells and other values; the indices are shared, not copied."""
+    """Return a matrix with the same stored cells and new values; the indices are shared, not copied."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
 def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
-    """PMI of the non-empty cells, 0 where a zero is stored."""
+    """Return the PMI of the non-empty cells, and 0 for stored zeros."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
     x = np.log(N.data, where=N.data > 0, out=np.zeros(len(N.data))) - np.log(n)

@@ -113,7 +113,7 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain by further draws, as if ``draws`` had been larger.
+        """Continue the chain with further draws, as if ``draws`` had been larger.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions of the cells given to ``fit``, averaged over all draws.
+        """Return the predictions for the cells given to ``fit``, averaged over all draws.
 
         Parameters
         ----------
@@ -230,6 +230,6 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def noise_(self) -> dict[str, float]:
-        """Posterior mean of the noise standard deviation of each squared-loss table, in its units."""
+        """Posterior mean of the noise standard deviation of each table with squared loss, in the table's units."""
         named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
         return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

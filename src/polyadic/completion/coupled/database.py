@@ -36,7 +36,7 @@ LOSSES: dict[str, Loss] = {
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that relates entities.
+    """A table that relates entities of two or more types.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class RelationCells(NamedTuple):
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
-    """Read the cells of a relation; ``added`` cells may all have the same value."""
+    """Read the cells of a relation; ``added`` cells are allowed to have the same value."""
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
@@ -382,7 +382,7 @@ class Database:
         self._cells = {**self._cells, name: cells}
 
     def mentioned(self) -> dict[str, NDArray[np.bool_]]:
-        """Return by type which entities occur in a table; a table with weighted zeros covers all of its entities."""
+        """Return for each type which entities occur in a table; a table with weighted zeros covers all its entities."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
             for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
@@ -405,7 +405,7 @@ class Database:
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
     ) -> CoupledTables:
-        """Arrange the tables for a solver, with newly sampled zeros where these are sampled.
+        """Arrange the tables for a solver, with newly sampled zeros in the tables that sample them.
 
         ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
         ``mention`` (type, number) to those that involve one entity.
@@ -429,7 +429,7 @@ class Database:
         return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Return the names of the entries that involve one entity, in the order of its row in :meth:`coupled`.
+        """Return the names of the entries that involve one entity, in the same order as in its row of :meth:`coupled`.
 
         A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
         zero.
@@ -491,7 +491,7 @@ class Database:
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
     def _located(self, name: str, cells: RelationCells) -> Entries:
-        """Return cells with numbered entities, or raise InputError if values contradict each other."""
+        """Return cells with numbered entities; raise InputError if values contradict each other."""
         relation = self.relations[name]
         indices = np.column_stack(
             [
@@ -527,7 +527,7 @@ def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -
 
 
 def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
-    """Merge cells, new ones replacing known ones; also return the number of changed values."""
+    """Merge cells, where new ones replace known ones; also return the number of changed values."""
     indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
     values = np.concatenate([new.values, known.values])
     some = new.weights is not None or known.weights is not None
@@ -546,7 +546,7 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type (None if numbered), given by the user or not, and their number."""
+    """Return the names of all entities of a type (None if numbered), given by the user or not, and their count."""
     if given is not None and (given := as_names(given)) is None:
         raise InputError(f"{entity}: names must be text or whole numbers, without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
@@ -575,7 +575,7 @@ def collect(
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Append entities of a type that occur in new cells: in columns, with sizes where these are numbered."""
+    """Append entities of a type that occur in new cells, given as columns, with sizes for numbered ones."""
     if names is not None and any(n not in (None, size) for _, n in columns):
         raise InputError(f"entities of type {entity} have names; give names for the new ones, too")
     if names is None:

@@ -26,7 +26,7 @@ TASK = Task(
 
 
 def _print_training(result: dict[str, Any]) -> None:
-    """Print the numbers of entities and cells, and the errors on held-out cells."""
+    """Print the number of entities and cells, and the errors on held-out cells."""
     from polyadic.interface import output
 
     output.table(["entities", "number"], [*result["entities"].items()])
@@ -112,7 +112,7 @@ def train(
 
 
 def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
-    """Return the errors of all tables and of one alone on held-out cells of that one."""
+    """Return the errors on held-out cells of a table, for a model of all tables and for a model of that table alone."""
     from polyadic.completion.coupled import database_model
 
     name, _, share = hold_out.rpartition("=")
@@ -180,7 +180,7 @@ def predict(
 
 
 def _print_update(result: dict[str, Any]) -> None:
-    """Print the numbers of new cells and entities; those by type or relation in one line."""
+    """Print the numbers of new cells and entities; counts by type or relation share one line."""
     from polyadic.interface import output
 
     def line(value: Any) -> Any:
@@ -238,7 +238,7 @@ def add(
 def similar(
     model: DatabaseModel, entity: Annotated[str, Metavar("TYPE")], name: str, *, top: Count = 10
 ) -> dict[str, Any]:
-    """List the entities of a type whose factors are most similar to those of one of them.
+    """List the entities of a type whose factors are most similar to those of a given entity.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def similar(
 
 
 def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = False) -> dict[str, Any]:
-    """Read the entities of a relation, and optionally values and weights; whole numbers for numbered entities."""
+    """Read the entities of a relation, and optionally values and weights; numbered entities become integers."""
     from polyadic.completion.coupled.database_file import read_columns
 
     table = model.database_.relation(relation)
@@ -274,7 +274,7 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
 
 
 def _is_numbered(model: DatabaseModel, entity: str) -> bool:
-    """Whether entities of a type are named by whole numbers; False for unknown types, which the model refuses."""
+    """Return whether the names of entities of a type are whole numbers; False for unknown types."""
     if entity not in model.database_.names:
         return False
     known = model.database_.names[entity]
@@ -282,7 +282,7 @@ def _is_numbered(model: DatabaseModel, entity: str) -> bool:
 
 
 def _whole(entity: str, names: list[str]) -> list[int]:
-    """Read names that are whole numbers."""
+    """Convert names to whole numbers."""
     if wrong := [name for name in names if not name.removeprefix("-").isdecimal()]:
         raise InputError(f"names of entities of type {entity} must be whole numbers; got {wrong[0]!r}")
     return [int(name) for name in names]
