@@ -162,7 +162,7 @@ def test_bad_options_are_refused(options, fault):
 
 def test_useless_reviews_are_refused():
     """No review, reviews of one class, or none with a known word."""
-    with pytest.raises(InputError, match="0 reviews leaves none"):
+    with pytest.raises(InputError, match="0 reviews leaves no reviews"):
         sentiment(vectors(), [])
     with pytest.raises(InputError, match="of one class only"):
         sentiment(vectors(), [review for review in corpus() if review.positive])

@@ -270,7 +270,10 @@ def test_tables_that_cannot_be_analysed(table, fault):
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.eye(4)), "zero on the diagonal"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.ones((3, 3))), "of 4 words"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=-9 * (1 - np.eye(4))), "negative"),
-        (KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})), "kernel has size 1"),
+        (
+            KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})),
+            "the kernel must have one weight for each",
+        ),
     ],
 )
 def test_parameters_that_do_not_fit(model, fault):
