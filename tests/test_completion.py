@@ -182,7 +182,7 @@ def test_cases_with_unknown_words_are_left_out(measure, made):
         measure(embedding, unknown)
     with pytest.raises(InputError, match="got 0"):
         measure(embedding, [])
-    with pytest.raises(InputError, match="knows 1"):
+    with pytest.raises(InputError, match="got 1"):
         measure(embedding, [*unknown, cases[0]])
 
 

@@ -467,7 +467,7 @@ def test_learned_facts_among_those_to_predict():
         assert len(model.evaluate(facts, relations=True).relations) == len(facts)
     assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
     other = facts_of([("Oslo", "in", "Norway")])
-    refuses("another numbering", model.evaluate, other)
+    refuses("is numbered differently", model.evaluate, other)
 
 
 def test_read_facts(tmp_path):
@@ -497,7 +497,7 @@ def test_read_facts(tmp_path):
     [
         (np.zeros((0, 3), int), "no training facts"),
         (FACTS[:, :2], "shape"),
-        (FACTS.astype(float), "whole numbers"),
+        (FACTS.astype(float), "integer array"),
         (-FACTS, "must be from 0"),
         ([[0, 0, 0]], "one entity"),
     ],

@@ -153,8 +153,8 @@ def test_areas_of_extremes():
     ("truth", "scores", "fault"),
     [
         ([True], [1, 2], "vectors of equal length"),
-        ([False, False], [1, 2], "True at least once"),
-        ([2, 1], [1, 2], "must be True or False"),
+        ([False, False], [1, 2], "at least one True"),
+        ([2, 1], [1, 2], "must consist of True and False"),
         ([True, False], [1, np.inf], "finite"),
     ],
 )

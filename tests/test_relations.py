@@ -206,7 +206,7 @@ def test_relations_that_make_no_sense_are_refused():
         fitted = clone(model).fit(numbered)
         for wrong, message in (
             ([[3, 0]], "a numbers must be from 0 to 2"),
-            ([[0, -1]], "bs are"),
+            ([[0, -1]], "b numbers must"),
             ([[0]], "shape .n, 2"),
         ):
             refuses(message, fitted.predict_numbered, "r", np.array(wrong))

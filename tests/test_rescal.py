@@ -189,6 +189,6 @@ def test_unusable_input_is_refused():
     refuses("ridge_A must be", RESCAL(2, ridge_A=-1).fit, slices)
     model = RESCAL(2).fit(slices)
     refuses("objects must be from 0 to 14; got 15 to 15", model.predict, [0], [0], [15])
-    refuses("each subject needs a relation", model.objects, [0, 1], [0])
+    refuses("each subject requires a relation", model.objects, [0, 1], [0])
     refuses("subjects and objects must have the same length", model.predict, [0], [0], [1, 2])
     refuses("one-dimensional integer array", model.objects, [0.5], [0])

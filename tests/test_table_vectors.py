@@ -86,7 +86,7 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "residual": "g-test"}, "need residual='ca'"),
+        ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         ({"stop_weight": 1, "stop_words": {"the"}}, "requires the 19 words of the table; got 0"),
         ({"score_weight": 2}, "no effect without scores"),
@@ -175,16 +175,19 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "ca", "--set", "shift=5"],
-            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
+            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
         ),
-        (["--method", "g-test", "--set", "stop_weight=1"], "--set stop_weight and --set scores need --set residual=ca"),
+        (
+            ["--method", "g-test", "--set", "stop_weight=1"],
+            "--set stop_weight and --set scores require --set residual=ca",
+        ),
         (
             ["--method", "kca", "--set", "stop_weight=-1"],
             "--set stop_weight must be a finite number greater than -1; got '-1'",
         ),
         (
             ["--method", "kca", "--set", "shift=5"],
-            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
+            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
         ),
         (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
         (["--method", "kca", "--set", "scores=nowhere.txt"], "nowhere.txt cannot be read"),
