@@ -133,11 +133,11 @@ def test_unknown_values_do_not_count():
     x[0, :3] = np.nan
     model = GeneralizedPCA(1, family="bernoulli", seed=0).fit(x)
     assert np.isfinite(model.row_factors_).all()
-    refuses("from 0 to 1", clone(model).fit, 2 * x)
-    refuses("from 0 to inf", GeneralizedPCA(1, family="poisson").fit, -x)
-    refuses("must have known values", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
+    refuses("between 0 and 1", clone(model).fit, 2 * x)
+    refuses("between 0 and inf", GeneralizedPCA(1, family="poisson").fit, -x)
+    refuses("must have at least one known value", GeneralizedPCA(1).fit, np.full((2, 2), np.nan))
     for other in (csr_array(x), [["a", "b"]]):
-        refuses("a matrix of numbers", GeneralizedPCA(1).fit, other)
+        refuses("a numeric matrix", GeneralizedPCA(1).fit, other)
 
 
 def test_counts_with_a_logarithm():

@@ -222,7 +222,7 @@ def test_punctuation_does_not_count():
 def test_trees_of_other_words_are_refused():
     """With the place of the first word that differs."""
     one, other = (Bracketing(words, ["X"] * len(words), []) for words in ("ab", "ac"))
-    with pytest.raises(InputError, match="word 2 is 'b' and 'c'"):
+    with pytest.raises(InputError, match="word 2 is 'b' in the gold tree and 'c' in the predicted tree"):
         match_brackets(one, other)
     with pytest.raises(InputError, match="got 2 and 1 words"):
         match_brackets(one, Bracketing("a", ["X"], []))

@@ -93,7 +93,7 @@ def test_parts_are_told(tmp_path, file):
     done = run("train", apart, "--out", tmp_path / "model", "--rank", "1")
     assert done.exit_code == 0
     assert "falls into 2 parts" in done.output
-    assert "the largest of 2 rows and 2 columns, the others of 1 and 1" in done.output.replace("\n", " ")
+    assert "the largest has 2 rows and 2 columns; the others have 1 and 1 in total" in done.output.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_parts_are_told(tmp_path, file):
     [
         ("", "line 1 is empty"),
         ("user,item,rating\n", "has no lines"),
-        ("word\n", "line 1 has no fields between commas"),
+        ("word\n", "line 1: fields must be separated by commas"),
         ("a,x,1\nb,x,good\n", "line 2: a value must be a finite number; got 'good'"),
         ("who,what,mark\na,x,good\n", "line 2: a value must be a finite number; got 'good'"),
         ("a,x,1\nb,x,nan\n", "line 2: a value must be a finite number; got 'nan'"),
-        ("a,x,1\nb\n", "line 2: expected 3 fields or more; got 1"),
-        ("a,x,1\nb,x,1\na,x,2\n", "line 3: 'a' and 'x' have the value 2, but 1 in line 1"),
+        ("a,x,1\nb\n", "line 2: expected at least 3 fields; got 1"),
+        ("a,x,1\nb,x,1\na,x,2\n", "line 3: the value of 'a' and 'x' is 2, but line 1 gives 1"),
         ('a,x,1\n"b,x,1\n', "not a valid table"),
     ],
 )
@@ -183,7 +183,7 @@ def test_faults_of_models(table, tmp_path):
         flag = "--set alpha" if name == "alpha" else f"--{name}"  # hidden settings have no option
         assert f"{flag} is not used by --method {method}, only by" in done.output
     idle = run("train", table, "--out", tmp_path / "m", "--method", "bayesian", "--set", "budget=5")
-    assert "--set budget is used by methods als and implicit only" in idle.output
+    assert "--set budget is used only by the methods als and implicit" in idle.output
 
 
 # ---- the model behind them
@@ -227,8 +227,12 @@ def test_lists_without_values():
     """Lines in memory are as those of a file; values are in all of them or in none."""
     assert named_cells([("a", "x"), ("b", "x")]).valued is False
     refuses("the table has no values", TableCompletion().fit, [("a", "x")])
-    refuses("the table, line 2: either every line has a value, or none has", named_cells, [("a", "x"), ("b", "x", 1)])
-    refuses("the table, line 2: 1 and 2 have the value 4, but 3 in line 1", named_cells, [(1, 2, 3), (1, 2, 4)])
+    refuses(
+        "the table, line 2: either all lines must have a value, or none of them",
+        named_cells,
+        [("a", "x"), ("b", "x", 1)],
+    )
+    refuses("the table, line 2: the value of 1 and 2 is 4, but line 1 gives 3", named_cells, [(1, 2, 3), (1, 2, 4)])
     refuses("the table has no lines", named_cells, [])
 
 
@@ -243,7 +247,7 @@ def test_headings_and_places(file):
         assert (found.rows, found.columns, found.cells.values.tolist()) == (["a", "b"], ["x;y", "z"], [2, 3.5])
     assert read_cells(file("\ufeffa\tx\t1\t99\n")).rows == ["a"]
     assert read_cells(file(content), fields=["who", " what", " mark"]).columns == ["x;y", "z"]
-    with pytest.raises(InputError, match="no column is headed 'stars'; found 'time', 'who'"):
+    with pytest.raises(InputError, match="no column named 'stars'; found 'time', 'who'"):
         read_cells(file(content), fields=["who", "what", "stars"])
     for fields in (["who"], ["1"], ["who", "what", "mark", "time"]):
         refuses(f"got {len(fields)} names", read_cells, file(content), fields=fields)
@@ -284,7 +288,7 @@ def test_cells_are_held_out():
     assert len(held.values) == round(0.2 * len(cells.values))
     together = np.sort(np.concatenate([part.rows * 30 + part.columns for part in (train, held)]))
     np.testing.assert_array_equal(together, cells.rows * 30 + cells.columns)
-    refuses("leaves no cells on one side", split_cells, cells, 1e-9)
+    refuses("leaves the training or the held-out set empty", split_cells, cells, 1e-9)
 
 
 # ---- settings that cells held out choose
@@ -382,13 +386,16 @@ def test_all_rows_go_to_a_file(halves, tmp_path):
     assert [line["column"] for line in lines if line["row"] == "p5"] == [each["column"] for each in alone]
     assert 0 < facts["coverage"] <= 0.1
     assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
-    assert "name a row, or the file for all rows with --out" in run("recommend", folder / "m").output
     assert (
-        "name a row, or the file for all rows with --out"
+        "name a row, or set --out to a file for the recommendations of all rows"
+        in run("recommend", folder / "m").output
+    )
+    assert (
+        "name a row, or set --out to a file for the recommendations of all rows"
         in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
     )
     assert (
-        "--why needs the name of a row"
+        "--why requires the name of a row"
         in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
     )
     assert "cannot be read" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
@@ -420,6 +427,6 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
     said = run("train", table, "--out", tmp_path / "m").output
     assert "got '1,5'; for numbers such as 3,5 set" in said.replace("\n", " ")
-    assert "--time is used by --hold-out only" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
+    assert "--time is used only with --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

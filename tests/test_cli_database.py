@@ -134,7 +134,9 @@ def test_questions_that_are_wrong_are_refused(files):
     )
     assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)
     again = ["train", files / "films.toml", "--out", out, "--force"]
-    assert "--hold-out must be RELATION=SHARE, such as stars=0.1" in run(*again, "--hold-out", "stars", code=1)
+    assert "--hold-out must have the form RELATION=SHARE, for example stars=0.1" in run(
+        *again, "--hold-out", "stars", code=1
+    )
     assert "there is no relation 'star'" in run(*again, "--hold-out", "star=0.1", code=1)
     assert "must be between 0 and 1; got 2" in run(*again, "--hold-out", "stars=2", code=1)
 
@@ -149,8 +151,10 @@ def test_numbered_entities(tmp_path):
     assert len(as_json("predict", tmp_path / "m", "n", tmp_path / "cells.csv")["predictions"]) == 2
     similar = as_json("similar", tmp_path / "m", "a", "3")["similar"]
     assert {row["name"] for row in similar} == {0, 1, 2, 4, 5}
-    assert "entities of type a are named by whole numbers; got 'x'" in run("similar", tmp_path / "m", "a", "x", code=1)
-    assert "entities share a type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
+    assert "names of entities of type a must be whole numbers; got 'x'" in run(
+        "similar", tmp_path / "m", "a", "x", code=1
+    )
+    assert "two entities have the same type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
 
 
 def test_cells_held_out_are_gone(files):
@@ -228,7 +232,7 @@ def test_new_films_and_reasons(files, method):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ("stars", "give each relation once, as RELATION=TABLE; got 'stars'"),
+        ("stars", "each relation must be given once, in the form RELATION=TABLE; got 'stars'"),
         ("moons=a.csv", "there is no relation 'moons'; relations are stars, genres"),
         ("stars=missing.csv", "missing.csv"),
         ("stars=comma.csv", "got '3,5'; use a decimal point"),

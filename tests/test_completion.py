@@ -178,11 +178,11 @@ def test_cases_with_unknown_words_are_left_out(measure, made):
     assert areas(found) == areas(truth)
     assert found.best == truth.best
     assert [f.value for f in found.figures()] == [f.value for f in truth.figures()]
-    with pytest.raises(InputError, match="of 200 words knows 0"):
+    with pytest.raises(InputError, match="vocabulary of 200 words; got 0"):
         measure(embedding, unknown)
-    with pytest.raises(InputError, match="knows 0"):
+    with pytest.raises(InputError, match="got 0"):
         measure(embedding, [])
-    with pytest.raises(InputError, match="knows 1"):
+    with pytest.raises(InputError, match="got 1"):
         measure(embedding, [*unknown, cases[0]])
 
 
@@ -319,7 +319,7 @@ def test_completion_agrees_with_its_definition(embedding, order, data):
     gaps = [Gap(*c) for c in data.draw(st.lists(case, min_size=2, max_size=12))]
     known = [g for g in gaps if not {*g.given, *g[1:4]} & {"z"}]
     if len(known) < 2:
-        with pytest.raises(InputError, match=f"knows {len(known)} of the {len(gaps)} cases"):
+        with pytest.raises(InputError, match=f"got {len(known)} of {len(gaps)}"):
             completion(embedding, gaps)
         return
     found, vectors = completion(embedding, gaps), floats(embedding)
@@ -416,7 +416,7 @@ def test_phrases_agree_with_their_definition(embedding, data):
     known = [tuple([w for w in part if w != "z"] for part in c) for c in cases]
     usable = [c for c in known if len(c[0]) == 2 and c[1] and c[2]]
     if len(usable) < 2:
-        with pytest.raises(InputError, match=f"knows {len(usable)} of the {len(cases)} phrases"):
+        with pytest.raises(InputError, match=f"got {len(usable)} of {len(cases)}"):
             phrases(embedding, cases)
         return
     found, vectors = phrases(embedding, cases), floats(embedding)
@@ -483,7 +483,7 @@ def test_multiwords_agree_with_their_definition(embedding, order, data):
     known = [c for c in runs if "z" not in c.words]
     names, others = ([c.words for c in known if c.name == kind] for kind in (True, False))
     if len(names) < 2 or not others:
-        with pytest.raises(InputError, match=f"knows {len(names)} and {len(others)}"):
+        with pytest.raises(InputError, match=f"got {len(names)} names and {len(others)} other runs"):
             multiwords(embedding, runs)
         return
     found, vectors = multiwords(embedding, runs), floats(embedding)
@@ -519,7 +519,7 @@ def test_names_that_pairs_cannot_tell():
         (
             completion,
             [Gap(("a", "b"), "c", "d", "e", 1.0), Gap(("a",), "c", "d", "e", 1.0)],
-            "the same number of words",
+            "the same number of given words",
         ),
         (completion, [Gap((), "c", "d", "e", 1.0)] * 2, "at least one"),
         (completion, [Gap(("a", "b"), "c", "d", "e", math.nan)] * 2, "of every case must be a finite number"),
@@ -527,8 +527,8 @@ def test_names_that_pairs_cannot_tell():
         (multiwords, [Candidate(("a", "b"), True), Candidate(("a",), False)], "the same number of words"),
         (multiwords, [Candidate(("a",), True), Candidate(("b",), False)], "at least 2"),
         (multiwords, [Candidate((), True), Candidate((), False)], "at least 2"),
-        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "knows 2 and 0"),
-        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "knows 1 and 1"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), True)], "got 2 names and 0 other runs"),
+        (multiwords, [Candidate(("a", "b"), True), Candidate(("a", "c"), False)], "got 1 names and 1 other runs"),
     ],
 )
 def test_cases_of_different_kinds_are_refused(measure, cases, message):

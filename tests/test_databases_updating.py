@@ -189,9 +189,9 @@ def test_friends_of_a_new_person():
         ({"stars": {}}, "there is no relation 'stars'"),
         ({"ratings": {"user": ["u1"], "film": ["f1"]}}, "there is no column 'stars'"),
         ({"ratings": {"user": [1], "film": ["f1"], "stars": [1.0]}}, "names of user must be text"),
-        ({"ratings": np.ones((3, 3))}, "value and weight_by need a frame"),
+        ({"ratings": np.ones((3, 3))}, "value and weight_by require a data frame"),
         ({"kinds": {"film": ["f1", "f1"], "kind": ["k1"]}}, "columns have different lengths"),
-        ({"ratings": {"user": ["u1"], "film": ["f1"], "stars": [np.nan]}}, "a value is not finite"),
+        ({"ratings": {"user": ["u1"], "film": ["f1"], "stars": [np.nan]}}, "values must be finite"),
     ],
 )
 def test_what_cannot_be_learnt_changes_nothing(data, message):
@@ -207,7 +207,7 @@ def test_what_cannot_be_learnt_changes_nothing(data, message):
 def test_numbers_and_names_are_not_mixed():
     """Names where tables number, and tables that number fewer."""
     model = CollectiveFactorization(1, seed=0).fit({"r": Relation(np.arange(12.0).reshape(4, 3), ("a", "b"))})
-    with pytest.raises(InputError, match="entities of type a are numbered; number new ones, too, from 4"):
+    with pytest.raises(InputError, match="entities of type a have numbers, not names; number the new ones from 4"):
         model.update({"r": {"a": ["x"], "b": [0]}})
     refuses("new tables must have at least 4 entities of type a", model.update, {"r": np.ones((3, 3))})
 

@@ -254,7 +254,7 @@ def test_figures_over_different_cases_are_not_compared():
 
 @pytest.mark.parametrize(
     ("wrong", "fault"),
-    [({"level": level}, "level must lie between 0 and 1") for level in (0, 1, -0.5, 95, math.nan)]
+    [({"level": level}, "level must be between 0 and 1") for level in (0, 1, -0.5, 95, math.nan)]
     + [({"resamples": n}, "resamples must be a whole number of at least 1") for n in (0, -1, 1.5, True)],
 )
 def test_levels_are_shares_and_resamples_are_counted(wrong, fault):

@@ -181,5 +181,5 @@ def test_ranked_cells_agree_with_a_library():
             right = hidden[rows, int(name)]
             assert (number, ranked) == (right.sum(), len(rows))
             assert precision == pytest.approx(average_precision_score(right, scores[rows, int(name)]))
-    with pytest.raises(InputError, match="no predicate has 99 or more unseen cells"):
+    with pytest.raises(InputError, match="no predicate has at least 99 unseen cells"):
         ranked_cells(lambda j: scores[:, j], csr_array(true), [[0, 0]], names=["0", "1", "2"], at_least=99)

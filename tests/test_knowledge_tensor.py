@@ -440,8 +440,8 @@ def test_other_facts_share_the_numbers_of_the_model():
     assert first == model.fit(facts, validation=alike.triples).result_.measured
     ranks = model.evaluate(alike, known=facts).ranks
     np.testing.assert_array_equal(ranks, model.evaluate(alike.triples, known=facts.triples).ranks)
-    refuses("validation has another numbering", model.fit, facts, validation=other)
-    refuses("known has another numbering", model.evaluate, alike, known=other)
+    refuses("validation is numbered differently", model.fit, facts, validation=other)
+    refuses("known is numbered differently", model.evaluate, alike, known=other)
     refuses("validation has no facts", model.fit, facts, validation=facts.triples[:0])
 
 
@@ -467,7 +467,7 @@ def test_learned_facts_among_those_to_predict():
         assert len(model.evaluate(facts, relations=True).relations) == len(facts)
     assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
     other = facts_of([("Oslo", "in", "Norway")])
-    refuses("another numbering", model.evaluate, other)
+    refuses("is numbered differently", model.evaluate, other)
 
 
 def test_read_facts(tmp_path):
@@ -497,7 +497,7 @@ def test_read_facts(tmp_path):
     [
         (np.zeros((0, 3), int), "no training facts"),
         (FACTS[:, :2], "shape"),
-        (FACTS.astype(float), "whole numbers"),
+        (FACTS.astype(float), "integer array"),
         (-FACTS, "must be from 0"),
         ([[0, 0, 0]], "one entity"),
     ],
@@ -508,5 +508,5 @@ def test_bad_input(facts, message):
 
 def test_an_empty_relation_is_told():
     facts = facts_of([("a", "r", "b")], relations=["r", "s"])
-    with pytest.warns(EmptyRelationWarning, match="1 of 2 relations have no fact to learn from, such as 's'"):
+    with pytest.warns(EmptyRelationWarning, match="1 of 2 relations have no training facts, for example 's'"):
         learned_facts(facts)

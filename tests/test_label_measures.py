@@ -63,5 +63,5 @@ def test_faults():
         with pytest.raises(InputError, match="at least one true label"):
             label_measures(truth, np.zeros((2, 2)))
     for truth in (np.ones((2, 3)), np.ones(0)):
-        with pytest.raises(InputError, match="does not match"):
+        with pytest.raises(InputError, match="non-empty and have the same shape"):
             best_threshold(truth, np.zeros((2, 2)) if truth.size else np.zeros(0))

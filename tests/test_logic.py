@@ -394,7 +394,7 @@ def test_pairs_and_columns_say_the_same(zero, fitted):
         rows = [0, 5, len(schema.pairs) - 1]
         found = model.predict([schema.pairs[row] for row in rows], ["relation1"] * 3)
         np.testing.assert_allclose(found, model.column_probabilities([schema.column("relation1")])[rows, 0], rtol=1e-6)
-    refuses("one predicate for each pair", fitted["joint"].predict, [zero.schema.pairs[0]], [])
+    refuses("each pair must have one predicate", fitted["joint"].predict, [zero.schema.pairs[0]], [])
 
 
 def test_a_second_fit_forgets_the_first(base, zero):

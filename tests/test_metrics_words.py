@@ -76,7 +76,7 @@ def test_scores_are_ranked_as_numbers():
     """Scores that come as text are not ranked like text, where "10" is less than "9"."""
     pairs = [("o", LETTERS[n], str(10 - n)) for n in range(9)]
     assert similarity(line(*range(1, 10)), pairs).spearman == pytest.approx(1)
-    with pytest.raises(InputError, match=r"pair 2 \('o', 'b'\) needs a finite number for a score; got 'high'"):
+    with pytest.raises(InputError, match=r"pair 2 \('o', 'b'\) must have a finite number as its score; got 'high'"):
         similarity(line(1, 2), [("o", "a", 1), ("o", "b", "high")])
     for pairs, fault in (([("o", "a", math.nan)], "finite"), ([], "at least one pair")):
         with pytest.raises(InputError, match=fault):
@@ -239,7 +239,7 @@ def test_intervals_hold_the_figures_and_follow_the_seed():
     [
         ({"order": 1}, "order must be a whole number from 2 to 4; got 1"),
         ({"order": 5}, "order must be"),
-        ({"level": 1}, "level must lie between 0 and 1; got 1"),
+        ({"level": 1}, "level must be between 0 and 1; got 1"),
         ({"resamples": 0}, "resamples must be"),
     ],
 )
@@ -299,7 +299,7 @@ def test_limit_of_the_vocabulary():
     assert analogies(embedding, asked).correct == 1
     limited = analogies(embedding, asked, limit=4)
     assert (limited.correct, limited.covered) == (1, 1)
-    with pytest.raises(InputError, match="the vocabulary of 2 words knows all four words of none of the 2 questions"):
+    with pytest.raises(InputError, match="none of the 2 questions has all four words in the vocabulary of 2 words"):
         analogies(embedding, asked, limit=2)
 
 
@@ -382,5 +382,5 @@ def test_enormous_clusters_are_refused():
     words = [f"w{k}" for k in range(90)]
     embedding = Embedding(words, np.random.default_rng(0).normal(size=(90, 3)))
     group = OutlierGroup(cluster=words[:80], outliers=words[80:])
-    with pytest.raises(InputError, match="1,581,580 subsets of 4, too many"):
+    with pytest.raises(InputError, match="1,581,580 subsets of 4 words, which is too many"):
         outliers(embedding, [group], order=4)

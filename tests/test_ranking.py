@@ -106,11 +106,11 @@ def test_measures_by_hand():
         ({"objects": None}, "no score function is given"),
         ({"objects": lambda s, _: np.zeros((len(s), 2))}, r"shape \(1, 3\); got float64 of shape \(1, 2\)"),
         ({"objects": lambda s, _: np.full((len(s), 3), [0, 1, np.nan])}, "must not be NaN"),
-        ({"test": [[0, 0, 3]]}, "test must hold relations of at least 0 and entities from 0 to 2"),
-        ({"known": [[0, -1, 0]]}, "known must hold relations of at least 0"),
-        ({"known": [[0, 0]]}, r"known must be whole numbers of shape \(n, 3\)"),
-        ({"known": [[0, 2**62, 0]]}, "more cells than can be numbered"),
-        ({"test": [[0.0, 0.0, 1.0]]}, "test must be whole numbers"),
+        ({"test": [[0, 0, 3]]}, "test must contain relation numbers of at least 0 and entity numbers from 0 to 2"),
+        ({"known": [[0, -1, 0]]}, "known must contain relation numbers of at least 0"),
+        ({"known": [[0, 0]]}, r"known must be an integer array of shape \(n, 3\)"),
+        ({"known": [[0, 2**62, 0]]}, "contains numbers that are too large"),
+        ({"test": [[0.0, 0.0, 1.0]]}, "test must be an integer array"),
         ({"memory": 0}, "memory must be a whole number of at least 1"),
     ],
 )
@@ -153,8 +153,8 @@ def test_areas_of_extremes():
     ("truth", "scores", "fault"),
     [
         ([True], [1, 2], "vectors of equal length"),
-        ([False, False], [1, 2], "True at least once"),
-        ([2, 1], [1, 2], "must be True or False"),
+        ([False, False], [1, 2], "at least one True"),
+        ([2, 1], [1, 2], "must consist of True and False"),
         ([True, False], [1, np.inf], "finite"),
     ],
 )

@@ -251,7 +251,7 @@ def test_limit_of_the_vocabulary():
     whole = Embedding(embedding.words[:24], embedding.vectors[:24])
     a, b = recovery(embedding, {"": combined(12)}, limit=24, runs=1), recovery(whole, {"": combined(12)}, runs=1)
     assert a.as_dict() == b.as_dict()
-    with pytest.raises(InputError, match="vocabulary of 12 words knows all four words of none of the 132 questions"):
+    with pytest.raises(InputError, match="none of the 132 questions has all four words in the vocabulary of 12 words"):
         recovery(embedding, {"": combined(12)}, limit=12)
 
 
@@ -272,11 +272,11 @@ def test_results_are_written_and_said():
     ("options", "fault"),
     [
         ({"split": "words"}, "split must be one of 'questions', 'pairs'; got 'words'"),
-        ({"shares": [0.5, 0]}, "shares of the training part must lie above 0 and be at most 1; got 0"),
+        ({"shares": [0.5, 0]}, "shares of the training part must be above 0 and at most 1; got 0"),
         ({"shares": [1.5]}, "at most 1; got 1.5"),
-        ({"shares": []}, "shares must hold at least one share"),
-        ({"test": 0}, "test must lie between 0 and 1; got 0"),
-        ({"test": math.nan}, "test must lie between 0 and 1; got nan"),
+        ({"shares": []}, "shares must contain at least one share"),
+        ({"test": 0}, "test must be between 0 and 1; got 0"),
+        ({"test": math.nan}, "test must be between 0 and 1; got nan"),
         ({"penalty": -1}, "penalty must be a number of at least 0, or infinite; got -1"),
         ({"penalty": math.nan}, "penalty must be"),
         ({"runs": 0}, "runs must be"),

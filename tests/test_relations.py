@@ -82,11 +82,11 @@ def test_entities_are_found_across_tables():
     ("make", "message"),
     [
         (dict, "relations must be a non-empty mapping"),
-        (lambda: {"r": likes(stars=["5", "good", "4", "2"])}, "r: column 'stars' must hold numbers; got 'good'"),
-        (lambda: {"r": likes(stars=[5, np.inf, 4, 2])}, "r: a value is not finite; leave unknown cells out"),
+        (lambda: {"r": likes(stars=["5", "good", "4", "2"])}, "r: column 'stars' must contain numbers; got 'good'"),
+        (lambda: {"r": likes(stars=[5, np.inf, 4, 2])}, "r: values must be finite; leave out unknown cells"),
         (
             lambda: {"r": likes(user=["ann", None, "bob", "cid"])},
-            "column 'user' must hold text or whole numbers",
+            "column 'user' must contain text or whole numbers",
         ),
         (lambda: {"r": likes(user=["ann", "bob"])}, "r: columns have different lengths"),
         (
@@ -112,19 +112,22 @@ def test_entities_are_found_across_tables():
         ),
         (
             lambda: {"r": Relation(np.eye(3), ("a", "b")), "s": Relation(np.eye(4), ("a", "c"))},
-            "a: tables have different numbers of entities",
+            "a: the tables have different numbers of entities",
         ),
-        (lambda: {"r": Relation(np.eye(3), ("a", "a"))}, "r: a cell relates a a to itself; leave such cells out"),
+        (
+            lambda: {"r": Relation(np.eye(3), ("a", "a"))},
+            "r: a cell relates an entity of type a to itself; leave out such cells",
+        ),
         (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "r: data has 2 modes, but 3 entity types"),
-        (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: no cell is observed"),
-        (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a frame, a sparse matrix"),
+        (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: data must have at least one observed cell"),
+        (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a data frame, a sparse matrix"),
         (
             lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))},
             "r: two entities have the same type; name their columns",
         ),
-        (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must hold text or whole"),
-        (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must hold text or whole"),
-        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by need a frame"),
+        (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must contain text or whole"),
+        (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must contain text or whole"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by require a data frame"),
         (
             lambda: {"r": Relation({**LIKES, "w": [0] * 4}, ("user", "film"), value="stars", weight_by="w")},
             "r: all weights are zero",
@@ -186,8 +189,8 @@ def test_relations_that_make_no_sense_are_refused():
     for cells, message in (
         ([("ann", "Psycho")], "there is no film 'Psycho'"),
         ([("ann",)], "r: each cell must have 2 entities"),
-        ([(1, "Up")], "users are named by text; got 1"),
-        ([("ann", np.nan)], "films are named by text or whole numbers, none of them missing"),
+        ([(1, "Up")], "user names must be text; got 1"),
+        ([("ann", np.nan)], "film names must be text or whole numbers, without missing values"),
         (("ann", 1), "r: each cell must have 2 entities"),
         ({"user": ["ann"]}, "r: there is no column 'film'; columns are user"),
         ({"user": ["ann"], "film": ["Up", "M"]}, "r: columns have different lengths"),
@@ -195,15 +198,15 @@ def test_relations_that_make_no_sense_are_refused():
         refuses(message, database.locate, "r", cells)
     refuses("there is no relation 'rates'; relations are r", database.locate, "rates", [])
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
-    refuses("bs are numbered from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
-    refuses("as are numbered from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
+    refuses("b numbers must be from 0 to 2; got 0 to 3", numbered.locate, "r", [(0, 0), (0, 3)])
+    refuses("a numbers must be from 0 to 2; got 'x'", numbered.locate, "r", [("x", 0)])
     refuses("r: each cell must have 2 entities", numbered.locate, "r", (0, 1))
     refuses("biases must be True or False; got 'no'", Relation, LIKES, ("user", "film"), biases="no")
     for model in MODELS:  # a number beyond one type must not be a row of the next
         fitted = clone(model).fit(numbered)
         for wrong, message in (
-            ([[3, 0]], "as are numbered from 0 to 2"),
-            ([[0, -1]], "bs are"),
+            ([[3, 0]], "a numbers must be from 0 to 2"),
+            ([[0, -1]], "b numbers must"),
             ([[0]], "shape .n, 2"),
         ):
             refuses(message, fitted.predict_numbered, "r", np.array(wrong))
@@ -373,7 +376,7 @@ def test_counts():
         found = model.fit(table).predict("r", np.argwhere(hidden))
         assert (found > 0).all()
         assert np.corrcoef(found, np.logaddexp(0, m)[hidden])[0, 1] > 0.8
-    refuses("Gibbs sampling needs squared or logistic losses", BayesianFactorization(2).fit, table)
+    refuses("Gibbs sampling supports only squared and logistic losses", BayesianFactorization(2).fit, table)
 
 
 def test_uncertain_counts_have_larger_means():
@@ -399,8 +402,8 @@ def test_draws_are_averaged_on_the_way():
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
     assert parts.draws_ == []
     refuses("no samples are stored", parts.predict, "r", cells)
-    refuses("with n_samples=0 nothing is stored", BayesianFactorization(2, n_samples=0).fit, table)
-    refuses("no cells of 's' were passed to fit", whole.averages, "s")
+    refuses("n_samples=0 stores no samples", BayesianFactorization(2, n_samples=0).fit, table)
+    refuses("fit was given no cells of 's'", whole.averages, "s")
 
 
 def test_similar_entities():

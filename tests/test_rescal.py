@@ -179,9 +179,9 @@ def test_relations_without_triples():
 def test_unusable_input_is_refused():
     """In one sentence."""
     slices = relations()
-    refuses("square matrices of one size", RESCAL(2).fit, [])
-    refuses("square matrices of one size", RESCAL(2).fit, [slices[0], slices[0][:5, :5]])
-    refuses("square matrices of one size", RESCAL(2).fit, [slices[0].toarray()])
+    refuses("square matrices of the same size", RESCAL(2).fit, [])
+    refuses("square matrices of the same size", RESCAL(2).fit, [slices[0], slices[0][:5, :5]])
+    refuses("square matrices of the same size", RESCAL(2).fit, [slices[0].toarray()])
     refuses("relations must be finite", RESCAL(2).fit, [slices[0] * np.inf])
     refuses("shape \\(n, K, n\\)", RESCAL(2).fit, Entries(np.array([[0, 0, 0]]), np.ones(1), (3, 3, 4)))
     refuses("every unobserved triple as zero", RESCAL(2).fit, triples(slices, unlisted="missing"))
@@ -189,6 +189,6 @@ def test_unusable_input_is_refused():
     refuses("ridge_A must be", RESCAL(2, ridge_A=-1).fit, slices)
     model = RESCAL(2).fit(slices)
     refuses("objects must be from 0 to 14; got 15 to 15", model.predict, [0], [0], [15])
-    refuses("each subject needs a relation", model.objects, [0, 1], [0])
+    refuses("each subject requires a relation", model.objects, [0, 1], [0])
     refuses("subjects and objects must have the same length", model.predict, [0], [0], [1, 2])
-    refuses("list of whole numbers", model.objects, [0.5], [0])
+    refuses("one-dimensional integer array", model.objects, [0.5], [0])

@@ -307,7 +307,7 @@ def test_seed_chooses_folds():
 @pytest.mark.parametrize(
     ("gold", "induced", "fault"),
     [
-        ({"a.1": {"s": 1.0}}, {"a.2": {"s": 1.0}}, "none of the 1 instances with gold senses has an induced one"),
+        ({"a.1": {"s": 1.0}}, {"a.2": {"s": 1.0}}, "none of the 1 instances with gold senses has an induced sense"),
         ({}, {}, "none of the 0 instances"),
         ({"a.1": {"s": 0.0}}, {"a.1": {"s": 1.0}}, r"gold senses of the instance 'a\.1' need positive, finite weights"),
         ({"a.1": {"s": 1.0}}, {"a.1": {"s": -1.0}}, r"induced senses of .* got \{'s': -1.0\}"),

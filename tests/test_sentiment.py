@@ -143,13 +143,13 @@ def test_unknown_words_are_counted():
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"shares": [0]}, "shares of the training part must lie above 0 and be at most 1; got 0"),
+        ({"shares": [0]}, "shares of the training part must be above 0 and at most 1; got 0"),
         ({"shares": [0.5, 1.01]}, "at most 1; got 1.01"),
         ({"shares": [math.nan]}, "at most 1; got nan"),
-        ({"shares": []}, "shares must hold at least one share of the training part; got none"),
-        ({"shares": [0.001, 1]}, "0.001 of the training part is 1 reviews of one class only"),
-        ({"test": 1}, "test must lie between 0 and 1; got 1"),
-        ({"test": 0.001}, "0.001 of 200 reviews leaves none for testing"),
+        ({"shares": []}, "shares must contain at least one share of the training part; got none"),
+        ({"shares": [0.001, 1]}, "0.001 of the training part contains 1 reviews of one class only"),
+        ({"test": 1}, "test must be between 0 and 1; got 1"),
+        ({"test": 0.001}, "0.001 of 200 reviews leaves no reviews for testing"),
         ({"runs": 0}, "runs must be a whole number of at least 1; got 0"),
         ({"seed": -1}, "seed must be"),
     ],
@@ -162,7 +162,7 @@ def test_bad_options_are_refused(options, fault):
 
 def test_useless_reviews_are_refused():
     """No review, reviews of one class, or none with a known word."""
-    with pytest.raises(InputError, match="0 reviews leaves none"):
+    with pytest.raises(InputError, match="0 reviews leaves no reviews"):
         sentiment(vectors(), [])
     with pytest.raises(InputError, match="of one class only"):
         sentiment(vectors(), [review for review in corpus() if review.positive])

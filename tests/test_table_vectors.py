@@ -75,7 +75,7 @@ def test_scores_move_words(corpus, tmp_path):
     assert np.abs(found.singular_values_ - plain.singular_values_).max() > 1e-4
     none = CorrespondenceVectors(3, scores=scores, score_weight=0, words=words).fit(table)
     np.testing.assert_allclose(none.singular_values_, plain.singular_values_, rtol=1e-5)
-    with pytest.raises(InputError, match="two different words of the vocabulary"):
+    with pytest.raises(InputError, match="one pair of different words of the vocabulary"):
         CorrespondenceVectors(3, scores=scores[1:], words=words).fit(table)
     found.save(tmp_path / "model")
     back = load(tmp_path / "model", CorrespondenceVectors)
@@ -86,9 +86,9 @@ def test_scores_move_words(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"stop_weight": 1, "residual": "g-test"}, "need residual='ca'"),
+        ({"stop_weight": 1, "residual": "g-test"}, "require residual='ca'"),
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
-        ({"stop_weight": 1, "stop_words": {"the"}}, "needs the 19 words of the table; got 0"),
+        ({"stop_weight": 1, "stop_words": {"the"}}, "requires the 19 words of the table; got 0"),
         ({"score_weight": 2}, "no effect without scores"),
     ],
 )
@@ -103,7 +103,7 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
     table = contexts(corpus, positional=True)
     words = corpus.vocabulary.words
     assert len(CorrespondenceVectors(3).fit(table).embedding(words)) == len(words)
-    with pytest.raises(InputError, match=r"number of vectors, 76 \(columns\); got 19"):
+    with pytest.raises(InputError, match=r"the 76 vectors \(columns\) must have one word; got 19"):
         CorrespondenceVectors(3, side="columns").fit(table).embedding(words)
 
 
@@ -175,16 +175,19 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         ),
         (
             ["--method", "ca", "--set", "shift=5"],
-            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
+            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
         ),
-        (["--method", "g-test", "--set", "stop_weight=1"], "--set stop_weight and --set scores need --set residual=ca"),
+        (
+            ["--method", "g-test", "--set", "stop_weight=1"],
+            "--set stop_weight and --set scores require --set residual=ca",
+        ),
         (
             ["--method", "kca", "--set", "stop_weight=-1"],
             "--set stop_weight must be a finite number greater than -1; got '-1'",
         ),
         (
             ["--method", "kca", "--set", "shift=5"],
-            "--set shift and --set smoothing need --set residual=sgns; got --set residual=ca",
+            "--set shift and --set smoothing require --set residual=sgns; got --set residual=ca",
         ),
         (["--method", "kca", "--set", "residual=sgns", "--set", "weights=log"], "--set weights has no effect"),
         (["--method", "kca", "--set", "scores=nowhere.txt"], "nowhere.txt cannot be read"),

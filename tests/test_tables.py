@@ -268,9 +268,12 @@ def test_tables_that_cannot_be_analysed(table, fault):
         (KernelCorrespondenceAnalysis(2, column_kernel=-np.ones(5)), "no negative eigenvalue"),
         (KernelCorrespondenceAnalysis(2, column_kernel=np.triu(np.ones((5, 5)))), "symmetric"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.eye(4)), "zero on the diagonal"),
-        (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.ones((3, 3))), "of 4 words"),
+        (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.ones((3, 3))), "of the 4 words"),
         (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=-9 * (1 - np.eye(4))), "negative"),
-        (KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})), "kernel has size 1"),
+        (
+            KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})),
+            "the kernel must have one weight for each",
+        ),
     ],
 )
 def test_parameters_that_do_not_fit(model, fault):
@@ -332,14 +335,14 @@ def test_scaled_one_hot_vectors_give_correspondence_analysis():
     ("call", "fault"),
     [
         (lambda: gini_index([]), "at least one"),
-        (lambda: contingency_table(["a"], ["b", "c"]), "same number"),
+        (lambda: contingency_table(["a"], ["b", "c"]), "same positive number"),
         (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
         (lambda: categorical_covariance(-FISHER), "no negative"),
         (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),
         (lambda: categorical_covariance(FISHER, scaled="yes"), "scaled"),
         (
             lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(FISHER.T),
-            "must have the 4 rows of the table",
+            "must have as many rows as the fitted table, 4",
         ),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform_columns(-FISHER), "no negative"),
         (lambda: CorrespondenceAnalysis(2).fit(FISHER).transform(FISHER.T), "4 features"),

@@ -202,7 +202,7 @@ def test_figures_of_spans_by_hand():
     for bad, message in (
         ([["X"]], "span tags must be O"),
         ([["B-"]], "span tags must be O"),
-        ([[]], "sentence 1: each of its 1 tokens"),
+        ([[]], "one tag for each of the 1 tokens"),
         ([], "same number of sentences"),
     ):
         with pytest.raises(InputError, match=message):

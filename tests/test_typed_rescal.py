@@ -164,7 +164,7 @@ def test_roles():
 def test_what_does_not_fit_is_refused():
     """Each fault is told in a sentence."""
     slices, domains = typed()
-    with pytest.raises(InputError, match="a row for each of 14"):
+    with pytest.raises(InputError, match="one row for each of the 14"):
         next(typed_rescal(slices, np.ones((14, 2)), domains=domains, beside=Attributes(table(13))))
-    refuses("one for each of 14", TypedRESCAL(2).fit, slices, types=[1, 2])
+    refuses("one value for each of the 14", TypedRESCAL(2).fit, slices, types=[1, 2])
     refuses("ridge_A must be", TypedRESCAL(2, ridge_A=-1).fit, slices)

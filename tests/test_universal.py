@@ -330,8 +330,8 @@ def test_there_must_be_something_to_learn():
     refuses("no predicate is known", UniversalSchema().fit, schema_of([("a", "b", "p")], predicates=["q"]))
     refuses("every predicate holds", UniversalSchema().fit, schema_of([("a", "b", "p"), ("c", "d", "p")]))
     model = UniversalSchema(2, max_iter=1).fit(schema_of([("a", "b", "p"), ("c", "d", "q")]))
-    refuses("rows below 2 and columns below 2", model.log_odds, [[0, 2]])
-    refuses("one predicate for each pair", model.predict, [("a", "b")], ["p", "q"])
+    refuses("rows from 0 to 1 and columns from 0 to 1", model.log_odds, [[0, 2]])
+    refuses("each pair must have one predicate", model.predict, [("a", "b")], ["p", "q"])
     for columns in ([2], [-1], [0.5], [True], 0):
         refuses("columns must be a list of whole numbers", model.column_log_odds, columns)
 

@@ -128,7 +128,7 @@ def test_what_was_fitted_to_stays(name):
     x = planted()
     model = copy.deepcopy(MODELS[name]).fit(x)
     for less in (x[:-1], x[:, :-1]):
-        refuses("at least the rows and columns of the fit", copy.deepcopy(model).update, less)
+        refuses("at least as many rows and columns as in fit", copy.deepcopy(model).update, less)
 
 
 def lines_of(x):
@@ -167,7 +167,7 @@ def test_what_cannot_be_learnt_changes_nothing(method):
     """Lines of another kind are refused, and Ctrl-C before the first sweep is over leaves the model as it was."""
     model = TableCompletion(method, choose=False, seed=0).fit(lines_of(planted()))
     before, names = model.predict(["r1", "r2"], ["c1", "c2"]), list(model.rows_)
-    refuses("either all lines have a value", model.update, [("r1", "c1")])
+    refuses("either all lines, old and new, must have a value", model.update, [("r1", "c1")])
     refuses("sweeps must be", model.update, [("r99", "c1", 1.0)], sweeps=-1)
     assert model.rows_ == names
     np.testing.assert_array_equal(model.predict(["r1", "r2"], ["c1", "c2"]), before)
@@ -182,7 +182,7 @@ def test_values_replace_or_add():
     both = joined(first, more)
     assert (both.rows, both.columns, both.cells.values.tolist()) == (["a", "b", "c"], ["x", "y", "z"], [1, 7, 5, 3])
     assert joined(first, more, sums=True).cells.values.tolist() == [1, 7, 7, 3]
-    refuses("either all lines have a value", joined, first, named_cells([("a", "x")]))
+    refuses("either all lines, old and new, must have a value", joined, first, named_cells([("a", "x")]))
 
 
 # ---- how sure
@@ -296,7 +296,7 @@ def test_similar_columns_by_their_predictions():
         for name, value in model.similar("c4", 24):
             assert value == pytest.approx(expected[model.columns_.index(name)], abs=1e-4)
         assert len(model.similar("r4", 39, of="row")) == 39
-    with pytest.raises(InputError, match="are the same everywhere"):
+    with pytest.raises(InputError, match="are constant"):
         TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)]).similar("x")
 
 
@@ -345,7 +345,7 @@ def test_frames_are_tables(tmp_path):
 def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
     """Of two fields nothing tells a heading from a pair but that neither is named again."""
     (tmp_path / "t.csv").write_text("user,item\na,x\nb,x\n")
-    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is taken for a row and a column"):
+    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is treated as a row and a column"):
         assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
     assert len(read_cells(tmp_path / "t.csv", fields=["user", "item"]).cells.values) == 2
     (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")
@@ -375,8 +375,8 @@ def test_scikit_learn_chooses_and_validates():
 def test_lines_that_do_not_fit():
     """Each has its sentence."""
     model = TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)])
-    refuses("as many rows as columns; got 2 and 1", model.predict, ["a", "a"], ["x"])
-    refuses("a value for each pair of names; got 1 and 2", named_cells, [("a", "x")], [1, 2])
+    refuses("rows and columns must have the same number of names; got 2 and 1", model.predict, ["a", "a"], ["x"])
+    refuses("each pair of names must have a value; got 1 pairs and 2 values", named_cells, [("a", "x")], [1, 2])
     with pytest.raises(InputError, match="leave out sweeps"):
         TableCompletion("trace-norm", ridge=1.0).fit([("a", "x", 1), ("a", "y", 2)]).update([("b", "x", 1)], sweeps=1)
     refuses("sweeps must be", model.update, [("b", "x", 1)], sweeps=-1)
@@ -403,10 +403,10 @@ def test_the_latest_are_held_out(tmp_path):
     model = TableCompletion(rank=0, hold_out=0.3, hold_out_by="time", choose=False, seed=0).fit(later)
     assert 95 < model.held_out_["rmse"] < 105
     assert model.scores_.min() > 90
-    refuses("no times to hold out by", TableCompletion(hold_out=0.3, hold_out_by="time").fit, lines)
+    refuses("requires a column of times", TableCompletion(hold_out=0.3, hold_out_by="time").fit, lines)
     (tmp_path / "t.csv").write_text("r,c,v,day\na,b,1,soon\n")
-    refuses("line 2: a time is a number or a date such as", read_cells, tmp_path / "t.csv", time="day")
-    refuses("no column is headed 'when'", read_cells, tmp_path / "t.csv", time="when")
+    refuses("line 2: a time must be a number or a date such as", read_cells, tmp_path / "t.csv", time="day")
+    refuses("no column named 'when'", read_cells, tmp_path / "t.csv", time="when")
 
 
 def test_average_precision_by_hand():

@@ -105,8 +105,8 @@ def check_size(shape: tuple[int, ...]) -> None:
     """Raise InputError if a matrix is too large to be stored and decomposed."""
     if min(shape) > MAX_DENSE:
         raise InputError(
-            f"a dense matrix of {shape[0]:,} x {shape[1]:,} would be decomposed in each sweep; use another method if"
-            f" both sides exceed {MAX_DENSE:,}"
+            f"this method decomposes a dense matrix of {shape[0]:,} x {shape[1]:,} in each sweep; use another method"
+            f" if both dimensions exceed {MAX_DENSE:,}"
         )
     needed = COPIES * 8.0 * shape[0] * shape[1]
     resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "use another method")

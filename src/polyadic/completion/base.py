@@ -1,4 +1,4 @@
-r"""Base classes of models of a matrix, and updates of two factors with new cells, rows and columns.
+r"""Base classes for models of a matrix, and updates of two factors with new cells, rows and columns.
 
 Given V, each row of U is solved for exactly and independently:
 
@@ -39,7 +39,7 @@ One brings predictions closer to a fit from scratch than two such fits from diff
 
 
 class CompletionModel(Model, ABC):
-    r"""Base class of models of the observed cells of a matrix.
+    r"""Base class for models of the observed cells of a matrix.
 
     A subclass defines ``_fit``, which learns from cells, ``_shape`` of the fitted matrix, and ``_predict``.
 
@@ -90,10 +90,10 @@ class CompletionModel(Model, ABC):
 
 
 class SearchedModel(CompletionModel):
-    """Base class of models whose settings can be selected on held-out cells."""
+    """Base class for models whose settings can be selected on held-out cells."""
 
     def search(self, X: Any, *, seed: int | None = 0) -> SearchSpace:
-        """Return the search over settings, evaluated on a held-out tenth of the cells.
+        """Define a search over settings, evaluated on a held-out tenth of the cells.
 
         The measure is the error of their values; for models of positive cells it is their ranking (NDCG) among unknown
         cells.
@@ -112,7 +112,7 @@ class SearchedModel(CompletionModel):
 
 
 class AlternatingModel(Transformer, SearchedModel):
-    """Base class of models of two factors, each solved for given the other.
+    """Base class for models with two factors, each solved for with the other fixed.
 
     A subclass defines ``_start`` (random factors of a shape), ``_factors`` and ``_place`` (from and to attributes),
     ``_blocks`` of cells, ``_solved`` (rows of blocks, exactly or from the rows before), ``_exactly`` (rows of cells),
@@ -145,7 +145,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._learn(islice(self._updates(cells), sweeps + 1), max(sweeps, 1), 0.0)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the factors of new rows with some observed cells, solved for exactly (fold-in).
+        """Solve exactly for the factors of new rows with some observed cells (fold-in).
 
         Rows without an observed cell get zeros.
 
@@ -164,7 +164,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return self._exactly(self._centred(cells), V)
 
     def explain(self, X: Any, columns: ArrayLike) -> Contributions:
-        """Decompose the predictions of a row in some columns by its observed cells.
+        """Decompose the predictions for some columns of a row into contributions of its observed cells.
 
         The base is the mean plus the bias of the column, or zero in models without biases. Base and parts sum to the
         prediction from the factors of ``transform(X)``; :meth:`predict` differs slightly where solver steps have not
@@ -190,7 +190,7 @@ class AlternatingModel(Transformer, SearchedModel):
         return Contributions(self._base(j), cells.columns, parts)
 
     def _sweeps(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over sweeps from random columns."""
+        """Iterate over sweeps, starting from random column factors."""
         U, V = self._start(cells.shape)
         rows, columns = (self._blocks(side, V.dtype) for side in (cells, cells.turned()))
         U = self._solved(rows, V, U)
@@ -200,7 +200,7 @@ class AlternatingModel(Transformer, SearchedModel):
             U = self._solved(rows, V, U)
 
     def _updates(self, cells: ObservedEntries) -> Iterator[Sweep]:
-        """Iterate over sweeps from the factors of the fit, extended to new rows and columns."""
+        """Iterate over sweeps, starting from the fitted factors extended to new rows and columns."""
         across, (m, n) = cells.turned(), self._shape
         U, V = (grown(F, size) for F, size in zip(self._factors(), cells.shape, strict=True))
         U[m:] = self._exactly(cells.take(np.arange(m, len(U))), V)
@@ -222,7 +222,7 @@ class AlternatingModel(Transformer, SearchedModel):
 def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
     """Raise InputError if there are fewer rows or columns than before."""
     if now[0] < before[0] or now[1] < before[1]:
-        raise InputError(f"X must have at least the rows and columns of the fit, {before}; got {now}")
+        raise InputError(f"X must have at least as many rows and columns as in fit, {before}; got {now}")
 
 
 def grown(F: NDArray[Any], size: int) -> NDArray[Any]:

@@ -95,7 +95,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain by further draws, as if ``draws`` had been larger.
+        """Continue the chain with further draws, as if ``draws`` had been larger.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self._remember(chain, noise)
 
     def _extended(self, draws: list[Draw], known: ObservedEntries, rng: np.random.Generator) -> list[Draw]:
-        """Extend samples to new rows and columns, with priors drawn given the rows of the fit."""
+        """Extend samples to new rows and columns, with priors drawn given the fitted rows."""
         sizes, standard = self.known_.shape, known.less(self.mean_)
         standard = replace(standard, values=standard.values / self.scale_)
         sides = standard, standard.turned()
@@ -183,7 +183,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return extended
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return factors whose products are the expected values: those of all stored samples side by side."""
+        """Return factors whose products are the expected values: the factors of all stored samples side by side."""
         check_is_fitted(self)
         draws, rows = self.memory_.draws, self.known_.shape[0]
         stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
@@ -201,7 +201,7 @@ class BayesianMatrixFactorization(CompletionModel):
         return self.predict_distribution(i, j).mean
 
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
-        """Return the expected values of cells and their standard deviations, as a :class:`~.cells.Prediction`.
+        """Return the expected values and standard deviations of cells, as a :class:`~.cells.Prediction`.
 
         Parameters
         ----------
@@ -225,6 +225,6 @@ class BayesianMatrixFactorization(CompletionModel):
 
 
 def _linked(known: ObservedEntries, mean: float, scale: float) -> CoupledTables:
-    """Arrange standardized observed cells as a table of two factors."""
+    """Arrange standardized observed cells as a table with two factors."""
     entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
     return CoupledTables([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Prediction(NamedTuple):
-    """Expected values of cells and their standard deviations, which include the noise.
+    """Expected values and standard deviations of cells; the standard deviations include the noise.
 
     For truth values the mean is a probability and the deviation that of the log-odds; for counts it is that of ``m``
     before the softplus.
@@ -37,7 +37,7 @@ class ObservedEntries:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
+        """Offsets of the rows: the cells of row ``i`` are ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
     @cached_property
@@ -50,7 +50,7 @@ class ObservedEntries:
         return replace(self, values=self.values - amount)
 
     def at(self, chosen: NDArray[Any]) -> ObservedEntries:
-        """Return selected cells, in increasing order."""
+        """Return the selected cells; indices must be in increasing order."""
         return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
 
     def take(self, rows: NDArray[np.int64]) -> ObservedEntries:
@@ -73,15 +73,17 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
         if dense.dtype.kind not in "fiub" or dense.ndim != 2:
-            raise InputError(f"X must be a matrix of numbers; got {dense.dtype} of shape {dense.shape}")
+            raise InputError(f"X must be a numeric matrix; got an array of {dense.dtype} of shape {dense.shape}")
         rows, columns = np.nonzero(~np.isnan(dense.astype(float)))
         values, shape = dense[rows, columns].astype(float), dense.shape
     else:
         rows, columns, values, shape = _listed(X)
     if len(shape) != 2 or not (empty or len(values)):
-        raise InputError(f"X must be a matrix with observed cells; got {len(values):,} cells of shape {shape}")
+        raise InputError(
+            f"X must be a matrix with at least one observed cell; got {len(values):,} observed cells and shape {shape}"
+        )
     if not np.isfinite(values).all():
-        raise InputError("an observed cell is not finite; leave unknown cells out")
+        raise InputError("the values of observed cells must be finite; leave out unknown cells")
     order = np.lexsort((columns, rows))
     cells = ObservedEntries(
         rows[order].astype(np.int64), columns[order].astype(np.int64), values[order], (shape[0], shape[1])
@@ -90,14 +92,14 @@ def cells_of(X: Any, *, empty: bool = False) -> ObservedEntries:
     if len(same):
         where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
         raise InputError(
-            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, such as"
-            f" {where}; merge duplicates"
+            f"{len(same):,} {'cells occur' if len(same) > 1 else 'cell occurs'} more than once, for example {where};"
+            " merge the duplicates"
         )
     return cells
 
 
 def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
-    """Return the cells above zero; zeros, and NaN of an array, are treated as unobserved."""
+    """Return the cells above zero; zeros and NaN values are treated as unobserved."""
     cells = cells_of(X, empty=empty)
     if cells.values.min(initial=0) < 0:
         raise InputError(f"values must be at least 0; got {cells.values.min():g}")
@@ -109,7 +111,7 @@ def positive_cells(X: Any, *, empty: bool = False) -> ObservedEntries:
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     if isinstance(X, Entries):
         if X.order != 2 or X.symmetric:
-            raise InputError("X must be Entries of order 2 that are not symmetric")
+            raise InputError("X must be non-symmetric Entries of order 2")
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
@@ -120,12 +122,12 @@ def split_cells(
 ) -> tuple[ObservedEntries, ObservedEntries]:
     """Hold out a random share of the cells, or the latest ones if ``times`` are given."""
     if check_number("share", share, above=True) >= 1:
-        raise InputError(f"the held-out share must be less than 1; got {share!r}")
+        raise InputError(f"the held-out fraction must be less than 1; got {share!r}")
     number = round(share * len(cells.values))
     if not 0 < number < len(cells.values):
         raise InputError(
-            f"a held-out share of {share:g} of {len(cells.values):,} cells leaves no cells on one side; change"
-            " the share"
+            f"holding out a fraction of {share:g} of {len(cells.values):,} cells leaves the training or the held-out"
+            " set empty; change the fraction"
         )
     out = np.zeros(len(cells.values), bool)
     order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
@@ -155,13 +157,13 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:
             raise InputError(
-                f"{name} indices must be 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
+                f"{name} indices must be from 0 to {size - 1:,}; got {name} {at.min() if at.min() < 0 else at.max()}"
             )
     return i.astype(np.int64), j.astype(np.int64)
 
 
 def columns_of_row(cells: ObservedEntries, columns: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Validate the cells of a single row with ``size`` columns, and column indices."""
+    """Validate column indices and the cells of a single row with ``size`` columns."""
     if cells.shape[0] != 1:
         raise InputError(f"X must have exactly one row; got {cells.shape[0]:,}")
     pairs(cells.rows, cells.columns, (1, size))

@@ -1,4 +1,4 @@
-r"""Rotated principal components of a completed matrix, independent of how its factors are written.
+r"""Rotated principal components of a completed matrix, which do not depend on its factorization.
 
 Predictions :math:`m_{ij} = u_i \cdot v_j`, minus the means of their rows and columns, are
 
@@ -23,7 +23,7 @@ EXACT = 1e-9
 
 
 class Theme(NamedTuple):
-    """A component of a completed matrix, by the columns with the largest loadings of either sign.
+    """A component of a completed matrix, described by the columns with the largest positive and negative loadings.
 
     A loading is the increase of predictions per standard deviation of the score; ``share`` is that of the variance of
     the predictions, after removal of row and column means.

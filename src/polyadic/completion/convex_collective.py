@@ -134,7 +134,7 @@ class ConvexCollective(Model):
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Return the predicted values of cells of a relation, shape (n,); log-odds for the logistic loss.
+        """Return the predicted values of a relation's cells, shape (n,); log-odds for the logistic loss.
 
         Parameters
         ----------
@@ -176,12 +176,12 @@ def _places(sizes: dict[str, int]) -> dict[str, slice]:
 
 
 def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
-    """Return the pattern of the upper triangle, and the order that sorts its cells."""
+    """Return the sparsity pattern of the upper triangle, and the order that sorts its cells."""
     order = np.lexsort((at[1], at[0]))
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
         raise InputError(
-            "two entities are related twice; give each pair of a symmetric relation once, and use a second entity type"
-            " if the same two types have two relations"
+            "the same pair of entities occurs twice; give each pair of a symmetric relation only once, and for a"
+            " second relation between the same two entity types, declare a copy of one type under another name"
         )
     return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -1,4 +1,4 @@
-"""Matrix factorization with biases over the observed cells, by alternating least squares or SGD."""
+"""Matrix factorization with biases, fitted to the observed cells by alternating least squares or SGD."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class MatrixFactorization(AlternatingModel):
         )
 
     def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the factors with their biases as last column."""
+        """Return the factors, with the biases as last column."""
         return (
             np.column_stack([self.row_factors_, self.row_biases_]),
             np.column_stack([self.column_factors_, self.column_biases_]),
@@ -153,7 +153,7 @@ class MatrixFactorization(AlternatingModel):
         return self.mean_ + self.column_biases_[j]
 
     def _start(self, shape: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return random factors of columns; biases are the last column of the factors."""
+        """Return random column factors; biases are the last column of the factors."""
         rng = np.random.default_rng(self.seed)
         U, V = (np.zeros((size, self.rank + 1)) for size in shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
@@ -189,12 +189,12 @@ class MatrixFactorization(AlternatingModel):
         return total
 
     def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the relative penalty of rows with the given numbers of cells."""
+        """Return the relative penalties of rows, given their numbers of cells."""
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
 def _equations(block: RowBlock, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
-    """Return the least-squares equations of rows, with a column of ones for the bias."""
+    """Return the least-squares equations of the rows, with a column of ones for the bias."""
     c, values = block.listed
     left = c * (values - V[block.columns, -1])
     return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])

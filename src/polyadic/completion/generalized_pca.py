@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """Loss of the natural parameter, the mean function, and the smallest and largest value."""
+    """Loss as a function of the natural parameter, the mean function, and the smallest and largest possible values."""
 
     loss: Loss
     mean: Callable[[NDArray[Any]], NDArray[Any]]
@@ -153,19 +153,19 @@ class GeneralizedPCA(Transformer):
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         x = np.asarray(X)
         if x.ndim != 2 or x.dtype.kind not in "fiub":
-            raise InputError(f"X must be a matrix of numbers; got {x.dtype} of shape {x.shape}")
+            raise InputError(f"X must be a numeric matrix; got an array of {x.dtype} of shape {x.shape}")
         x = x.astype(float)
         known = x[~np.isnan(x)]
         if not len(known):
-            raise InputError(f"X must have known values; got {len(known):,} in a matrix of shape {x.shape}")
+            raise InputError(f"X must have at least one known value; got {len(known):,} in a matrix of shape {x.shape}")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
-            raise InputError(f"values of the {self.family} family must be finite and from {low:g} to {high:g}")
+            raise InputError(f"values of the {self.family} family must be finite and between {low:g} and {high:g}")
         return x
 
 
 class _Means:
-    """Objective of row factors, column factors and intercepts, of which the last ones may be fixed."""
+    """Objective as a function of row factors, column factors and intercepts; the last ones may be fixed."""
 
     def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
         self.known = ~np.isnan(x)

@@ -147,7 +147,7 @@ class ImplicitFactorization(AlternatingModel, Recommender):
 
 
 def _solved_rows(block: RowBlock, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
-    """Solve for rows given the other factor, exactly or by some conjugate gradient steps."""
+    """Solve for rows given the other factor, exactly or by a number of conjugate gradient steps."""
     precision, steps = given
     entries = RowEntries(block.starts, block.columns, *block.listed)
     if steps is None:

@@ -28,7 +28,7 @@ MARKS = "\t", ";", ","
 
 
 class NamedCells(NamedTuple):
-    """Known cells, and the names of rows and columns in the order of their first occurrence."""
+    """Known cells, and the names of rows and columns in order of first occurrence."""
 
     cells: ObservedEntries
     rows: list[Any]
@@ -54,7 +54,7 @@ def read_lines(
     decimal: Decimal = ".",
     time: str | None = None,
 ) -> Iterator[Line]:
-    """Read lines of two or three relevant fields, separated by commas, semicolons or tabs, and quoted as in CSV.
+    """Read lines with two or three relevant fields, separated by commas, semicolons or tabs and quoted as in CSV.
 
     ``fields`` are headings, or positions from 1, of the row, the column and the value. By default they are the first
     three, and the first line holds headings if its third field is not a number. ``decimal`` is the decimal mark of the
@@ -68,7 +68,7 @@ def read_lines(
             if heading:
                 continue
         if len(line) <= (last := max(places) if when is None else max(*places, when)):
-            raise InputError(f"{path}, line {number}: expected {last + 1} fields or more; got {len(line)}")
+            raise InputError(f"{path}, line {number}: expected at least {last + 1} fields; got {len(line)}")
         row, column, *rest = (line[place] for place in places)
         rest = [_pointed(text, decimal) for text in rest]
         yield Line(number, row, column, rest, None if when is None else line[when])
@@ -82,7 +82,7 @@ def read_pairs(
     fields: Sequence[str] | None = None,
     known_only: bool = True,
 ) -> list[Line]:
-    """Read pairs of names to predict, by default known ones only; a first line without known names has headings."""
+    """Read pairs of names to predict, by default known names only; a first line without known names is a header."""
     known = {"row": {*rows}, "column": {*columns}}
     lines = list(read_lines(path, fields=fields))
     every = list(read_lines(path, fields=["1", "2"])) if fields is None else []
@@ -94,13 +94,17 @@ def read_pairs(
         return lines
     first = lines[0]
     if len(lines) > 1 and first.number == 1 and first.row not in known["row"] and first.column not in known["column"]:
-        warnings.warn(f"{path}, line 1, is taken for headings: {first.row!r} and {first.column!r}", stacklevel=2)
+        warnings.warn(
+            f"{path}, line 1, is treated as column headings: {first.row!r} and {first.column!r}", stacklevel=2
+        )
         lines = lines[1:]
     for what, names in known.items():
         for line in lines:
             if (name := getattr(line, what)) not in names:
                 raise InputError(
-                    f"{path}, line {line.number}: the model has no {what} {name!r}; see unknown", "unknown"
+                    f"{path}, line {line.number}: the model has no {what} {name!r}; set unknown to control how"
+                    " unknown names are handled",
+                    "unknown",
                 )
     return lines
 
@@ -111,8 +115,8 @@ def _places(
     """Return the positions of the fields, and whether the first line holds headings."""
     if len(first) < 2:
         raise InputError(
-            f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
-            f" line; got {first[0]!r:.40}"
+            f"{path}, line 1: fields must be separated by commas, semicolons or tabs; give a row, a column and a"
+            f" value on each line; got {first[0]!r:.40}"
         )
     if fields is None:
         third = len(first) > 2
@@ -120,7 +124,8 @@ def _places(
     fields = [name.strip() for name in fields]
     if not 2 <= len(fields) <= 3:
         raise InputError(
-            f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
+            f"name two or three columns, for the row, the column and, if there is one, the value; got {len(fields)}"
+            " names"
         )
     names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
@@ -135,7 +140,7 @@ def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
         return headings.index(name)
     if name.isdecimal() and 1 <= int(name) <= len(headings):
         return int(name) - 1
-    raise InputError(f"{path}: no column is headed {name!r}; found {', '.join(map(repr, headings))}")
+    raise InputError(f"{path}: no column named {name!r}; found {', '.join(map(repr, headings))}")
 
 
 def read_cells(
@@ -150,22 +155,24 @@ def read_cells(
     alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
     if fields is None and not table.valued and alone and len(table.cells.values) > 1:
         warnings.warn(
-            f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is taken for a row and a column,"
-            " though neither is named again; if they are headings, name them as the columns to read",
+            f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is treated as a row and a column,"
+            " although neither name occurs again; if they are headings, name them as the columns to read",
             stacklevel=2,
         )
     return table
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
-    """Return the cells of lines (row, column, value) or (row, column), or of the first columns of a data frame."""
+    """Convert lines (row, column, value) or (row, column), or the first columns of a data frame, to cells."""
     if isinstance(table, NamedCells):
         return table
     rows = _rows(table)
     if values is not None:
         names, numbers = [*rows], np.asarray(values, float).tolist()
         if len(names) != len(numbers):
-            raise InputError(f"give a value for each pair of names; got {len(names):,} and {len(numbers):,}")
+            raise InputError(
+                f"each pair of names must have a value; got {len(names):,} pairs and {len(numbers):,} values"
+            )
         rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
     when = repeat(None) if times is None else list(times)
     lines = (
@@ -176,22 +183,22 @@ def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCe
 
 
 def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
-    """Take the names of rows and columns from lines or a data frame."""
+    """Return the row names and the column names from lines or a data frame."""
     names = [(row, column) for row, column, *_ in _rows(table)]
     return [row for row, _ in names], [column for _, column in names]
 
 
 def _rows(table: Any) -> Iterable[Sequence[Any]]:
-    """Return the rows of a data frame, an array or an iterable, without numpy scalars as names."""
+    """Return the rows of a data frame, an array or an iterable, with NumPy scalars converted to Python objects."""
     if is_frame(table):
         return rows_of(table)[1]
     return table.tolist() if isinstance(table, np.ndarray) else table
 
 
 def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
-    """Merge cells: append new rows and columns; later values replace earlier ones, or are added (``sums``)."""
+    """Merge cells and append new rows and columns; later values replace earlier ones or, with ``sums``, are added."""
     if before.valued != more.valued:
-        raise InputError("either all lines have a value, those learnt before and those new, or none has")
+        raise InputError("either all lines, old and new, must have a value, or none of them")
     names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
     numbers = [{name: at for at, name in enumerate(side)} for side in names]
     i, j = (
@@ -217,7 +224,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     for line in lines:
         where = f"{source}, line {line.number}"
         if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: either every line has a value, or none has")
+            raise InputError(f"{where}: either all lines must have a value, or none of them")
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
@@ -231,9 +238,9 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
         before, first = seen.setdefault(cell, (value, line.number))
         if before != value:
             pair = f"{line.row!r} and {line.column!r}"
-            raise InputError(f"{where}: {pair} have the value {value:g}, but {before:g} in line {first}")
+            raise InputError(f"{where}: the value of {pair} is {value:g}, but line {first} gives {before:g}")
     if not seen:
-        raise InputError(f"{source} has no lines of a row, a column and a value")
+        raise InputError(f"{source} has no lines with a row, a column and a value")
     indices = np.array([*seen], np.int64)
     order = np.lexsort(indices.T[::-1])
     values = np.array([value for value, _ in seen.values()])
@@ -243,18 +250,18 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
 
 
 def _time(text: Any, where: str) -> float:
-    """Read a time: a number, or a date, in seconds."""
+    """Parse a time, given as a number or a date, in seconds."""
     if (number := _number(text)) is not None and math.isfinite(number):
         return number
     try:
         when = text if isinstance(text, datetime) else datetime.fromisoformat(str(text))
     except ValueError:
-        raise InputError(f"{where}: a time is a number or a date such as 2026-11-25; got {text!r:.40}") from None
+        raise InputError(f"{where}: a time must be a number or a date such as 2026-11-25; got {text!r:.40}") from None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 def _pointed(text: Any, decimal: Decimal) -> Any:
-    """Write a number with a point before its decimals."""
+    """Rewrite a number with a decimal point."""
     return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
 
 

@@ -32,14 +32,14 @@ TOP_K, MAX_ROWS = 20, 10_000
 
 
 class Recommended(NamedTuple):
-    """Column indices and scores of each row, best first; -1 and minus infinity where there are no more columns."""
+    """Column indices and scores for each row, best first, padded with -1 and minus infinity."""
 
     columns: NDArray[np.int64]
     scores: NDArray[Any]
 
 
 class Recommender(SearchedModel):
-    """Base class of models that recommend columns by the product of row and column factors."""
+    """Base class for models that recommend columns by the product of row and column factors."""
 
     row_factors_: NDArray[Any] = learned()
     column_factors_: NDArray[Any] = learned()
@@ -63,7 +63,7 @@ class Recommender(SearchedModel):
         return self.row_factors_, self.column_factors_
 
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
-        """Return the best columns for rows of the matrix.
+        """Recommend the best columns for rows of the matrix.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Recommender(SearchedModel):
 
 
 def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> SearchSpace:
-    """Return a search evaluated by the NDCG of held-out positive cells, by row."""
+    """Define a search over settings, evaluated by the mean NDCG of held-out positive cells over rows."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
     out = out.at(out.values > 0)
     rows = np.unique(out.rows)
@@ -114,7 +114,7 @@ def search_listed(listed: ObservedEntries, values: Mapping[str, Sequence[Any]], 
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: ObservedEntries | None = None) -> Recommended:
-    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` of each row, except cells of ``without``."""
+    r"""Return the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row, except cells of ``without``."""
     check_int("n", n, low=1)
     starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
     if without is not None:

@@ -146,7 +146,7 @@ class TableCompletion(Model):
         refuse_unused(METHODS, self.method, self._given())
         if self.budget != BUDGET and self.method not in ("als", "implicit"):
             raise InputError(
-                f"budget is used by methods als and implicit only; leave it out for {self.method}", "budget"
+                f"budget is used only by the methods als and implicit; leave it out for {self.method}", "budget"
             )
         self._new().check()
 
@@ -169,12 +169,16 @@ class TableCompletion(Model):
         self.check()
         known, rows, columns, valued, times = named_cells(table, y)
         if not valued and self.method != "implicit":
-            raise InputError("the table has no values; use the method implicit, which learns from what is listed")
+            raise InputError(
+                "the table has no values; use the method implicit, which learns from the listed cells alone"
+            )
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
         if self.hold_out_by == "time" and times is None:
             raise InputError(
-                "the table has no times to hold out by; name their column, time='...', or leave it out", "time"
+                "holding out the latest cells requires a column of times; name it, time='...', or hold out random"
+                " cells",
+                "time",
             )
         if self.hold_out:
             by_time = times if self.hold_out_by == "time" else None
@@ -219,7 +223,7 @@ class TableCompletion(Model):
         check_is_fitted(self)
         self.check()
         if self.method == "trace-norm" and sweeps is not None:
-            raise InputError("trace-norm goes on to its optimum; leave out sweeps")
+            raise InputError("trace-norm always iterates to the optimum; leave out sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         facts = self._news(known)
@@ -244,7 +248,7 @@ class TableCompletion(Model):
         return self.predict_distribution(rows, columns).mean
 
     def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
-        """Predict cells with standard deviations, which are NaN except for the method ``bayesian``."""
+        """Predict cells and their standard deviations, which are NaN except with the method ``bayesian``."""
         i, j = self._cells(rows, columns)
         known = (i >= 0) & (j >= 0)
         mean, std = np.empty(len(i)), np.full(len(i), np.nan)
@@ -280,7 +284,8 @@ class TableCompletion(Model):
         check_is_fitted(self)
         if not len(self.scores_):
             raise InputError(
-                "intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit", "hold_out"
+                "prediction intervals require held-out cells; fit with hold_out=0.1 and a method other than implicit",
+                "hold_out",
             )
         mean, std = self.predict_distribution(rows, columns)
         width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
@@ -327,7 +332,7 @@ class TableCompletion(Model):
         blocked: Iterable[Any] = (),
         seen: bool = False,
     ) -> Iterator[tuple[Any, list[Recommendation]]]:
-        """Yield what :meth:`recommend` returns for every row, or for some, in bounded memory."""
+        """Yield the recommendations for every row, or for the given rows, in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
         at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
@@ -357,7 +362,7 @@ class TableCompletion(Model):
                 yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
-        r"""Return the columns, or rows, whose predictions correlate most with those of one.
+        r"""Return the columns (or rows) whose predictions correlate most with those of a given one.
 
         .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
 
@@ -377,7 +382,7 @@ class TableCompletion(Model):
         C = _covariance(U)
         spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
         if spreads[j] <= EXACT * spreads.max():
-            raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
+            raise InputError(f"the predictions of {name!r} are constant, so their correlations are undefined")
         alike = V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j]
         alike[spreads <= EXACT * spreads.max()] = -np.inf
         alike[j] = -np.inf
@@ -419,7 +424,7 @@ class TableCompletion(Model):
     def explain(
         self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
     ) -> list[Explanation]:
-        """Split predictions of a row into the contributions of its observed cells.
+        """Decompose predictions for a row into contributions of its observed cells.
 
         See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
 
@@ -487,7 +492,7 @@ class TableCompletion(Model):
         }
 
     def _new(self) -> Any:
-        """Make the estimator of the method, not fitted."""
+        """Create the unfitted estimator of the method."""
         method = METHODS[self.method]
         shared = {name: getattr(self, name) for name in ("seed", "threads") if name in method.settings}
         return method.make(self._given() | shared)
@@ -505,7 +510,7 @@ class TableCompletion(Model):
         return select(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _hold_out(self, train: ObservedEntries, test: ObservedEntries) -> None:
-        """Fit to a part of the cells and store the error on the others, and that of a baseline."""
+        """Fit to a part of the cells, and store the errors of the model and of a baseline on the other cells."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
@@ -528,13 +533,15 @@ class TableCompletion(Model):
         if columns is None:
             rows, columns = named_pairs(rows)
         if len(rows) != len(columns):
-            raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
+            raise InputError(
+                f"rows and columns must have the same number of names; got {len(rows):,} and {len(columns):,}"
+            )
         absent = self.unknown == "mean"
         i = _numbers("row", rows, self.rows_, absent=absent)
         return i, _numbers("column", columns, self.columns_, absent=absent)
 
     def _news(self, known: ObservedEntries) -> dict[str, Any]:
-        """Count what is new, and measure how well new cells between known names are predicted."""
+        """Count new rows, columns and cells, and measure the prediction error on new cells between known names."""
         was, (old, same) = self.known_, compared(self.known_, known)
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
@@ -577,7 +584,7 @@ def _distance(one: Any, other: Any, cells: ObservedEntries) -> float:
 
 
 def connected_parts(cells: ObservedEntries) -> list[tuple[int, int]]:
-    """Count the rows and columns of each part of a matrix, the largest first; no cell is known between two parts."""
+    """Count the rows and columns of each connected part of a matrix, the largest first."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -602,8 +609,8 @@ def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
     if len(parts) > 1:
         rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
         warnings.warn(
-            f"the table falls into {len(parts):,} parts without a common row or column, the largest of {parts[0][0]:,}"
-            f" rows and {parts[0][1]:,} columns, the others of {rows:,} and {columns:,} together; predictions between"
-            " parts rest on the biases only",
+            f"the table splits into {len(parts):,} parts that share no row or column (the largest has"
+            f" {parts[0][0]:,} rows and {parts[0][1]:,} columns; the others have {rows:,} and {columns:,} in total);"
+            " predictions across parts use only the biases",
             stacklevel=3,
         )

@@ -58,7 +58,7 @@ def train(
     from polyadic.completion.named_cells import read_cells
 
     if time is not None and not model.hold_out:
-        raise InputError("time is used by hold_out only; give both or neither", "time", "hold_out")
+        raise InputError("time is used only with hold_out; give both or neither", "time", "hold_out")
     if time is not None:
         model.hold_out_by = "time"
     saved = run(
@@ -81,7 +81,7 @@ def predict(
     interval: Share | None = None,
     unknown: Literal["refuse", "mean"] = "refuse",
 ) -> dict[str, Any]:
-    """Predict cells, with standard deviations from the bayesian method and prediction intervals from any.
+    """Predict cells, with standard deviations (bayesian method only) and prediction intervals (any method).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def recommend(
     out: File | None = None,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Rank the unknown columns of a row by predicted value, or those of all rows into a file.
+    """Rank the unknown columns of a row by predicted value, or write the rankings for all rows to a file.
 
     With --why, each prediction is split into the contributions of the row's known cells (als, implicit), or with
     --by themes into those of the components of any method; they and a base add up to the value. With --out, catalogue
@@ -157,9 +157,9 @@ def recommend(
     from polyadic.interface import output
 
     if (row is None) == (out is None):
-        raise InputError("name a row, or the file for all rows with out", "out")
+        raise InputError("name a row, or set out to a file for the recommendations of all rows", "out")
     if out is not None and why:
-        raise InputError("why needs the name of a row; it cannot be combined with out", "why", "out")
+        raise InputError("why requires the name of a row and cannot be combined with out", "why", "out")
     which: dict[str, Any] = {
         "allowed": None if allowed is None else read_names(allowed),
         "blocked": () if blocked is None else read_names(blocked),
@@ -178,7 +178,7 @@ def recommend(
 
 
 def _recommend_all(model: TableCompletion, top: int, out: Path, which: dict[str, Any]) -> dict[str, Any]:
-    """Write the best columns of every row to a file; return how widely the recommendations are spread."""
+    """Write the best columns of every row to a file; return their number and measures of their diversity."""
     import numpy as np
 
     from polyadic.core.progress import tracked

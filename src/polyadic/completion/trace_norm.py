@@ -107,11 +107,11 @@ def _finished(start: Offsets, cells: ObservedEntries, loss: Convex, *, biased: b
 
 
 def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
-    """Raise InputError if the loss is not convex with bounded curvature, or values do not suit it."""
+    """Raise InputError if the loss is not convex with bounded curvature, or if the values are not valid for it."""
     if not (hasattr(loss, "conjugate") and hasattr(loss, "curvature")):
         raise InputError(f"loss must be Squared(), Huber() or Logistic() of polyadic.core.losses; got {loss!r}", "loss")
     if isinstance(loss, Logistic) and len(x) and not 0 <= x.min() <= x.max() <= 1:
-        raise InputError("values of the logistic loss must be from 0 to 1; rescale them, or use another loss")
+        raise InputError("the logistic loss requires values from 0 to 1; rescale them, or use another loss")
 
 
 MAX_FOLD_IN_ROUNDS, FOLD_IN_TOL = 500, 1e-9
@@ -194,10 +194,10 @@ class TraceNormCompletion(Transformer, CompletionModel):
     callback: Callback = None
 
     def check(self) -> None:
-        """Raise InputError if a setting is out of range, or method and radius or biases and ridge do not match."""
+        """Raise InputError if a setting is out of range or settings contradict each other."""
         super().check()
         if (self.method == "frank-wolfe") != (self.radius is not None):
-            raise InputError("radius must be set for method='frank-wolfe', and only for it", "method", "radius")
+            raise InputError("radius must be set if and only if method='frank-wolfe'", "method", "radius")
         if self.offsets == "biases" and not self.bias_ridge:
             raise InputError(
                 "bias_ridge must be greater than 0 for offsets='biases', since a row with one cell would"
@@ -236,7 +236,7 @@ class TraceNormCompletion(Transformer, CompletionModel):
         return self
 
     def update(self, X: Any) -> Self:
-        """Fit to old and new observed cells from the current matrix; the optimum does not depend on the start.
+        """Fit to old and new observed cells, starting from the current matrix, which does not affect the optimum.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ HELD_OUT, N_PENALTIES, MIN_RATIO, PATIENCE = 0.1, 20, 0.02, 3
 
 
 class PenaltyChoice(NamedTuple):
-    """Mean held-out losses and ranks along a path of decreasing penalties, and the penalty of the lowest loss."""
+    """Mean held-out losses and ranks along a path of decreasing penalties, and the penalty with the lowest loss."""
 
     penalties: list[float]
     losses: list[float]
@@ -377,7 +377,7 @@ class PenaltyChoice(NamedTuple):
 
 
 def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float]) -> Iterator[TraceNormCompletion]:
-    """Yield fits along decreasing penalties, each started from the last, which is faster than from zero.
+    """Yield fits for decreasing penalties, each started from the previous one (a warm start).
 
     Ctrl-C ends the path with the interrupted fit.
     """
@@ -402,7 +402,7 @@ def choose_penalty(model: TraceNormCompletion, X: Any, *, seed: int = 0) -> Pena
     cells = cells_of(X)
     out = np.random.default_rng(seed).random(len(cells.values)) < HELD_OUT
     if out.all() or not out.any():
-        raise InputError(f"{len(out):,} cells are too few to hold some of them out")
+        raise InputError(f"too few cells ({len(out):,}) to hold any out")
     kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:

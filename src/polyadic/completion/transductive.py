@@ -103,7 +103,9 @@ class TransductiveCompletion(Model):
         self.check()
         labels, features = _dense(y, "labels"), _dense(X, "features")
         if len(labels) != len(features):
-            raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}", "y")
+            raise InputError(
+                f"y must have one row for each of the {len(features):,} items; got shape {labels.shape}", "y"
+            )
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
             raise InputError("labels must be 0 or 1, or NaN where unknown")
         if np.isnan(labels).all() or np.isnan(features).all():
@@ -141,7 +143,7 @@ class TransductiveCompletion(Model):
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
-        """Join labels, features and ones to one matrix."""
+        """Join labels, features and a column of ones into one matrix."""
         weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
         needed = COPIES * 8.0 * len(labels) * (L + features.shape[1])
         resources.check_memory(needed, "a matrix of all labels and features", "use fewer items or features")
@@ -170,6 +172,7 @@ def _dense(X: Any, what: str) -> Array:
     dense = np.asarray(X)
     if dense.ndim != 2 or dense.dtype.kind not in "fiub":
         raise InputError(
-            f"{what} must be a matrix of numbers with a row for each item; got {dense.dtype} {dense.shape}"
+            f"{what} must be a numeric matrix with one row per item; got an array of {dense.dtype} of shape"
+            f" {dense.shape}"
         )
     return dense.astype(float)

@@ -27,7 +27,7 @@ MAX_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, th
 
 @dataclass(frozen=True)
 class Section:
-    """Number of questions of a section: answered correctly, with four known words, and in total."""
+    """Numbers of questions in a section: answered correctly, with four known words, and in total."""
 
     correct: int
     covered: int
@@ -134,21 +134,21 @@ def analogies(
             results[name] = Section(sum(right), len(rows), len(asked[name]))
     correct, covered, total = (sum(getattr(s, f) for s in results.values()) for f in ("correct", "covered", "total"))
     if covered == 0:
-        raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
+        raise InputError(f"none of the {total:,} questions has all four words in the vocabulary of {size:,} words")
     return Analogies(correct / covered, correct, covered, total, results, method, answers)
 
 
 def known_questions(
     embedding: Embedding, questions: Iterable[Question], size: int
 ) -> tuple[list[Question], NDArray[np.int64]]:
-    """Return the questions whose four words are among the first ``size``, and their rows, shape (n, 4)."""
+    """Return the questions whose four words are among the first ``size`` words, and their rows, shape (n, 4)."""
     rows = [(question, tuple(map(embedding.find, question))) for question in questions]
     known = [(question, row) for question, row in rows if all(word is not None and word < size for word in row)]
     return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
 
 
 def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
-    """Return whether the highest-scoring word is the answer, from scores, (n, V), and rows of the words, (n, 4).
+    """Return whether the best word is the answer, given scores of shape (n, V) and word rows of shape (n, 4).
 
     The first three words are not answers if ``exclude``. ``scores`` may be overwritten.
 
@@ -189,7 +189,7 @@ def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
 
 
 def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, used: int, total: int) -> Figure:
-    r"""Create a figure of questions, how often each was right and was tested, whose resampling units are word pairs.
+    r"""Create a figure from how often each question was answered correctly and tested; word pairs are resampled.
 
     Test sets combine few pairs into many questions, so questions are not independent: a pair that a model does not know
     affects all of its questions. Therefore pairs :math:`p` are resampled, and a question that combines two pairs counts
@@ -227,7 +227,7 @@ def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, us
 
 
 def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the statistic of :func:`pair_figure` from right answers, then answers, for each pair of pairs, (n, 2 n).
+    """Compute the statistic of :func:`pair_figure` from right answers, then all answers, by pair of pairs, (n, 2 n).
 
     Examples
     --------

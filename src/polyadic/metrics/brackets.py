@@ -110,7 +110,7 @@ class BracketScore(NamedTuple):
 
 
 def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
-    """Count the brackets of a tree over words without punctuation, by the tags of the treebank.
+    """Count the brackets of a tree over words without punctuation, as identified by the tags of the treebank.
 
     Examples
     --------
@@ -151,7 +151,10 @@ def match_brackets(gold: Bracketing, predicted: Bracketing) -> MatchedBrackets:
         raise InputError(f"both trees must have the same words; got {len(gold.words)} and {len(predicted.words)} words")
     for place, (word, other) in enumerate(zip(gold.words, predicted.words, strict=True), 1):
         if word != other:
-            raise InputError(f"both trees must have the same words; word {place} is {word!r} and {other!r}")
+            raise InputError(
+                f"both trees must have the same words; word {place} is {word!r} in the gold tree and {other!r} in"
+                " the predicted tree"
+            )
     for label, start, end in (*gold.spans, *predicted.spans):
         if not 0 <= start < end <= len(gold.words):
             raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")

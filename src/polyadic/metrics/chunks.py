@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Words ``first`` to ``end`` - 1, from 0, of one kind."""
+    """Span of one kind: words ``first`` to ``end`` - 1, counted from 0."""
 
     kind: str
     first: int
@@ -42,7 +42,7 @@ class Span(NamedTuple):
 
 
 def spell_spans(tags: Iterable[str]) -> bool:
-    """Return whether all tags are ``O``, or ``B-`` or ``I-`` with a kind."""
+    """Return whether every tag is ``O``, or is ``B-`` or ``I-`` followed by a kind."""
     return all(tag == "O" or (tag[:2] in {"B-", "I-"} and len(tag) > 2) for tag in tags)
 
 
@@ -156,5 +156,7 @@ def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[T
         )
     for at, (tags, guesses) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(tags) != len(guesses):
-            raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")
+            raise InputError(
+                f"sentence {at}: expected one tag for each of the {len(tags)} tokens; got {len(guesses)} tags"
+            )
         yield tags, guesses

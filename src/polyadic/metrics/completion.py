@@ -1,4 +1,4 @@
-r"""Held-out completion: which of two words completes words that never occurred together with it in training.
+r"""Held-out completion: choice of the word that completes a tuple which did not occur in training.
 
 A case has the given words, the answer, which completes them in held-out text, and a wrong word. A model scores both
 words; the measure is the share of the cases in which the answer has the higher score (ties count half), which is the
@@ -84,7 +84,7 @@ class Completion:
         return values | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
-        """Return the figures of the best rule on the cases with odd index, which were not used to select it."""
+        """Return the figures of the best rule on the cases with odd indices, which were not used to select it."""
         scores, odd = self.scores[self.best], slice(1, None, 2)
         used, total = len(scores[odd]), self.total // 2
         ranked = np.stack([scores[odd, 0], self.associations[odd]], axis=1)
@@ -100,7 +100,7 @@ class Completion:
 
 
 def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
-    """Compare the scores of the answer and the wrong words of each case, by each rule.
+    """Compare the scores of the answer and of the wrong words of each case, for each rule.
 
     Parameters
     ----------
@@ -125,13 +125,16 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     """
     cases = list(gaps)
     if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
-        raise InputError("all cases must give the same number of words, at least one")
+        raise InputError("all cases must have the same number of given words, at least one")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
     places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
     known = [k for k, words in enumerate(places) if None not in words]
     if len(known) < 2:
-        raise InputError(f"the vocabulary of {len(embedding):,} words knows {len(known)} of the {len(cases):,} cases")
+        raise InputError(
+            f"at least 2 cases must have all their words in the vocabulary of {len(embedding):,} words; got"
+            f" {len(known)} of {len(cases):,}"
+        )
     rows = np.array([places[k] for k in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
     scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}
@@ -148,7 +151,7 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
 
 
 def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
-    """Scores of the answer, the wrong and the matched word; (n, given + 3) -> (n, 3)."""
+    """Return the scores of the answer, the wrong and the matched word; (n, given + 3) -> (n, 3)."""
     embedding = embedding.components if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     given = vectors[rows[:, :-3]].astype(np.float64)
@@ -157,6 +160,6 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whether the first of two scores is larger (1/2 for ties), and a column of ones; (n, 2) -> (n, 2)."""
+    """Return whether the first of two scores is larger (1/2 for ties), and a column of ones; (n, 2) -> (n, 2)."""
     first, second = scores[:, 0], scores[:, -1]
     return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

@@ -42,7 +42,7 @@ class Parsed(Protocol):
 
     @property
     def heads(self) -> NDArray[np.int32]:
-        """Number of the head of each word."""
+        """Position of the head of each word."""
 
     @property
     def relations(self) -> Sequence[str]:
@@ -58,15 +58,15 @@ class Annotated(Parsed, Protocol):
 
 
 class Written(Annotated, Protocol):
-    """Sentence of a file, with its words."""
+    """Sentence read from a file, with its words."""
 
     @property
     def forms(self) -> Sequence[str]:
-        """Words."""
+        """Word forms."""
 
 
 class Attached(NamedTuple):
-    """Counts of a sentence, with and (``plain_``) without punctuation.
+    """Counts of a sentence, with punctuation and (``plain_``) without.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def match_files(
         If the numbers of sentences or the words differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"{name} has {len(predicted):,} sentences, the treebank {len(gold):,}")
+        raise InputError(f"{name} has {len(predicted):,} sentences, but the treebank has {len(gold):,}")
     for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
             raise InputError(f"{name}: the words of sentence {at} differ from those of the treebank")
@@ -262,7 +262,7 @@ def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subty
 
 
 def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[KindCounts]:
-    """Count arcs by length, from short to long; an arc matches if its head is correct.
+    """Count arcs by length, in ascending order; an arc matches if its head is correct.
 
     Parameters and errors are those of :func:`by_relation`.
 

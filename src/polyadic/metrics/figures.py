@@ -1,4 +1,4 @@
-"""Figures of merit that keep their test cases, for confidence intervals and comparisons.
+"""Figures of merit that store their test cases, for confidence intervals and comparisons.
 
 A figure is a statistic of resampling units: the groups of an outlier test, the questions of an analogy test, the lemmas
 of a sense test. The bootstrap draws units with replacement: the spread of the statistic over such samples is the
@@ -81,7 +81,7 @@ def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[
 
 
 def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Average rank of each value if it is repeated ``times`` times, without creating the copies."""
+    """Return the average rank of each value if repeated ``times`` times, without creating the copies."""
     _, level = np.unique(column, return_inverse=True)
     at = np.argsort(level, kind="stable")
     first = np.flatnonzero(np.diff(level[at], prepend=-1))
@@ -92,7 +92,7 @@ def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """Figure of merit, with the resampling units it is computed from.
+    """Figure of merit, with the resampling units from which it is computed.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Figure:
         return _interval(_resampled([self], resamples, seed)[0], level)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return value, interval, numbers of cases and chance level for JSON; undefined values are None."""
+        """Return the value, interval, numbers of cases and chance level for JSON; undefined values are None."""
         low, high = self.interval()
         values = {"value": self.value, "low": low, "high": high, "chance": self.chance}
         numbers = {key: None if x is None or math.isnan(x) else x for key, x in values.items()}
@@ -155,7 +155,7 @@ class Figure:
 
 
 class Difference(NamedTuple):
-    """Difference of two figures with its confidence interval; NaN if a figure is undefined."""
+    """Difference between two figures, with its confidence interval; NaN if a figure is undefined."""
 
     value: float
     low: float
@@ -206,7 +206,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
 
 
 def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.float64]:
-    """Values of figures over the same bootstrap samples; shape (figures, resamples)."""
+    """Return the values of figures over the same bootstrap samples; shape (figures, resamples)."""
     check_int("resamples", resamples, low=1)
     rng, n = np.random.default_rng(seed), len(figures[0].rows)
     values = np.full((len(figures), resamples), math.nan)
@@ -260,7 +260,7 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1; got {level!r}", "level")
+        raise InputError(f"level must be between 0 and 1; got {level!r}", "level")
 
 
 def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:

@@ -72,7 +72,7 @@ class Judged(NamedTuple):
 
     @property
     def curve(self) -> NDArray[np.float64]:
-        """Mean over relations of the interpolated precision at eleven points of recall."""
+        """Interpolated precision at eleven recall levels, averaged over relations."""
         return np.asarray(self.precision.mean(axis=0))
 
 
@@ -151,7 +151,7 @@ def ranked_cells(
     among: ArrayLike | None = None,
     at_least: int = 1,
 ) -> Judged:
-    """Evaluate a model's ranking of unseen pairs for each predicate, given the true unseen cells.
+    """Evaluate a model's ranking of unseen pairs for each predicate against the true unseen cells.
 
     Unseen cells that are not among ``cells`` count as false.
 
@@ -199,7 +199,7 @@ def ranked_cells(
         if number := int(right.sum()):
             rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not rankings:
-        raise InputError(f"no predicate has {at_least} or more unseen cells")
+        raise InputError(f"no predicate has at least {at_least} unseen cells")
     rankings.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
@@ -208,7 +208,7 @@ def ranked_cells(
 def _pooled(
     systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
 ) -> Mapping[Pair, bool]:
-    """Return the judgements of pairs in the pool."""
+    """Return the judgements of the pairs in the pool."""
     if pool is None:
         return truth
     best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
@@ -223,7 +223,7 @@ def _measured(
 
 
 def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
-    """Compute the average precision of a ranking, and its interpolated precision at eleven points of recall.
+    """Compute the average precision of a ranking, and its interpolated precision at eleven recall levels.
 
     Parameters
     ----------

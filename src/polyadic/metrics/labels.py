@@ -50,8 +50,8 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     truth, scores = np.asarray(truth, bool), np.asarray(scores)
     if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
         raise InputError(
-            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)}"
-            " must have equal shapes, and at least one true label"
+            "truth and scores must be matrices of the same shape with at least one true label; got shapes"
+            f" {truth.shape} and {np.shape(scores)}"
         )
     some = truth.any(axis=0)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -69,7 +69,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the average precision over all cells, from scores of each text, then its true labels, (texts, 2 labels).
+    """Compute the average precision over all cells, from the scores and then the true labels, (texts, 2 labels).
 
     Examples
     --------
@@ -106,7 +106,7 @@ def micro_figure(truth: Array, scores: Array) -> Figure:
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
-    """Find the threshold that maximizes micro-F1 if labels with scores above it are predicted; return it and its F1.
+    """Find the score threshold for predicting labels that maximizes micro-F1; return it and its F1.
 
     Parameters are those of :func:`label_measures`.
 
@@ -118,7 +118,10 @@ def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """
     flat = np.asarray(scores).ravel()
     if np.shape(truth) != np.shape(scores) or not flat.size:
-        raise InputError(f"truth of shape {np.shape(truth)} does not match scores of shape {np.shape(scores)}")
+        raise InputError(
+            f"truth and scores must be non-empty and have the same shape; got shapes {np.shape(truth)} and"
+            f" {np.shape(scores)}"
+        )
     if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
         flat = flat.astype(float)
     order = np.argsort(-flat, kind="stable")

@@ -34,7 +34,7 @@ BLOCK = 1 << 14
 
 
 class Candidate(NamedTuple):
-    """Run of words, and whether it is a name."""
+    """Run of adjacent words, and whether it is a name."""
 
     words: tuple[str, ...]
     name: bool
@@ -68,7 +68,7 @@ class Multiwords:
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Return the area of the best rule on the names with odd index, which were not used to select it.
+        """Return the area of the best rule on the names with odd indices, which were not used to select it.
 
         The resampling units are the names; the other runs, which are far more numerous, are fixed.
         """
@@ -82,7 +82,7 @@ class Multiwords:
 
 
 def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
-    """Rank runs of words by the association that their vectors predict.
+    """Rank runs of adjacent words by the association that their vectors predict.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     name = np.array([name for _, name in known], bool)
     if name.sum() < 2 or name.all():
         raise InputError(
-            f"ranking needs two names and another run of known words; the vocabulary of {len(embedding):,} words knows"
-            f" {int(name.sum())} and {int((~name).sum())}"
+            "ranking requires at least two names and one other run whose words are all in the vocabulary of"
+            f" {len(embedding):,} words; got {int(name.sum())} names and {int((~name).sum())} other runs"
         )
     rows = np.array([rows for rows, _ in known])
     blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
@@ -135,7 +135,7 @@ def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray
 
 
 def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Share of the other runs that are ranked below each name; ties count half."""
+    """Return the share of the other runs ranked below each name; ties count half."""
     others = np.sort(scores[~name])
     below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
     return np.asarray((below + up_to) / (2 * len(others)))

@@ -190,7 +190,7 @@ def outliers(
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
-    """Position of each known outlier (empty if the group cannot be used), and number of known cluster words."""
+    """Return the positions of known outliers (empty for an unusable group), and the number of known cluster words."""
     cluster = _vectors(embedding, group.cluster)
     others = _vectors(embedding, group.outliers)
     size = len(cluster)
@@ -198,7 +198,8 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
         return np.empty(0), size
     if size * math.comb(size, order) > MAX_ELEMENTS:
         raise InputError(
-            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
+            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order} words, which is too many;"
+            " split the cluster"
         )
     rows = np.concatenate([cluster, others])
     inner, inner_without = _subsets(size, order)
@@ -217,7 +218,7 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
 
 
 def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
-    """Vectors of the known items in float64."""
+    """Return the vectors of the known items in float64."""
     known = [[row for part in item.split("_") if (row := embedding.find(part)) is not None] for item in items]
     means = [embedding.vectors[rows].mean(axis=0, dtype=np.float64) for rows in known if rows]
     return np.array(means).reshape(-1, embedding.rank)
@@ -225,7 +226,7 @@ def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
 
 @functools.lru_cache
 def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the subsets of ``order`` out of ``size``, (S, order), and which of them lack each word, (size, S)."""
+    """Return the subsets of ``order`` of ``size`` words, (S, order), and which of them lack each word, (size, S)."""
     subsets = np.array(list(itertools.combinations(range(size), order)))
     lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
     return subsets, lack.astype(np.float64)

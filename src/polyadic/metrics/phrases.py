@@ -1,4 +1,4 @@
-r"""Phrases: whether the vector of two words represents their meaning in combination.
+r"""Phrases: evaluation of how well a vector of two words represents their combined meaning.
 
 The sense of a phrase is known if it is the title of an article: *Pearl Jam* and *Pearl Harbor* are about different
 words. A case has the words of a title, the words characteristic of its article (its *own*), and those of other articles
@@ -41,7 +41,7 @@ BLOCK = 256
 
 
 class PhraseCase(NamedTuple):
-    """Words of a title, words characteristic of its article, and those of articles whose title shares a word."""
+    """Words of a title, words characteristic of its article, and those of articles whose titles share a word."""
 
     words: tuple[str, ...]
     own: tuple[str, ...]
@@ -76,7 +76,7 @@ class Phrases:
         return {name: getattr(self, name) for name in ("selection", "retrieval", "best", "used", "total")}
 
     def figures(self, prefix: str = "phrases") -> list[Figure]:
-        """Return the figures of the best rule on the cases with odd index, which were not used to select it."""
+        """Return the figures of the best rule on the cases with odd indices, which were not used to select it."""
         areas = self.areas[self.best][1::2]
         ones = np.ones(len(areas))
         return [
@@ -128,7 +128,8 @@ def phrases(
     ]
     if len(usable) < 2:
         raise InputError(
-            f"the vocabulary of {len(embedding):,} words knows {len(usable)} of the {len(every):,} phrases"
+            f"at least 2 phrases must have their words in the vocabulary of {len(embedding):,} words; got"
+            f" {len(usable)} of {len(every):,}"
         )
     if make is None:
         areas = {rule: _areas(embedding, usable, rule) for rule in RULES}
@@ -145,7 +146,7 @@ Cases = list[tuple["NDArray[np.int64]", ...]]
 
 
 def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return selection and retrieval of each case, by a rule or by phrase vectors; shape (n, 2)."""
+    """Return the selection and retrieval areas of each case, by a rule or by phrase vectors; shape (n, 2)."""
     embedding = embedding.components if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
@@ -177,7 +178,7 @@ def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
-    """Share of the pairs in which the first is larger; ties count half."""
+    """Return the share of the pairs in which the first element is larger; ties count half."""
     ranked = np.sort(those)
     below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")
     return float((below + up_to).mean() / (2 * len(those)))

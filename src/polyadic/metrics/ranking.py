@@ -41,7 +41,7 @@ CELL = 10
 
 
 class Ranking(NamedTuple):
-    """Filtered ranks of the true entities of facts, from 1; half-integers in case of ties.
+    """Filtered ranks of the true entities of facts, from 1; ties may give half-integers.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
     if y.ndim != 1 or y.shape != s.shape:
         raise InputError(f"truth and scores must be vectors of equal length; got shapes {y.shape} and {s.shape}")
     if not np.isin(y, (0, 1)).all() or not y.any():
-        raise InputError("truth must be True or False, and True at least once", "truth")
+        raise InputError("truth must consist of True and False, with at least one True", "truth")
     if not np.isfinite(s).all():
         raise InputError("scores must be finite numbers", "scores")
     y = y.astype(bool)
@@ -193,7 +193,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 def _ranks(
     scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
 ) -> NDArray[np.float64]:
-    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and the last column."""
+    """Rank the last column of facts, given the first two; ``sizes`` are the ranges of the first and last columns."""
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
     rows = max(memory // (CELL * candidates), 1)
@@ -210,7 +210,7 @@ def _ranks(
 def _block(
     scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Count the candidates above and equal to the true one, then subtract the known ones among them."""
+    """Count the candidates scored above and equal to the true one, then subtract the known ones among them."""
     size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
     above = np.count_nonzero(scored > own[:, None], axis=1)
@@ -231,7 +231,8 @@ def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArra
     values = np.asarray(scores(facts[:, 0], facts[:, 1]))
     if values.shape != (len(facts), candidates) or values.dtype.kind not in "fiu":
         raise InputError(
-            f"scores must be numbers of shape {(len(facts), candidates)}; got {values.dtype} of shape {values.shape}",
+            f"scores must be a numeric array of shape {(len(facts), candidates)}; got {values.dtype} of shape"
+            f" {values.shape}",
             "scores",
         )
     if values.dtype.kind == "f" and np.isnan(values.max(axis=1)).any():
@@ -244,10 +245,12 @@ def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
     if array.size == 0:
         return np.zeros((0, 3), np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
-        raise InputError(f"{name} must be whole numbers of shape (n, 3); got {array.dtype} of shape {array.shape}")
+        raise InputError(f"{name} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     if array.min() < 0 or array[:, [0, 2]].max() >= entities:
-        raise InputError(f"{name} must hold relations of at least 0 and entities from 0 to {entities - 1:,}")
+        raise InputError(
+            f"{name} must contain relation numbers of at least 0 and entity numbers from 0 to {entities - 1:,}"
+        )
     if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
-        raise InputError(f"{name} spans more cells than can be numbered; number relations and entities from 0")
+        raise InputError(f"{name} contains numbers that are too large; number relations and entities from 0")
     return array

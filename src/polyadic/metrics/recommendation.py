@@ -64,7 +64,8 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
         raise InputError(
-            f"recommended must be a matrix, rows and columns vectors of equal length; got shapes {named.shape},"
+            "recommended must be a matrix, and rows and columns must be vectors of equal length; got shapes"
+            f" {named.shape},"
             f" {i.shape}, {j.shape}",
             "recommended",
         )

@@ -1,4 +1,4 @@
-r"""Supervised analogy recovery: improvement of analogy answers by three linear maps learned from other questions.
+r"""Supervised analogy recovery: three linear maps, learned from some questions, improve the answers to others.
 
 For unit vectors of "a is to b as c is to d", with :math:`x = [-v_a, v_b, v_c]` and :math:`W = [W_1, W_2, W_3]`,
 
@@ -60,7 +60,7 @@ class RecoveryFit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """Accuracy on analogy questions after training on others.
+    """Accuracy on analogy questions after training on other questions.
 
     Attributes
     ----------
@@ -94,13 +94,13 @@ class Recovery:
 
     @property
     def tests(self) -> dict[str, int]:
-        """Number of tests in all runs together, by kind; kinds without tests are left out."""
+        """Total number of tests in all runs, by kind; kinds without tests are left out."""
         tests = {kind: int(self.tested[:, self._of(kind)].sum()) for kind in KINDS}
         return {kind: number for kind, number in tests.items() if number}
 
     @property
     def accuracy(self) -> dict[tuple[str, float], float]:
-        """Share of the tests answered correctly, by kind and share of the training part; share 0 is untrained."""
+        """Share of the tests answered correctly, by kind and by share of the training part (0 for no training)."""
         return {
             (kind, share): float(right[:, self._of(kind)].sum() / number)
             for kind, number in self.tests.items()
@@ -169,7 +169,7 @@ def recovery(
     runs: int = 5,
     seed: int = 0,
 ) -> Recovery:
-    r"""Learn to answer analogies from some questions, and evaluate on others.
+    r"""Learn to answer analogies from some questions, and evaluate on the others.
 
     One map is learned from all kinds of questions. The answer is the word whose cosine with :math:`\hat v` is largest.
     Words are in lower case if the whole vocabulary is; repeated questions count once.
@@ -272,7 +272,7 @@ def _ask(embedding: Embedding, sections: Mapping[str, Iterable[Question]], size:
             kinds.setdefault((fold(a), fold(b), fold(c), fold(d)), kind_of(name))
     if not kinds:
         total = sum(totals.values())
-        raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
+        raise InputError(f"none of the {total:,} questions has all four words in the vocabulary of {size:,} words")
     different, rows = known_questions(embedding, sorted(kinds), size)
     return CoveredQuestions(
         different, [kinds[question] for question in different], rows, copies - len(different), totals
@@ -359,7 +359,7 @@ def _train(X: Array, start: Array, answers: Array, folds: Rows | None, penalty: 
 
 
 def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalties: Sequence[float]) -> list[float]:
-    r"""Mean cosine of each answer with its prediction from all other questions, for each penalty.
+    r"""Return the mean cosine of each answer with its prediction from all other questions, for each penalty.
 
     With :math:`h_i` the diagonal of :math:`X (X^\top X + \lambda I)^{-1} X^\top`, the residual without question
     :math:`i` is the residual with it over :math:`1 - h_i` (Allen 1974, Golub, Heath and Wahba 1979).
@@ -374,7 +374,7 @@ def _leave_one_out(ridge: _Ridge, X: Array, start: Array, answers: Array, penalt
 
 
 def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalties: Sequence[float]) -> list[float]:
-    """Mean cosine of answers with predictions from questions without pairs of their fold, for each penalty.
+    """Return the mean cosine of answers with predictions from questions without pairs of their fold, for each penalty.
 
     A question has the folds of its two pairs, and is tested if both are the same.
     """
@@ -393,7 +393,7 @@ def _leave_pairs_out(X: Array, start: Array, answers: Array, folds: Rows, penalt
 
 
 def _cosines(predictions: Array, answers: Array) -> Array:
-    """Cosines of rows with unit rows; 0 for zero rows."""
+    """Return the cosines of rows with unit rows; 0 for zero rows."""
     lengths = np.linalg.norm(predictions, axis=1)
     dots = np.einsum("nr,nr->n", predictions, answers)
     return np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

@@ -1,4 +1,4 @@
-"""Cost of reranking, compared with the first candidates and with an oracle."""
+"""Cost of reranking, compared with always selecting the first candidate and with an oracle."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Reranked(NamedTuple):
 
     @property
     def gained(self) -> float:
-        """Share of the gap between first candidate and oracle that is closed; NaN if there is no gap."""
+        """Share of the gap between the first candidate and the oracle that is closed; NaN if there is no gap."""
         room = self.first - self.oracle
         return (self.first - self.reranked) / room if room > 0 else float("nan")
 
 
 def reranking(scored: Iterable[tuple[QueryGroups, ArrayLike]]) -> Reranked:
-    """Compute the cost of selecting the candidate with the highest score of each list.
+    """Compute the cost of selecting the candidate with the highest score in each list.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class KindCounts(NamedTuple):
 
 
 def counts_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[KindCounts]:
-    """Count gold, predicted and matching items by kind, sorted by falling number of gold items, then by name.
+    """Count gold, predicted and matching items by kind, sorted by decreasing number of gold items, then by name.
 
     Examples
     --------

@@ -157,7 +157,8 @@ def senses(gold: Labels, induced: Labels, lemmas: Mapping[str, str], *, seed: in
     induced = {name: _normalised("induced", name, label) for name, label in induced.items() if name in gold}
     if not induced:
         raise InputError(
-            f"none of the {len(gold):,} instances with gold senses has an induced one; names must be equal"
+            f"none of the {len(gold):,} instances with gold senses has an induced sense; the names of the instances"
+            " must match"
         )
     parts = {lemma: (_matrix(gold, ids), _matrix(induced, ids)) for lemma, ids in _by_lemma(gold, lemmas).items()}
     scores = {lemma: _lemma_scores(*part, seed) for lemma, part in parts.items()}
@@ -308,7 +309,7 @@ def _by_lemma(names: Iterable[str], lemmas: Mapping[str, str]) -> dict[str, list
     groups: dict[str, list[str]] = {}
     for name in sorted(names):  # a fixed order: folds must not depend on the one that came
         if name not in lemmas:
-            raise InputError(f"the instance {name!r} has no lemma; lemmas must name one for each instance")
+            raise InputError(f"the instance {name!r} has no lemma; lemmas must contain a lemma for every instance")
         groups.setdefault(lemmas[name], []).append(name)
     return dict(sorted(groups.items()))
 
@@ -375,7 +376,7 @@ def _tau(gold: Weights, answer: Weights) -> float:
 
 
 def _in_bins(weights: Weights) -> Weights:
-    """Return one column for each bin of each sense, 1 where the weight is in it; bounds belong to the lower bin."""
+    """Return a column for each bin of each sense, 1 where the weight is in the bin; bounds belong to the lower bin."""
     bounds = np.arange(1, BINS) / BINS
     return np.asarray(np.eye(BINS)[np.searchsorted(bounds, weights)].reshape(len(weights), -1))
 
@@ -391,7 +392,7 @@ def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:
-    """Agreement of a range of instances with all, 0 with themselves."""
+    """Return the agreement of a range of instances with all instances, 0 with themselves."""
     agree = np.zeros((stop - start, len(weights)))
     for column in weights.T:
         rows = np.flatnonzero(column)

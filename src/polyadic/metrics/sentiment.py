@@ -69,7 +69,7 @@ class Sentiment:
 
     @property
     def accuracy(self) -> dict[float, float]:
-        """Share of the test reviews classified correctly in all runs together, by share of the training part."""
+        """Share of the test reviews classified correctly over all runs, by share of the training part."""
         return {share: float(right.sum() / self.tested.sum()) for share, right in self.right.items()}
 
     @property
@@ -230,25 +230,25 @@ def document_vectors(
 
 
 def check_shares(shares: Iterable[float]) -> tuple[float, ...]:
-    """Return the distinct shares of a training part in ascending order; InputError unless all are in (0, 1]."""
+    """Return the distinct shares of a training part in ascending order; raise InputError unless all are in (0, 1]."""
     given = list(shares)
     for share in given:
         if not 0 < share <= 1:
-            raise InputError(f"shares of the training part must lie above 0 and be at most 1; got {share!r}")
+            raise InputError(f"shares of the training part must be above 0 and at most 1; got {share!r}")
     if not given:
-        raise InputError("shares must hold at least one share of the training part; got none", "shares")
+        raise InputError("shares must contain at least one share of the training part; got none", "shares")
     return tuple(sorted(set(map(float, given))))
 
 
 def check_test(test: float) -> float:
-    """Return the test share as a float; InputError unless it lies between 0 and 1."""
+    """Return the test share as a float; raise InputError unless it is between 0 and 1."""
     if not 0 < test < 1:
-        raise InputError(f"test must lie between 0 and 1; got {test!r}", "test")
+        raise InputError(f"test must be between 0 and 1; got {test!r}", "test")
     return float(test)
 
 
 def first(training: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """Return the leading share of a training part, at least one item; small shares are subsets of large ones."""
+    """Return the first items of a training part, at least one; smaller shares are subsets of larger ones."""
     return training[: max(1, round(share * len(training)))]
 
 
@@ -261,13 +261,14 @@ def _divide(
     training, testing = order[size:], order[:size]
     if not len(testing) or not len(training):
         raise InputError(
-            f"{test:g} of {len(truth):,} reviews leaves none for testing, or none for training; use more reviews"
+            f"a test share of {test:g} of {len(truth):,} reviews leaves no reviews for testing or for training; use"
+            " more reviews"
         )
     for share in shares:
         part = truth[first(training, share)]
         if part.all() or not part.any():
             raise InputError(
-                f"{share:g} of the training part is {len(part):,} reviews of one class only; use more reviews of the"
-                " other, or larger shares"
+                f"a share of {share:g} of the training part contains {len(part):,} reviews of one class only; use"
+                " more reviews of the other class, or larger shares"
             )
     return training, testing

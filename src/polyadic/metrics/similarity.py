@@ -1,4 +1,4 @@
-"""Word similarity: rank correlation of cosines of word pairs with human scores."""
+"""Word similarity: rank correlation between the cosines of word pairs and human scores."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Similarity:
 
 
 def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *, unknown: str = "skip") -> Similarity:
-    r"""Compute the Spearman correlation of human scores with the cosines of word pairs.
+    r"""Compute the Spearman correlation between human scores and the cosines of word pairs.
 
     .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
 
@@ -96,7 +96,7 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     check_choice("unknown", unknown, ("skip", "zero"))
     scored = [_scored(number, pair) for number, pair in enumerate(pairs, 1)]
     if not scored:
-        raise InputError("pairs must hold at least one pair of words; got none", "pairs")
+        raise InputError("pairs must contain at least one pair of words; got none", "pairs")
     indexed = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
     known = [(u, v, score) for u, v, score in indexed if u is not None and v is not None]
     cosines = [0.0] * (len(indexed) - len(known)) if unknown == "zero" else []
@@ -122,5 +122,5 @@ def _scored(number: int, pair: tuple[str, str, float]) -> tuple[str, str, float]
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"pair {number} ({u!r}, {v!r}) needs a finite number for a score; got {score!r}")
+        raise InputError(f"pair {number} ({u!r}, {v!r}) must have a finite number as its score; got {score!r}")
     return u, v, value

@@ -44,7 +44,7 @@ BLOCK = 1 << 22
 
 
 class Cooccurrences(NamedTuple):
-    """Number of windows that contain words, and pairs of words: ``together``, a matrix over the words by ``rows``.
+    """Numbers of windows that contain each word and each pair of words (``together``, a matrix indexed by ``rows``).
 
     The diagonal counts windows with the word; ``windows`` is the total number of windows.
     """
@@ -55,7 +55,7 @@ class Cooccurrences(NamedTuple):
 
 
 def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable], *, window: int) -> Cooccurrences:
-    """Count the windows of text that contain words, and pairs of words.
+    """Count the windows of text that contain each word and each pair of words.
 
     A window is ``window`` consecutive words, at every position of a document; a shorter document is one window.
 
@@ -102,7 +102,7 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Cooccurrences:
-    """Count the documents that contain words, and pairs of words, which are identified by their columns.
+    """Count the documents that contain each word and each pair of words; words are identified by their columns.
 
     Parameters
     ----------
@@ -243,8 +243,9 @@ def surprise(
     hidden = csr_array(hidden)
     if (len(mixtures), *np.shape(words)[1:], *np.shape(background)) != (*hidden.shape, hidden.shape[1]):
         raise InputError(
-            f"a table of shape {hidden.shape} needs as many rows of mixtures, columns of words and weights of"
-            f" background; got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
+            f"for a table of shape {hidden.shape}, mixtures must have {hidden.shape[0]} rows, words must have"
+            f" {hidden.shape[1]} columns and background must have {hidden.shape[1]} weights; got shapes"
+            f" {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
         )
     if not hidden.data.any():
         raise InputError("no word is hidden; nothing can be predicted")
@@ -296,7 +297,7 @@ def stability(first: NDArray[Any], second: NDArray[Any]) -> float:
     1.0
     """
     if first.shape != second.shape:
-        raise InputError(f"topics to match must have equal shapes; got {first.shape} and {second.shape}")
+        raise InputError(f"the topics of both fits must have the same shape; got {first.shape} and {second.shape}")
     unit = [A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), EPSILON) for A in (first, second)]
     cosines = unit[0] @ unit[1].T
     return float(cosines[linear_sum_assignment(-cosines)].mean())
@@ -317,7 +318,7 @@ def _npmi(topic: Topic, occurrences: Cooccurrences) -> NDArray[np.float64]:
 
 
 def _product(spans: list[Any], windows: int, words: int) -> Any:
-    """Count pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
+    """Count the pairs of words in the same window, given the range of windows (first..last) of each occurrence."""
     if not spans:
         return np.zeros((words, words))
     first, last, rows = map(np.concatenate, zip(*spans, strict=True))

@@ -28,7 +28,7 @@ SPREAD = 0.1
 
 
 class TupleClassifier(Model):
-    r"""Binary classifier of word tuples: a CP tensor over the features of each word and a constant.
+    r"""Binary classifier of word tuples: a CP tensor over the features of each word, with a constant feature.
 
     .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
               m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r
@@ -103,7 +103,7 @@ class TupleClassifier(Model):
         truth = np.asarray(y, float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(
-                f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}", "y"
+                f"y must contain one truth value for each of the {len(numbers)} tuples; got shape {truth.shape}", "y"
             )
         rng, fitted = np.random.default_rng(self.seed), []
         problem = _TupleObjective(known, numbers, truth, L2(self.ridge))
@@ -155,7 +155,8 @@ def _with_constant(features: Any, constant: float) -> csr_array:
 
     if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
         raise InputError(
-            f"features must be a matrix for each place; got an array of shape {np.shape(features)}", "features"
+            f"features must contain one matrix for each position; got an array of shape {np.shape(features)}",
+            "features",
         )
     table = csr_array(features, dtype=float)
     if not np.isfinite(table.data).all():
@@ -167,8 +168,8 @@ def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
     numbers = np.asarray(X)
     if numbers.ndim != 2 or numbers.shape[1] != len(sizes) or numbers.dtype.kind not in "iu":
         raise InputError(
-            f"tuples must be {len(sizes)} whole numbers each; got {numbers.dtype} of shape {numbers.shape}"
+            f"tuples must be an integer array of shape (n, {len(sizes)}); got {numbers.dtype} of shape {numbers.shape}"
         )
     if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
-        raise InputError(f"numbers of words must be below {sizes} in each place, not negative")
+        raise InputError(f"word numbers must be non-negative and below {sizes}, position by position")
     return numbers.astype(np.int64)

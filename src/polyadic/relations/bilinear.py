@@ -1,4 +1,4 @@
-r"""Bilinear forms of triple scores, given vectors of two entities and parameters of a relation.
+r"""Bilinear forms that score triples, given the vectors of two entities and the parameters of a relation.
 
 .. math:: m_{sro} = a_s^\top M_r\, b_o = q_{sr} \cdot b_o, \qquad q_{sr} = M_r^\top a_s
 
@@ -45,7 +45,7 @@ Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"
 
 
 class Bilinear(ABC):
-    """Form of the relation matrix :math:`M_r`."""
+    """Base class for forms of the relation matrix :math:`M_r`."""
 
     blocks: ClassVar[int] = 1
     """Elements of a vector that form one number: 2 for complex numbers."""
@@ -182,7 +182,7 @@ def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
 
 
 def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Return the relations that occur, and the positions of each."""
+    """Return the distinct relations, and the positions of each."""
     order = np.argsort(r, kind="stable")
     kinds, first = np.unique(r[order], return_index=True)
     return kinds, [order[low:high] for low, high in pairwise([*first.tolist(), len(r)])]

@@ -86,7 +86,7 @@ class TransitiveVerbs(Model):
         N = np.asarray(nouns, np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
             raise InputError(
-                f"clauses must be of shape (nouns, verbs, nouns), with a row of factors for each noun; got {X.shape}"
+                f"clauses must have shape (nouns, verbs, nouns), with one row of factors for each noun; got {X.shape}"
                 f" and factors of shape {N.shape}"
             )
         if not np.isfinite(N).all():

@@ -1,4 +1,4 @@
-"""Triples of a knowledge graph (facts) and their tab-separated files, and numbers of named entities."""
+"""Triples of a knowledge graph (facts), their tab-separated files, and the numbering of named entities."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
     if not array.size:
         return np.zeros((0, 3), np.int64)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
-        raise InputError(f"{what} must be whole numbers of shape (n, 3); got {array.dtype} of shape {array.shape}")
+        raise InputError(f"{what} must be an integer array of shape (n, 3); got {array.dtype} of shape {array.shape}")
     array = array.astype(np.int64)
     for column, size, name in zip(
         array.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
@@ -99,18 +99,18 @@ def triples_by(
     names: tuple[list[str] | None, list[str] | None],
     sizes: tuple[int, int],
 ) -> NDArray[np.int64]:
-    """Return triples in the numbering of a model with these names, or none, and numbers of entities and relations."""
+    """Return triples numbered as in a model with the given names, if any, and the numbers of entities and relations."""
     if not isinstance(facts, Facts):
         return checked_triples(what, facts, *sizes)
     if (facts.entities, facts.relations) != names:
         raise InputError(
-            f"{what} has another numbering than the model; read it with the model's entities and relations"
+            f"{what} is numbered differently from the model; read it with the model's entities and relations"
         )
     return facts.triples
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Return the number of triples that also occur among others."""
+    """Return the number of triples that also occur in another array."""
     known = {tuple(row) for row in others.tolist()}
     return sum(tuple(row) in known for row in facts.tolist())
 
@@ -136,7 +136,9 @@ def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None
             entities[o] += 1
             relations[r] += 1
     if not out.any():
-        raise InputError(f"{len(triples):,} facts are too few to hold some out: each entity and relation must keep one")
+        raise InputError(
+            f"{len(triples):,} facts are too few to hold any out, since each entity and relation must keep at least one"
+        )
     return out
 
 
@@ -244,7 +246,7 @@ def _numbered(
 
 
 def as_names(values: Any) -> Array | None:
-    """Return names as an array of text or of whole numbers; None if they are neither, or some are missing."""
+    """Return names as an array of text or of whole numbers; None if they are neither or if some are missing."""
     array = np.asarray(values)
     if array.ndim != 1:
         return None
@@ -264,16 +266,16 @@ def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> ND
     """Return the numbers of entities of one type, given by name, or by number where names are unknown."""
     names = as_names(given)
     if names is None:
-        raise InputError(f"{entity}s are named by text or whole numbers, none of them missing")
+        raise InputError(f"{entity} names must be text or whole numbers, without missing values")
     if known is None:
         if names.dtype.kind == "U":
-            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names[0].item()!r}")
+            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names[0].item()!r}")
         if len(names) and not 0 <= names.min() <= names.max() < size:
-            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names.min()} to {names.max()}")
+            raise InputError(f"{entity} numbers must be from 0 to {size - 1}; got {names.min()} to {names.max()}")
         return names
     if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
         kind = "text" if known.dtype.kind == "U" else "numbers"
-        raise InputError(f"{entity}s are named by {kind}; got {names[0].item()!r}")
+        raise InputError(f"{entity} names must be {kind}; got {names[0].item()!r}")
     order = np.argsort(known, kind="stable")
     numbers = order[np.minimum(np.searchsorted(known, names, sorter=order), size - 1)]
     if len(names) and (wrong := np.flatnonzero(known[numbers] != names)).size:

@@ -1,4 +1,4 @@
-"""First-order formulas over predicates of entity pairs, and rules: weighted formulas for all entities."""
+"""First-order formulas over predicates of entity pairs, and rules (weighted formulas that hold for all entities)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BARE = r'[^\s()&|!,="#]+'
 
 
 class SourceLocation(NamedTuple):
-    """Location in a file: line and column, both from 1."""
+    """Location in a file: line and column, counted from 1."""
 
     file: str
     line: int
@@ -119,12 +119,12 @@ class Rule:
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Unique atoms, in the order of their first occurrence."""
+        """Unique atoms, in order of first occurrence."""
         return atoms_of(self.formula)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """Unique variables, in the order of their first occurrence."""
+        """Unique variables, in order of first occurrence."""
         return tuple(dict.fromkeys(variable for atom in self.atoms for variable in atom.arguments))
 
     @cached_property

@@ -1,4 +1,4 @@
-r"""Groundings of rules: bindings of variables, probabilities of formulas, losses of cells, and derived facts.
+r"""Groundings of rules: bindings of variables, probabilities of formulas, losses, and derived facts.
 
 A rule with an atom that has all variables is grounded in every pair with an observed cell of such an atom, and in as
 many random pairs, drawn anew in each epoch. Other rules, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
@@ -57,7 +57,7 @@ KnownRows = Callable[[Atom], NDArray[np.int64]]
 
 
 class Places:
-    """Rows of pairs by the numbers of their entities."""
+    """Look-up of the rows of pairs by the numbers of their entities."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.arguments = schema, schema.arguments
@@ -82,20 +82,20 @@ class Places:
         return {first: subjects, second: objects}
 
     def every(self, rule: Rule) -> Bindings:
-        """Return the unique bindings of a rule to pairs of its atoms that have all variables."""
+        """Return the unique bindings of a rule given by the pairs of its atoms that contain all variables."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
         all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
-        """Return the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
+        """Return the row of each atom, shape (groundings, atoms), for groundings whose pairs all have rows."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
         return rows[(rows >= 0).all(axis=1)]
 
 
 def covering(rule: Rule) -> list[Atom]:
-    """Return the atoms that have all variables of a rule."""
+    """Return the atoms that contain all variables of a rule."""
     return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
 
 
@@ -213,7 +213,7 @@ class Groundings:
 
 
 def batch_loss(asked: Sequence[GroundingBatch]) -> CellLoss:
-    """Return the loss of the log-odds of the cells of groundings, one group after another."""
+    """Return the loss given the log-odds of the groundings' cells, one group after another."""
 
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
@@ -235,13 +235,13 @@ def _shuffled(group: list[GroundingBatch], rng: np.random.Generator) -> Groundin
 
 
 def _share(group: GroundingBatch, step: int, steps: int) -> GroundingBatch:
-    """Return the part of a group that belongs to one of several steps."""
+    """Return the part of a group that belongs to a given step."""
     part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
     return GroundingBatch(group.worlds, group.cells[part], group.weights[part])
 
 
 class DerivedNegatives:
-    """Sampled negatives for facts that follow from rules (``derived``, with observed ones), drawn anew in each epoch.
+    """Negatives sampled for facts that follow from rules, redrawn in each epoch; ``derived`` also has observed facts.
 
     Without them a rule is satisfied by a conclusion that holds of all pairs. There are ``n_negatives`` for each derived
     cell that is not observed; none of them is itself derived.

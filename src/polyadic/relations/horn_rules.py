@@ -50,7 +50,7 @@ MAX_CONFIDENCE = 1 - 1e-7
 
 
 class HornRule(NamedTuple):
-    """A rule, the number of pairs of which its premise holds, and the number of these of which its conclusion holds."""
+    """A rule, the number of pairs for which its premise holds, and how many of these satisfy its conclusion."""
 
     formula: Implies
     tried: int
@@ -191,7 +191,7 @@ class HornRules(LinkPredictor):
         return self
 
     def _mine_paths(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Find paths between the ends of facts and count their pairs."""
+        """Find paths between the entities of facts, and count the pairs that each path connects."""
         K = self.shape_[1]
         rng = np.random.default_rng(self.seed)
         found = []
@@ -221,7 +221,7 @@ class HornRules(LinkPredictor):
         return every[kept].astype(np.int32), counts[kept]
 
     def _mine_properties(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Count properties that entities share."""
+        """Find frequent pairs of properties, and count the entities that have both."""
         how: dict[str, Any] = {"support": self.support, "confidence": self.confidence, "smoothing": self.smoothing}
         pairs, counts, number = [], [], 0
         with bar("counting properties", 1.0) as advance:
@@ -304,7 +304,7 @@ class HornRules(LinkPredictor):
         return -np.expm1(-self.predict(subjects, relations, objects))
 
     def rules(self, relation: int | str | None = None, *, k: int = 10, properties: bool = True) -> list[HornRule]:
-        """Return the k rules of highest confidence.
+        """Return the k rules with the highest confidence.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class HornRules(LinkPredictor):
         return [self._path_rule(at) if kind == 0 else self._property_rule(at) for _, kind, at in sorted(found)[:k]]
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        """Attribute a score to the rules that derive the triple, with the triples that they derive it from.
+        """Attribute a score to the rules that derive the triple, with the triples that satisfy their premises.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class HornRules(LinkPredictor):
         return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
 
     def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
-        """Return the rules that contribute to an answer (whether a path rule, and number), and their weights."""
+        """Return the rules that contribute to an answer (whether path rule, and number), and their weights."""
         best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
         kinds, places = np.nonzero(best)
         weights = best[kinds, places].astype(float)

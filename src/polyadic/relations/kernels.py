@@ -117,7 +117,7 @@ def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph
 def joining_paths(
     graph: Graph, facts: NDArray[np.int64], head: int, *, max_length: int, steps: int, support: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find paths of other edges that connect the ends, shape (n, 2), of at least ``support`` facts of a relation.
+    """Find paths of other edges that connect the entities, shape (n, 2), of at least ``support`` facts of a relation.
 
     Paths of three edges are searched during ``steps``. Returns relations, shape (m, 3), with -1 after the end of a
     path, and numbers of facts.
@@ -141,7 +141,7 @@ def joining_paths(
 def path_counts(
     graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, max_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the pairs that each path connects, and those that are facts of each of its ``heads``.
+    """Count the pairs that each path connects, and how many of them are facts of each of its ``heads``.
 
     ``order`` are groups by relation, those of each relation in the order in which paths start there, until a path has
     taken ``max_steps``; counts are exact if fewer are needed.
@@ -157,7 +157,7 @@ def path_counts(
 def property_counts(
     graph: Graph, *, support: int, confidence: float, smoothing: float
 ) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
-    """Yield progress, and premise, conclusion and number of entities of frequent enough pairs of properties."""
+    """Yield progress, and the premise, conclusion and number of entities of each frequent pair of properties."""
     last, first = len(graph.bounds) - 1, 0
     count = np.zeros(len(graph.relation), np.int64)
     size = CHUNK
@@ -174,7 +174,7 @@ def property_counts(
 
 
 class RuleScorer:
-    """Rank answers of questions by rules; keeps the work arrays."""
+    """Rank the answers to questions by rules; work arrays are reused between calls."""
 
     def __init__(self, graph: Graph, rules: RuleIndex) -> None:
         self.graph, self.rules = graph, rules
@@ -319,7 +319,7 @@ def _joining_paths(graph, subjects, objects, first, head, max_length, steps, key
 
 @njit(cache=True, nogil=True)
 def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, right):
-    """Count the pairs that each path connects, and those that are facts of its head relations.
+    """Count the pairs that each path connects, and how many of them are facts of its head relations.
 
     Entities start paths in a random ``order`` of groups, until a path has taken ``max_steps`` steps. Rules of path i
     have head relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
@@ -373,7 +373,7 @@ def _path_counts(graph, order, paths, rules, heads, max_steps, seen, pairs, righ
 
 @njit(cache=True, nogil=True)
 def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
-    """Count the members that properties ``first`` to ``last`` share with each other property, where frequent enough.
+    """Count the entities that properties ``first`` to ``last`` share with each other property; keep frequent pairs.
 
     Returns the first property not processed for lack of room, and the number of rules written, by position.
     """

@@ -281,7 +281,7 @@ class KnowledgeTensor(LinkPredictor):
         return descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=fixed)
 
     def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
-        """Return new triples in the numbering of the model, and the names of all entities."""
+        """Return new triples numbered as in the model, and the names of all entities."""
         n, K = self._sizes
         if not isinstance(X, Facts):
             if self.entities_ is not None:
@@ -366,7 +366,7 @@ class KnowledgeTensor(LinkPredictor):
         return measure
 
     def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
-        r"""Attribute a score to known triples, by how much a gradient step on each would change it.
+        r"""Attribute a score to known triples by the change that a gradient step on each would cause.
 
         A small step along the gradient of the score of a triple g changes the score of the explained triple f in
         proportion to the inner product of both gradients. The contribution of g is relative to that of a step for f
@@ -503,7 +503,7 @@ def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Q
 
 
 def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions:
-    """Return the questions with entities from ``first`` on as known end or answer, and as many other questions.
+    """Return the questions that involve entities from ``first`` on, and an equal number of other questions.
 
     Without the others, new entities rank too high for unrelated questions.
     """
@@ -603,7 +603,7 @@ def _batches(questions: Sequence[Questions], batch: int, rng: np.random.Generato
 
 @dataclass
 class _TripleDescent:
-    """Factors and the squared gradients of Adagrad."""
+    """Factors and the accumulated squared gradients of AdaGrad."""
 
     form: Bilinear
     factors: Factors
@@ -681,7 +681,7 @@ class _TripleDescent:
     def _penalise_relations(
         self, R: list[NDArray[Any]], r: NDArray[Any], count: NDArray[Any], dR: list[NDArray[Any]]
     ) -> float:
-        """Penalize parameters of relations by their number of triples, and shared parameters by all triples."""
+        """Penalize the parameters of a relation in proportion to its triples, and shared parameters to all triples."""
         rows = np.bincount(r, weights=count, minlength=len(R[0])).astype(np.float32)
         value = 0.0
         for k, (x, gradient) in enumerate(zip(R, dR, strict=True)):

@@ -1,4 +1,4 @@
-"""Link prediction in knowledge graphs: questions about an end or a relation, filtered ranks, and calibration."""
+"""Link prediction in knowledge graphs: questions about entities and relations, filtered ranks, and calibration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EmptyRelationWarning(UserWarning):
 
 
 class LinkPredictor(Model):
-    """Base class of models that score all entities as the missing end of a triple."""
+    """Base class for models that score all entities as the missing end of a triple."""
 
     facts_: NDArray[np.int64] = learned()
     entities_: list[str] | None = learned()
@@ -114,7 +114,7 @@ class LinkPredictor(Model):
         return self
 
     def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
-        """Yield, for each triple, the training answers of the question without its hidden end."""
+        """Yield, for each triple, the answers known from training to the question without its hidden end."""
         given = [part for part in range(3) if part != hidden]
         order = np.lexsort(self.facts_[:, given].T)
         keys, width = self.facts_[order][:, given[::-1]], np.int64(max(self._sizes[0], 1 << 20))
@@ -296,13 +296,15 @@ def by_name(X: Facts | ArrayLike) -> Any:
 
 
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
-    """Return unique triples and the numbers of entities and relations; raise InputError if they are malformed."""
+    """Return the unique triples and the numbers of entities and relations; raise InputError for malformed triples."""
     if isinstance(X, Facts):
         triples, sizes = X.triples, (len(X.entities), len(X.relations))
     else:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
-            raise InputError(f"facts must be whole numbers of shape (n, 3); got {given.dtype} of shape {given.shape}")
+            raise InputError(
+                f"facts must be an integer array of shape (n, 3); got {given.dtype} of shape {given.shape}"
+            )
         given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
@@ -314,8 +316,8 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
     if len(empty):
         name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
         warnings.warn(
-            f"{len(empty)} of {sizes[1]} relations have no fact to learn from, such as {name}; their scores"
-            " mean nothing",
+            f"{len(empty)} of {sizes[1]} relations have no training facts, for example {name}; their scores are"
+            " meaningless",
             EmptyRelationWarning,
             stacklevel=3,
         )
@@ -323,7 +325,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
-    """Return the numbers of names, or numbers if they are in range."""
+    """Convert names to numbers; return numbers unchanged if they are in range."""
     array = as_names(given)
     by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
@@ -338,7 +340,7 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """A candidate for the missing part, the score of the triple, and the probability if the model is calibrated."""
+    """A candidate for the missing part, the score of the triple and, if the model is calibrated, its probability."""
 
     name: int | str
     score: float
@@ -405,7 +407,7 @@ def complete(
 
 
 def _learned(model: LinkPredictor, parts: list[Any], hidden: int) -> Any:
-    """Return the candidates that form training triples."""
+    """Return the candidates that complete training triples."""
     same = np.ones(len(model.facts_), bool)
     for at, name in enumerate(parts):
         if at != hidden:

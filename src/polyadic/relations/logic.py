@@ -28,7 +28,7 @@ Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
 class InjectedLogic(SchemaModel):
-    r"""Universal schema trained on facts and on logic rules.
+    r"""Universal schema trained on facts and logic rules.
 
     .. math:: \min\ \ell(\text{observed cells and sampled negatives}) - \sum_{F} w_F \sum_{g} \log [F_g]
 
@@ -94,7 +94,7 @@ class InjectedLogic(SchemaModel):
     threshold: Probability = 0.5
 
     def check(self) -> None:
-        """Raise InputError if a setting, also of the factorization, is out of range, or the regime needs rules."""
+        """Raise InputError if a setting of either model is out of range, or if required rules are missing."""
         super().check()
         if self.model is not None:
             self.model.check()
@@ -181,5 +181,5 @@ class InjectedLogic(SchemaModel):
 
 
 def _swaps(rule: Rule) -> bool:
-    """Return whether a rule has atoms of a pair and of its reverse."""
+    """Return whether a rule has atoms for a pair and for its reverse."""
     return any(a.arguments[::-1] == b.arguments != a.arguments for a in rule.atoms for b in rule.atoms)

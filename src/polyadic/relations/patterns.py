@@ -65,7 +65,7 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
 
 
 def patterns(tree: Tree, *, key: str | None = None, max_path: int = 5, max_gap: int = 8) -> Iterator[Triple]:
-    """Yield subject, object and pattern of each two entities of a sentence; see :func:`pattern_triples`.
+    """Yield the subject, object and pattern of each pair of entities in a sentence; see :func:`pattern_triples`.
 
     Adjacent mentions have no word pattern.
     """
@@ -107,7 +107,7 @@ def pattern_triples(
 
 
 def _names(tree: Tree) -> list[str]:
-    """Return for each word the number of the proper noun whose name it belongs to; empty for other words."""
+    """Return for each word the number of the proper noun whose name includes it; empty for other words."""
     heads = tree.heads.tolist()
 
     def fits(word: int) -> bool:

@@ -1,4 +1,4 @@
-r"""Log-odds that predicates hold of pairs of entities, and stochastic gradient descent on losses of them.
+r"""Log-odds that predicates hold for pairs of entities, and stochastic gradient descent on their losses.
 
 With :math:`r = (s, o)` a pair and :math:`c` a predicate,
 
@@ -57,7 +57,7 @@ CELLS = 4096
 
 
 class CellTerms(NamedTuple):
-    """Terms of the log-odds of cells."""
+    """Terms that make up the log-odds of cells."""
 
     products: list[NDArray[np.int64]]  # two rows of the table of vectors per cell, shape (n, 2), for each product
     owners: NDArray[np.int64]  # cells, from 0, that weights are added to
@@ -72,14 +72,14 @@ class Source(Protocol):
 
 
 class Ridges(NamedTuple):
-    r"""Penalty strengths :math:`\lambda` of vectors and of weights, for each occurrence."""
+    r"""Penalty strengths :math:`\lambda` of vectors and of weights, applied at each occurrence."""
 
     vectors: float
     weights: float
 
 
 class Terms(NamedTuple):
-    """Parameters of the log-odds; arrays without columns, and zeros, for terms that a model lacks."""
+    """Parameters of the log-odds; terms that a model lacks are arrays without columns, or zeros."""
 
     U: Array  # shape (pairs, R)
     V: Array  # shape (predicates, R)
@@ -109,7 +109,7 @@ class Terms(NamedTuple):
 
 
 class PairForm:
-    """Form of log-odds for :func:`~polyadic.relations.questions.descend_questions`, of some of the features N, F and E.
+    """Log-odds with some of the features N, F and E, for :func:`~polyadic.relations.questions.descend_questions`.
 
     The table of vectors stacks U, V, T, D1 and D2; the table of weights stacks W, b (``columns``) and a (``rows``).
     """
@@ -148,7 +148,7 @@ class PairForm:
         return CellTerms(products, np.concatenate(owners), np.concatenate(weights))
 
     def _neighbours(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the weights of known predicates that cells add up: the cell, from 0, and the weight."""
+        """Return the weights of known predicates in each cell's sum: the number of the cell, from 0, and the weight."""
         starts = self.known.indptr.astype(np.int64)
         first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
         owners = np.repeat(np.arange(len(cells)), sizes)
@@ -181,7 +181,7 @@ def co_occurring(known: csr_array) -> NDArray[np.int64]:
 
 
 class SampledNegatives:
-    r"""Observed cells (positives), each with unobserved cells of its column as sampled negatives.
+    r"""Observed cells (positives), each with negatives sampled from the unobserved cells of its column.
 
     Negatives are sampled anew in each epoch, uniformly from the rows without the column. In the logistic loss each cell
     has a term of its own; in ``"bpr"`` the positive is compared with the negative:
@@ -218,7 +218,7 @@ class SampledNegatives:
         return np.column_stack([rows, columns])
 
     def _cells(self, listed: int) -> CellLoss:
-        """Return the loss of cells of which the first ones are positive."""
+        """Return the loss of cells; the first ones are positive, the others negative."""
 
         def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
             x = (np.arange(len(m)) < listed).astype(m.dtype)
@@ -276,7 +276,7 @@ class _Table:
         self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
 
     def move(self, indices: NDArray[np.int64]) -> None:
-        """Update the rows that took part; the penalty counts each occurrence."""
+        """Update the rows with a gradient; the penalty counts each occurrence."""
         rows, counts = np.unique(indices, return_counts=True)
         touched = kernels.Touched(rows, counts.astype(self.T.dtype))
         if self.ridge:
@@ -290,7 +290,7 @@ class _Table:
 
 
 class _CellDescent:
-    """Both tables and their updates."""
+    """Both parameter tables, with their updates."""
 
     def __init__(self, form: PairForm, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
         needed = sum((4 + rule.layers) * factor.nbytes for factor in start)
@@ -317,7 +317,7 @@ class _CellDescent:
         return value + weights.penalty(parts.weights)
 
     def step(self, asked: list[tuple[NDArray[np.int64], CellLoss]]) -> None:
-        """Compute gradients of a batch of each source and update the rows that took part."""
+        """Compute the gradients for one batch of each source, and update the rows involved."""
         cells = np.concatenate([batch for batch, _ in asked])
         parts, (vectors, weights) = self.form(cells), self.tables
         bounds = np.cumsum([len(batch) for batch, _ in asked])[:-1]

@@ -176,14 +176,16 @@ class RESCAL(Model):
         known = _numbers(f"{what}s", ends, len(self.entity_factors_))
         k = _numbers("relations", relations, len(self.relation_factors_))
         if len(known) != len(k):
-            raise InputError(f"each {what} needs a relation; got {len(known)} {what}s and {len(k)} relations")
+            raise InputError(f"each {what} requires a relation; got {len(known)} {what}s and {len(k)} relations")
         return known, k
 
 
 def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
     numbers = np.asarray(given)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise InputError(f"{name} must be a list of whole numbers; got {numbers.dtype} of shape {numbers.shape}")
+        raise InputError(
+            f"{name} must be a one-dimensional integer array; got {numbers.dtype} of shape {numbers.shape}"
+        )
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < size:
         raise InputError(f"{name} must be from 0 to {size - 1}; got {numbers.min()} to {numbers.max()}")
     return numbers.astype(np.int64)
@@ -198,7 +200,8 @@ def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     if not len(X) or not all(issparse(x) and x.shape == (X[0].shape[0],) * 2 for x in X):
         shapes = [np.shape(x) for x in X[:3]]
         raise InputError(
-            f"X must have at least one relation, all of them square matrices of one size; got shapes {shapes}"
+            "X must contain at least one relation, and all relations must be square matrices of the same size; got"
+            f" shapes {shapes}"
         )
     slices = [csr_array(x, dtype=float) for x in X]
     if not all(np.isfinite(x.data).all() for x in slices):
@@ -210,10 +213,11 @@ def _slices_of_entries(X: Entries) -> list[Any]:
     from scipy.sparse import csr_array
 
     if X.order != 3 or X.shape[0] != X.shape[2] or X.symmetric:
-        raise InputError(f"entries must be triples of shape (n, K, n), not symmetric; got shape {X.shape}")
+        raise InputError(f"X must be non-symmetric Entries of shape (n, K, n); got shape {X.shape}")
     if X.unlisted != "zero" or X.weights is not None:
         raise InputError(
-            "RESCAL counts every unobserved triple as zero and all triples alike; leave out weights and 'missing'"
+            "RESCAL treats every unobserved triple as zero and weights all triples equally; leave out weights and"
+            " 'missing'"
         )
     n, K, _ = X.shape
     subjects, relations, objects = X.indices.T
@@ -239,7 +243,7 @@ def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -
 def rescal(
     slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
 ) -> Iterator[Sweep]:
-    r"""Yield sweeps that update A and then solve for all R, of shapes (n, R) and (K, R, R), from the start with its R.
+    r"""Alternate between updating A of shape (n, R) and solving for all R of shape (K, R, R); yield both per sweep.
 
     The published update of A keeps the A on the other side of each relation fixed,
 
@@ -265,7 +269,7 @@ def guarded(
     reach: Callable[[NDArray[np.float64]], Sweep],
     step: Callable[..., NDArray[np.float64]],
 ) -> Iterator[Sweep]:
-    """Take steps of A, or fractions of them, that never increase the objective.
+    """Update A by full or shortened steps that never increase the objective.
 
     ``reach`` returns the sweep with a given A, and ``step`` the update of A from the factors of a sweep. Ends when no
     fraction of a step decreases the objective.
@@ -299,7 +303,7 @@ def relation_factors(
 
 
 def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
-    """Return the published update of A minus A; zeros where its matrix is singular."""
+    """Return the difference between the published update of A and A; zeros if its matrix is singular."""
     gram = A.T @ A
     right = -ridge_A * A
     H = ridge_A * np.eye(A.shape[1])

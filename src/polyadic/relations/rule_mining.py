@@ -1,4 +1,4 @@
-"""Mine implications between two predicates from facts, and measure rules on facts."""
+"""Mine implications between two predicates from facts, and count how often rules hold in facts."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
 
 
 class RuleCounts(NamedTuple):
-    """Number of groundings whose premise is known to hold, and number of these whose conclusion is, too."""
+    """Number of groundings whose premise is known to hold, and how many of these have a known conclusion."""
 
     premises: int
     right: int
 
 
 def count_groundings(schema: Schema, rule: Rule) -> RuleCounts:
-    """Count the groundings of a rule in a schema whose premise holds, and whose conclusion holds, too.
+    """Count the groundings of a rule in a schema whose premise holds, and how many of these have a true conclusion.
 
     Unobserved facts count as false. A rule that is not an implication has no premise: all pairs are counted.
     """
@@ -138,7 +138,7 @@ def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str
 
 
 def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
-    """Return the bindings of variables where the premise may hold, and a function for where atoms are known to hold."""
+    """Return the bindings under which the premise may hold, and a function that tests which atoms hold."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:

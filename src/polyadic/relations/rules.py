@@ -71,7 +71,7 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
-    """Parse one rule; errors are as in :func:`read_rules`, with ``rule`` as the file name.
+    """Parse one rule; errors are those of :func:`read_rules`, with ``rule`` as the file name.
 
     >>> print(parse_rule('2 (a(x,y)) & !(b(y,x) | c(x,y)) => "d e"(x,y)'))
     2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
@@ -87,7 +87,7 @@ class _Token(NamedTuple):
 
 
 class _Reader:
-    """Recursive-descent parser of a line."""
+    """Recursive-descent parser for a line."""
 
     def __init__(self, line: str, file: str, number: int) -> None:
         self.file, self.number = file, number

@@ -1,4 +1,4 @@
-"""Universal schema data: pairs of entities and the predicates known to hold of them, from text and tables."""
+"""Universal schema data: pairs of entities and the predicates known to hold for them, from text and tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """Boolean matrix of entity pairs by predicates: the predicates known to hold of each pair.
+    """Boolean matrix of entity pairs by predicates: the predicates known to hold for each pair.
 
     A predicate is a relation of a knowledge base, or a pattern of words between two mentions in a text. Pairs are
     ordered: (subject, object).
@@ -58,18 +58,18 @@ class Schema:
 
         if self.cells.shape != (len(self.pairs), len(self.predicates)):
             raise InputError(
-                f"cells must be of shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
+                f"cells must have shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
                 f" got {self.cells.shape}",
                 "cells",
             )
         if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
             raise InputError(
-                "cells must be a csr_array of ones, each cell once and the columns of a row rising", "cells"
+                "cells must be a csr_array of ones without duplicates, with sorted column indices in each row", "cells"
             )
         if self.cells.dtype.kind not in "iuf":
             raise InputError(f"cells must be numeric; got {self.cells.dtype}", "cells")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
-            raise InputError("pairs and predicates must be unique; one of them is a duplicate")
+            raise InputError("pairs and predicates must be unique; remove the duplicates")
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Return the row of a pair; raise InputError if it does not exist."""
@@ -84,7 +84,7 @@ class Schema:
         return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
-        """Return the rows of pairs of which a predicate is known to hold, in ascending order."""
+        """Return the rows of pairs for which a predicate is known to hold, in ascending order."""
         column = self.column(name)
         return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
 
@@ -102,7 +102,7 @@ class Schema:
 
     @cached_property
     def entities(self) -> list[str]:
-        """Names of entities, in the order of their first occurrence in the pairs."""
+        """Names of entities, in order of first occurrence in the pairs."""
         return list(dict.fromkeys(name for pair in self.pairs for name in pair))
 
     @cached_property

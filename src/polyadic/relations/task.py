@@ -159,7 +159,7 @@ def _epochs(model: Any) -> dict[str, Any]:
 
 
 class Predictions(dict[str, Any]):
-    """Predictions, the headings of their table, the number of reasons to print, and remarks for people."""
+    """Predictions, the headings of their table, the number of reasons to print, and remarks to print."""
 
     headings: Sequence[str] = ()
     why: int = 0
@@ -276,15 +276,15 @@ def _check_request(
     """Raise InputError if options contradict each other."""
     asked = any(name is not None for name in parts)
     if (facts is not None) + (unseen is not None) + asked != 1:
-        raise InputError("give a file of facts, parts of a fact, or unseen: exactly one of the three", "unseen")
+        raise InputError("give exactly one of these: a file of facts, parts of a fact, or unseen", "unseen")
     if known and not asked:
-        raise InputError("known needs a fact to complete; leave it out", "known")
+        raise InputError("known can be used only with a fact to complete; leave it out otherwise", "known")
     if skip and facts is None:
-        raise InputError("unknown needs a file of facts; leave it out", "unknown")
+        raise InputError("unknown can be used only with a file of facts; leave it out otherwise", "unknown")
     if why and unseen is not None:
         raise InputError("why cannot be combined with unseen, whose pairs are not in the model", "why", "unseen")
     if rules is not None and not why:
-        raise InputError("rules needs why; give both or neither", "rules", "why")
+        raise InputError("rules can be used only with why; give both or neither", "rules", "why")
 
 
 @TASK.verb(
@@ -292,7 +292,7 @@ def _check_request(
     "\n\npolyadic relations similar schema borders"
 )
 def similar(model: AnyModel, predicate: str, *, top: Count = 10) -> dict[str, Any]:
-    """List the predicates of a universal schema whose vectors are most similar to that of one of them.
+    """List the predicates of a universal schema whose vectors are most similar to that of a given one.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def evaluate(
     unknown: Unknown = "error",
     rank_relations: bool = False,
 ) -> dict[str, Any]:
-    """Rank the entities that complete test facts among all others, without those that complete other known facts.
+    """Rank the entities that complete test facts among all entities that do not complete other known facts.
 
     A universal schema ranks pairs for each predicate of the test facts; all other pairs count as false, except those of
     the training data.
@@ -342,7 +342,7 @@ def evaluate(
 
 @TASK.verb(example="polyadic relations add tensor test.tsv --out tensor --force")
 def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, force: bool = False) -> Saved:
-    """Add new entities to a tensor model by their facts; all that was learned before stays as it is.
+    """Add new entities to a tensor model, given their facts; existing parameters do not change.
 
     New facts between known entities count as known from now on and change nothing else; train again to learn from them.
 
@@ -361,7 +361,9 @@ def add(model: AnyModel, facts: File, *, out: Out, epochs: Count | None = None, 
     check_replaceable(out, KIND, overwrite=force)
     _check_names(model)
     if not isinstance(model, KnowledgeTensor):
-        raise InputError("only tensor models learn new entities; add these facts to the others and train again")
+        raise InputError(
+            "only tensor models can learn new entities; add these facts to the training facts and train again"
+        )
     new = read_facts(facts)
     model.update(new, **({} if epochs is None else {"max_iter": epochs}))
     saved = save(model, out, force=force, summary=lambda updated: updated.updated_)
@@ -411,9 +413,11 @@ def patterns(
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
     if not facts:
-        raise InputError(f"{', '.join(sources)}: no sentence has two names")
+        raise InputError(f"{', '.join(sources)}: no sentence contains two names")
     if not kept:
-        raise InputError(f"{', '.join(sources)}: no pattern has {min_count} pairs; lower min_count", "min_count")
+        raise InputError(
+            f"{', '.join(sources)}: no pattern has at least {min_count} pairs; lower min_count", "min_count"
+        )
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     saved = Saved(out=str(out), pairs=len({fact[:2] for fact in kept}))
@@ -427,7 +431,7 @@ def patterns(
 
 @RULES.verb(example="polyadic relations rules check rules.txt --facts pairs.tsv")
 def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> dict[str, Any]:
-    """Read rules, report the first error, and count how often they hold in facts.
+    """Check a file of rules: report the first error, and count how often the rules hold in facts.
 
     Parameters
     ----------
@@ -443,7 +447,7 @@ def check(rules: File, *, facts: File | None = None, add: Predicates = None) -> 
     from polyadic.relations.schema import read_schema, schema_of
 
     if add and facts is None:
-        raise InputError("add needs facts; without them rules may name any predicate", "add", "facts")
+        raise InputError("add can be used only with facts; without facts, rules may name any predicate", "add", "facts")
     if facts is None:
         found = read_rules(rules)
         return {"rules": [{"line": _line(rule), "rule": str(rule.formula), "weight": rule.weight} for rule in found]}
@@ -462,7 +466,7 @@ def _line(rule: Any) -> int:
 
 
 def _print_mined(result: dict[str, Any]) -> None:
-    """Print rules in the form of a file of rules."""
+    """Print rules in the format of a rules file."""
     from polyadic.interface import output
 
     lines = (
@@ -474,7 +478,7 @@ def _print_mined(result: dict[str, Any]) -> None:
 
 @RULES.verb(example="polyadic relations rules mine pairs.tsv --confidence 0.6", show=_print_mined)
 def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[str, Any]:
-    """Mine rules between two predicates from facts, and print them in the form of a file of rules.
+    """Mine rules between two predicates from facts, and print them in the format of a rules file.
 
     Parameters
     ----------
@@ -496,7 +500,7 @@ def mine(facts: File, *, confidence: Share = 0.8, support: Count = 10) -> dict[s
 
 
 def _is_of_triples(model: Any) -> bool:
-    """Whether a model scores triples; otherwise it is a universal schema."""
+    """Return whether a model scores triples; otherwise it is a universal schema."""
     from polyadic.relations.link_prediction import LinkPredictor
 
     return isinstance(model, LinkPredictor)
@@ -505,7 +509,7 @@ def _is_of_triples(model: Any) -> bool:
 def _check_names(model: Any) -> None:
     """Raise InputError if entities or relations have no names."""
     if _is_of_triples(model) and (model.entities_ is None or model.relations_ is None):
-        raise InputError("the model knows entities or relations by number, not by name; use it from Python")
+        raise InputError("the model identifies entities or relations by number, not by name; use it from Python")
 
 
 def _completions(model: Any, parts: tuple[str | None, ...], top: int, *, known: bool) -> Table:
@@ -542,7 +546,7 @@ def _probabilities(model: Any, path: Path, unknown: Any) -> tuple[list[str], lis
 
 
 def _cells(model: Any, path: Path, unknown: Any) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
-    """Read facts for a universal schema; return all, and those that are not to be skipped."""
+    """Read facts for a universal schema; return all of them, and those with known names."""
     from polyadic.relations.schema import read_schema
 
     pairs, names = set(model.schema_.pairs), set(model.schema_.predicates)
@@ -588,7 +592,7 @@ def _likeliest(model: Any, parts: tuple[str | None, ...], top: int, *, known: bo
 def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
-    """Add reasons to predictions; return the headings that these have."""
+    """Add reasons to predictions; return the headings of their columns."""
     from polyadic.interface import output
     from polyadic.relations.horn_rules import HornRules
     from polyadic.relations.rule_mining import derivations

@@ -143,7 +143,7 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
     n = slices[0].shape[0]
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
-        raise InputError(f"types must be one for each of {n} entities; got shape {kinds.shape}", "types")
+        raise InputError(f"types must contain one value for each of the {n} entities; got shape {kinds.shape}", "types")
     possible = []
     for side in range(2):
         seen = np.zeros((len(slices), kinds.max() + 1), bool)
@@ -165,7 +165,7 @@ class Domain(NamedTuple):
 
 
 class Attributes(NamedTuple):
-    """Sparse table of entities by attributes, its weight, and its ridge."""
+    """Sparse table of entities by attributes, with its weight and ridge."""
 
     table: Any
     weight: float = 1.0
@@ -190,7 +190,7 @@ def typed_rescal(
     ridges: RescalRidges = NO_RIDGES,
     beside: Attributes | None = None,
 ) -> Iterator[Sweep]:
-    """Yield sweeps that update A and then solve for R and V, of shape (rank, attributes) if there are attributes.
+    """Alternate between updating A and solving for R and V, shape (rank, attributes) (if any); yield them per sweep.
 
     Each row of A is set to its optimum with the other side of every relation fixed, and the step is halved until the
     objective does not increase; see :func:`~polyadic.relations.rescal.rescal`, the special case without types and
@@ -201,13 +201,15 @@ def typed_rescal(
 
 
 class _TypedObjective:
-    """The objective as a function of A, and steps that decrease it."""
+    """Objective as a function of A, and steps that decrease it."""
 
     def __init__(
         self, slices: Sequence[Any], domains: Sequence[Domain], ridges: RescalRidges, beside: Attributes | None, n: int
     ) -> None:
         if beside is not None and beside.table.shape[0] != n:
-            raise InputError(f"attributes must have a row for each of {n} entities; got {beside.table.shape[0]} rows")
+            raise InputError(
+                f"attributes must have one row for each of the {n} entities; got {beside.table.shape[0]} rows"
+            )
         self.domains, self.ridges, self.beside = domains, ridges, beside
         self.inner = [csr_array(csr_array(X)[d.subjects][:, d.objects]) for X, d in zip(slices, domains, strict=True)]
         self.squares = float(sum((x.data.astype(float) ** 2).sum() for x in self.inner))
@@ -257,7 +259,7 @@ class _TypedObjective:
 
 
 def _best(M: Array, G: Array, H: Array, ridge: float) -> Array:
-    """Return the optimal matrix of a relation; with ridge 0, the minimum-norm solution."""
+    """Return the optimal matrix of a relation (the minimum-norm solution if the ridge is 0)."""
     s, P = np.linalg.eigh(G)
     t, Q = np.linalg.eigh(H)
     W = np.outer(np.maximum(s, 0), np.maximum(t, 0))

@@ -1,4 +1,4 @@
-r"""Universal schemas: factorization of a matrix of entity pairs by relations of tables and patterns of text.
+r"""Universal schemas: factorization of a matrix whose rows are entity pairs and whose columns are predicates.
 
 New pairs get a vector by fold-in, with vectors of predicates fixed. The expected loss of a new row per epoch of
 training is a convex function of its vector. With :math:`n_c` of :math:`n` pairs listed by column c and k negatives
@@ -63,7 +63,7 @@ class ExpectedLoss(NamedTuple):
     above: Array  # log-odds that unobserved cells should stay below, likewise
 
     def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
-        """Return the loss of log-odds and its derivatives, of the shape (rows, predicates) of ``listed``."""
+        """Return the loss given log-odds, and its derivatives; both have the shape (rows, predicates) of ``listed``."""
         weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
         value, slopes = 0.0, np.zeros_like(m)
         for below, above in zip(self.below.T, self.above.T, strict=True):
@@ -99,7 +99,7 @@ def expected(schema: Schema, terms: Terms, model: UniversalSchema, *, rng: np.ra
 def fold_in(
     terms: Terms, known: csr_array, arguments: NDArray[np.int64], model: UniversalSchema, cost: ExpectedLoss
 ) -> Terms:
-    """Return the terms with vectors and biases of new rows, whose entities are ``arguments`` (-1 for unseen)."""
+    """Return the terms with vectors and biases for new rows, whose entities are ``arguments`` (-1 if unseen)."""
     rank, row_biases = terms.V.shape[1], model.biases in {"rows", "both"}
     new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
     if not rank and not row_biases:
@@ -147,7 +147,7 @@ ROWS = 4096
 
 
 class LikelyPair(NamedTuple):
-    """A pair of entities, and the probability that a predicate holds of it."""
+    """A pair of entities, and the probability that a predicate holds for it."""
 
     subject: str
     object: str
@@ -155,10 +155,10 @@ class LikelyPair(NamedTuple):
 
 
 class SchemaModel(Model):
-    """Base class of models that predict the predicates of pairs of a schema."""
+    """Base class for models that predict the predicates of a schema's pairs."""
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
-        """Return the probabilities that predicates hold of pairs, shape (n,).
+        """Return the probabilities that predicates hold for pairs, shape (n,).
 
         The other known predicates of a pair are used as evidence, but not the predicate that is predicted.
 
@@ -177,7 +177,7 @@ class SchemaModel(Model):
         check_is_fitted(self, "schema_")
         if len(pairs) != len(predicates):
             raise InputError(
-                f"give one predicate for each pair; got {len(predicates)} predicates for {len(pairs)} pairs"
+                f"each pair must have one predicate; got {len(predicates)} predicates for {len(pairs)} pairs"
             )
         rows = [self.schema_.row(*pair) for pair in pairs]
         return self._predict(np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T)
@@ -187,7 +187,7 @@ class SchemaModel(Model):
 
 
 class UniversalSchema(SchemaModel):
-    r"""Universal schema: log-odds that predicates hold of pairs of entities.
+    r"""Universal schema: log-odds that predicates hold for pairs of entities.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
 
@@ -321,11 +321,11 @@ class UniversalSchema(SchemaModel):
         at, shape = np.asarray(cells), self.schema_.cells.shape
         if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
             raise InputError(
-                f"cells must be whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
+                f"cells must be an integer array of shape (n, 2); got {at.dtype} of shape {at.shape}", "cells"
             )
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(
-                f"cells must have rows below {shape[0]:,} and columns below {shape[1]:,}, and no negative numbers",
+                f"cells must have rows from 0 to {shape[0] - 1:,} and columns from 0 to {shape[1] - 1:,}",
                 "cells",
             )
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
@@ -388,7 +388,7 @@ class UniversalSchema(SchemaModel):
         return m
 
     def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
-        """Return the pairs with the highest probability of a predicate, in descending order.
+        """Return the pairs with the highest probability for a predicate, in descending order.
 
         Parameters
         ----------
@@ -437,7 +437,7 @@ class UniversalSchema(SchemaModel):
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
 
     def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
-        """Rank all pairs for each predicate of test triples, as positives, against pairs without it in training.
+        """Rank the test pairs of each predicate against all pairs that lack the predicate in training.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ Side = Literal["rows", "columns"]
 
 
 class TableTransformer(Transformer):
-    """Base class of estimators whose output is the coordinates of the fitted rows."""
+    """Base class for estimators that output the coordinates of the fitted rows."""
 
     row_coordinates_: NDArray[Any] = learned()
 
@@ -55,7 +55,7 @@ class TableTransformer(Transformer):
 
 
 class TableAnalysis(TableTransformer):
-    """Base class of analyses that place the rows and columns of a table of counts.
+    """Base class for analyses that map the rows and columns of a table of counts to coordinates.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class TableAnalysis(TableTransformer):
         return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
-        """Decompose a residual under kernels with the settings of the model."""
+        """Decompose a residual under the kernels, with the settings of the model."""
         axes = decompose(
             A, self.n_components, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
         )
@@ -133,12 +133,12 @@ class TableAnalysis(TableTransformer):
         return axes
 
     def _scale(self) -> NDArray[Any]:
-        """Singular values to the power ``power``; 0 for axes that the table does not have."""
+        """Return the singular values raised to ``power``; 0 for axes that the table does not have."""
         s = self.singular_values_
         return np.where(s > 0, s**self.power, 0)
 
     def _read(self, X: Any) -> tuple[csr_array, bool]:
-        """Return the counts to the power ``count_exponent``, and whether the table is known to be symmetric."""
+        """Return the counts raised to ``count_exponent``, and whether the table is known to be symmetric."""
         symmetric = False
         named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
         self.row_labels_ = tuple(map(str, X.index)) if named else None
@@ -305,7 +305,9 @@ class CorrespondenceAnalysis(TableAnalysis):
         turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
         turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
-            raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
+            raise InputError(
+                f"X must have as many rows as the fitted table, {len(self.row_masses_)}; got {turned.shape[1]}"
+            )
         check_counts(turned.data)
         turned.data **= self.count_exponent
         return self._place(turned, self.row_standard_coordinates_)

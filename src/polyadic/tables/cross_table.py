@@ -31,14 +31,14 @@ BLOCK = 1 << 22
 
 
 class CrossTable(NamedTuple):
-    """A contingency table of shape (rows, columns) with labels, in order of first occurrence."""
+    """A contingency table of shape (rows, columns) with labels in order of first occurrence."""
 
     counts: csr_array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
     def analyse(self, *, n_components: int | None = None) -> CorrespondenceAnalysis:
-        """Return the labelled correspondence analysis of the table; by default of 5 axes, or all if there are fewer."""
+        """Return the labelled correspondence analysis of the table, by default with 5 axes (all if fewer)."""
         m, n = self.counts.shape
         if min(m, n) < 2:
             raise InputError(f"a table needs at least two rows and two columns; got {m:,} and {n:,}")
@@ -108,14 +108,14 @@ def cross_table(
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
         idle = next(iter(reading if counts is None else ["counts"]), None)
         if idle is not None:
-            raise InputError(f"{idle} is for files, but {corpus.path} is a corpus; leave it out", idle)
+            raise InputError(f"{idle} can be used only with files, but {corpus.path} is a corpus; leave it out", idle)
         if words is not None and columns is not None:
             raise InputError("words and columns are mutually exclusive; leave one of them out", "words", "columns")
         return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
     if words is not None:
-        raise InputError(f"words needs a corpus, but {source} is not one; leave it out", "words")
+        raise InputError(f"words can be used only with a corpus, but {source} is not one; leave it out", "words")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
-        raise InputError("to cross-tabulate two columns of the file, name both rows and columns")
+        raise InputError("to cross-tabulate two columns of the file, specify both rows and columns")
     path = str(source)
     with open_bytes(path, None) as stream:
         file = File(path, stream, Reading(**reading))
@@ -190,7 +190,7 @@ def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int
 
 
 def _crossed(first: list[Any], second: list[Any], weights: NDArray[np.float64]) -> CrossTable:
-    """Sum weights by two variables; records that lack a value of either are left out."""
+    """Sum weights by two variables; records with a missing value in either are left out."""
     (rows, i), (columns, j) = _numbered(first), _numbered(second)
     known = (i >= 0) & (j >= 0)
     if not known.any():
@@ -216,7 +216,7 @@ def _number(file: File, row: int, name: str, cell: Any) -> float:
         value = -1.0
     if not 0 <= value < np.inf:
         raise InputError(
-            f"{file.name}, row {row}: {name!r} must hold counts (numbers of at least 0); got {cell!r:.60}. To"
+            f"{file.name}, row {row}: {name!r} must contain non-negative counts; got {cell!r:.60}. To"
             " cross-tabulate two columns, name them: rows='NAME', columns='NAME'",
             "columns",
             "rows",

@@ -38,14 +38,14 @@ MAX_CATEGORIES = 2000
 
 
 class Covariance(NamedTuple):
-    """Covariance of two categorical variables, and the rotation of shape (rows, columns) that attains it."""
+    """Covariance of two categorical variables, and the rotation, shape (rows, columns), that maximizes it."""
 
     value: float
     rotation: NDArray[np.float64]
 
 
 def gini_index(categories: ArrayLike) -> float:
-    """Return half the share of unequal pairs of observations, pairs of an observation with itself included."""
+    """Return half the share of unequal pairs of observations, including pairs of an observation with itself."""
     counts = np.unique(np.asarray(categories), return_counts=True)[1]
     if not len(counts):
         raise InputError("the Gini index needs at least one observation")
@@ -53,11 +53,11 @@ def gini_index(categories: ArrayLike) -> float:
 
 
 def contingency_table(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the contingency table of two variables, categories in sorted order."""
+    """Return the contingency table of two variables, with categories in sorted order."""
     (_, i), (_, j) = (np.unique(np.asarray(each), return_inverse=True) for each in (x, y))
     if i.shape != j.shape or not len(i):
         raise InputError(
-            f"two variables must have the same number of observations, at least one; got {i.shape} and {j.shape}"
+            f"both variables must have the same positive number of observations; got shapes {i.shape} and {j.shape}"
         )
     table = np.zeros((i.max() + 1, j.max() + 1), np.int64)
     np.add.at(table, (i, j), 1)

@@ -1,4 +1,4 @@
-"""Kernel correspondence analysis: any residual of a table under kernels of its rows and columns."""
+"""Kernel correspondence analysis: decomposition of a table's residual under kernels of its rows and columns."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Z = self._indicator(values)
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:
-            raise InputError("a correction of the inertias needs at least 2 variables; got 1")
+            raise InputError("correcting the inertias requires at least 2 variables; got 1")
         self.analysis_ = plain = CorrespondenceAnalysis(self.n_components, seed=self.seed).fit(Z)
         names = getattr(self, "feature_names_in_", range(Q))
         self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
@@ -158,5 +158,5 @@ def _check_missing(values: NDArray[Any]) -> None:
 
 
 def _burt_inertia(Z: csr_array) -> float:
-    """Total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
+    """Return the total inertia of the Burt table: the sum of the squared inertias of the indicator matrix."""
     return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

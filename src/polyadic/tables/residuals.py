@@ -91,7 +91,7 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
 
 
 def similarity(N: csr_array, *, rows: Any = None, columns: Any = None, beta: float = 1.0) -> Residual:
-    r"""Residual of the word-similarity kernel, which weights differences between words by their similarity.
+    r"""Return the residual of the word-similarity kernel, which weights differences between words by similarity.
 
     With :math:`\Gamma = \beta\, 1 1^\top + T`, where :math:`T`, ``rows`` and ``columns``, holds symmetric similarity
     scores of pairs of words, the matrix is :math:`N \circ (\Gamma_r N \Gamma_c) - (\Gamma_r N) \circ (N \Gamma_c)`.
@@ -134,12 +134,12 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
 
 
 def with_values(N: csr_array, values: NDArray[Any]) -> csr_array:
-    """Return a matrix with the same stored cells and other values; the indices are shared, not copied."""
+    """Return a matrix with the same stored cells and new values; the indices are shared, not copied."""
     return csr_array((values, N.indices, N.indptr), shape=N.shape, copy=False)
 
 
 def _pmi(N: csr_array, r: NDArray[np.float64], c: NDArray[np.float64], n: float) -> NDArray[np.float64]:
-    """PMI of the non-empty cells, 0 where a zero is stored."""
+    """Return the PMI of the non-empty cells, and 0 for stored zeros."""
     with np.errstate(divide="ignore"):
         log_r, log_c = np.log(r), np.log(c)
     x = np.log(N.data, where=N.data > 0, out=np.zeros(len(N.data))) - np.log(n)
@@ -160,7 +160,9 @@ def _scores(T: Any, size: int, side: str) -> csr_array:
         return csr_array((size, size))
     T = csr_array(T)
     if T.shape != (size, size) or abs(T - T.T).max() > 0:
-        raise InputError(f"{side} scores must be a symmetric matrix of {size:,} words; got shape {T.shape}")
+        raise InputError(
+            f"{side} scores must be a symmetric matrix with one row for each of the {size:,} words; got shape {T.shape}"
+        )
     if T.diagonal().any():
         raise InputError(f"{side} scores must be zero on the diagonal, since a word is not compared with itself")
     return T
@@ -267,5 +269,8 @@ def stop_word_kernel(
 
 def _weighted(weights: NDArray[np.float64], masses: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(weights) != len(masses):
-        raise InputError(f"the kernel has size {len(weights):,}, but the side of the table has size {len(masses):,}")
+        raise InputError(
+            f"the kernel must have one weight for each of the {len(masses):,} rows or columns of the table; got"
+            f" {len(weights):,}"
+        )
     return weights * inverse(masses)

@@ -1,4 +1,4 @@
-"""``polyadic table``: correspondence analysis of a table of counts, or of counts of a file or a corpus."""
+"""``polyadic table``: correspondence analysis of a table of counts, or of counts from a file or a corpus."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Analysed(dict[str, Any]):
 
 
 def _print_analysis(result: Analysed) -> None:
-    """Print the test of independence, the axes, the points and the cell, and name the files written."""
+    """Print the test of independence, the axes, the points, the cell, and the names of the files written."""
     import typer
 
     from polyadic.interface import output
@@ -181,7 +181,7 @@ def _print_cell(cell: dict[str, Any]) -> None:
 
 
 def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str, *, top: int) -> dict[str, Any]:
-    """Observed and expected count of a cell, contributions of the axes to their ratio, and similar rows and columns."""
+    """Return observed and expected count of a cell, contributions of the axes to their ratio, and similar points."""
     from polyadic.interface import output
 
     reason = model.explain(row, column)
@@ -203,6 +203,6 @@ def _cell(read: CrossTable, model: CorrespondenceAnalysis, row: str, column: str
 
 
 def _contribution(point: dict[str, Any]) -> float:
-    """Contribution of a point to the first two axes."""
+    """Return the contribution of a point to the first two axes."""
     made: float = point["contribution_1"] + point.get("contribution_2", 0.0)
     return made

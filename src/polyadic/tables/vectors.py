@@ -131,8 +131,9 @@ class CorrespondenceVectors(Model):
         """
         if len(self.vectors_) != len(words):
             raise InputError(
-                f"the number of words must equal the number of vectors, {len(self.vectors_):,} ({self.side}); got"
-                f" {len(words):,}. Vectors of positional contexts belong to a word at a position"
+                f"each of the {len(self.vectors_):,} vectors ({self.side}) must have one word; got {len(words):,}."
+                " Vectors of positional contexts stand for a word at a position and cannot be"
+                " labelled by words"
             )
         return Embedding(words, self.vectors_, counts=counts)
 
@@ -143,11 +144,11 @@ class CorrespondenceVectors(Model):
             raise InputError("score_weight has no effect without scores", "score_weight")
         if self.residual != "sgns" and (self.shift, self.smoothing) != (1, 1):
             names = "residual", "shift", "smoothing"
-            raise InputError(f"shift and smoothing need residual='sgns'; got residual={self.residual!r}", *names)
+            raise InputError(f"shift and smoothing require residual='sgns'; got residual={self.residual!r}", *names)
         stopped = self.stop_weight != 0
         if (stopped or self.scores is not None) and self.residual != "ca":
             names = "residual", "scores", "stop_weight"
-            raise InputError(f"stop_weight and scores need residual='ca'; got residual={self.residual!r}", *names)
+            raise InputError(f"stop_weight and scores require residual='ca'; got residual={self.residual!r}", *names)
         if stopped and self.scores is not None:
             raise InputError("stop_weight and scores are mutually exclusive; give one of them", "scores", "stop_weight")
 
@@ -156,7 +157,7 @@ class CorrespondenceVectors(Model):
             return {}
         words = tuple(self.words or ())
         if len(words) != shape[0]:
-            raise InputError(f"the kernel needs the {shape[0]:,} words of the table; got {len(words):,}")
+            raise InputError(f"the kernel requires the {shape[0]:,} words of the table; got {len(words):,}")
         places = shape[1] // shape[0]
         if self.scores is not None:
             T = csr_array(self.score_weight * _matrix(self.scores, words))
@@ -177,7 +178,8 @@ def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) ->
     known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
     if not known or not max(known.values()) > 0 or min(known.values()) < 0:
         raise InputError(
-            "scores must be at least 0, and at least one must be above 0 for two different words of the vocabulary",
+            "scores must be non-negative, and at least one pair of different words of the vocabulary must have a"
+            " positive score",
             "scores",
         )
     i, j = np.array([sorted(pair) for pair in known]).T

@@ -105,7 +105,7 @@ class BayesianFactorization(DatabaseModel):
         coupled, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.n_samples and not self._cells_:
-            raise InputError("with n_samples=0 nothing is stored; pass cells to predict with at=", "n_samples")
+            raise InputError("n_samples=0 stores no samples; pass the cells to predict to fit, with at=", "n_samples")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
         start = Draw(coupled.start(self.rank, rng, scale=0.1), np.ones(len(coupled.terms)))
@@ -113,7 +113,7 @@ class BayesianFactorization(DatabaseModel):
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int) -> Self:
-        """Continue the chain by further draws, as if ``draws`` had been larger.
+        """Continue the chain with further draws, as if ``draws`` had been larger.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class BayesianFactorization(DatabaseModel):
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Return the predictions of the cells given to ``fit``, averaged over all draws.
+        """Return the predictions for the cells given to ``fit``, averaged over all draws.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class BayesianFactorization(DatabaseModel):
         """
         check_is_fitted(self, "state_")
         if relation not in self._averages_:
-            raise InputError(f"no cells of {relation!r} were passed to fit with at=")
+            raise InputError(f"fit was given no cells of {relation!r} to average; pass them with at=")
         return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:
@@ -230,6 +230,6 @@ class BayesianFactorization(DatabaseModel):
 
     @property
     def noise_(self) -> dict[str, float]:
-        """Posterior mean of the noise standard deviation of each squared-loss table, in its units."""
+        """Posterior mean of the noise standard deviation of each table with squared loss, in the table's units."""
         named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
         return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

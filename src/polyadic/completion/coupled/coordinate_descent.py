@@ -1,4 +1,4 @@
-r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds of the losses.
+r"""Block coordinate descent for factors and biases of coupled tables, with parabolic bounds on the losses.
 
 .. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
           + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
@@ -86,7 +86,7 @@ def collective(
     count_power: float = 0.0,
     threads: int,
 ) -> Iterator[Sweep]:
-    """Iterate over sweeps of block coordinate descent with ridges λ_s and ρ, and the power γ of counts."""
+    """Iterate over sweeps of block coordinate descent with ridges λ_s and ρ, and exponent γ of the counts."""
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in coupled.counts]
     moving = [power[first:] for power, first in zip(powers, coupled.fixed, strict=True)]

@@ -43,7 +43,7 @@ class FactorEntries(NamedTuple):
 
 
 class CoupledTables:
-    """Tables over shared factors: terms of CP form, the sizes of the factors, and which tables have biases.
+    """Tables with shared factors: terms in CP form, the sizes of the factors, and which tables have biases.
 
     With ``fixed``, leading rows of each factor stay fixed, with intercepts and noise, and solvers update only others.
     """
@@ -60,7 +60,9 @@ class CoupledTables:
         self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         if any(term.zero_weight and len(set(term.slots)) < len(term.slots) for term in self.terms):
-            raise InputError("weighted zeros need a separate factor for each mode and no biases; sample zeros instead")
+            raise InputError(
+                "weighted zeros require a separate factor for each mode and no biases; sample zeros instead"
+            )
         self.indices = [
             np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
             for term in self.terms
@@ -91,7 +93,7 @@ class CoupledTables:
         return stack[self.offsets[number] : self.offsets[number + 1]]
 
     def extended(self, state: State, sizes: Sequence[int]) -> State:
-        """Extend a state to larger factors by rows and biases of zero."""
+        """Extend a state to larger factors with rows and biases of zero."""
         stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
         offsets = [
             _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
@@ -124,7 +126,7 @@ class CoupledTables:
     def equations(
         self, number: int, c: Sequence[Array], y: Sequence[Array], offsets: Sequence[Array], scales: Sequence[float]
     ) -> RowEntries:
-        """Return the equations of the free rows of a factor, from weights and right-hand sides by table.
+        """Return the equations of the free rows of a factor, given the weights and right-hand sides of each table.
 
         Intercepts and biases are subtracted, and the share of each entry in the weighted zeros of all cells.
         """
@@ -140,7 +142,7 @@ class CoupledTables:
         return [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
 
     def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
-        """Return the contribution of weighted zeros of all cells to the precision of the rows of a factor."""
+        """Return the contribution of weighted zeros in all cells to the precision of a factor's rows."""
         total = np.zeros_like(grams[0])
         for table, (term, z) in enumerate(zip(self.terms, self.zeros, strict=True)):
             if z and number in term.slots:

@@ -36,7 +36,7 @@ LOSSES: dict[str, Loss] = {
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that relates entities.
+    """A table that relates entities of two or more types.
 
     Parameters
     ----------
@@ -123,14 +123,12 @@ class RelationCells(NamedTuple):
 
 
 def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationCells:
-    """Read the cells of a relation; ``added`` cells may all have the same value."""
+    """Read the cells of a relation; ``added`` cells are allowed to have the same value."""
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
     elif relation.value is not None or relation.weight_by is not None:
-        raise InputError(
-            f"{name}: value and weight_by need a frame with columns; got {type(data).__name__}", "weight_by"
-        )
+        raise InputError(f"{name}: value and weight_by require a data frame; got {type(data).__name__}", "weight_by")
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
@@ -138,7 +136,7 @@ def cells_in(name: str, relation: Relation, *, added: bool = False) -> RelationC
         ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
         cells = RelationCells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
     if not len(cells.values):
-        raise InputError(f"{name}: no cell is observed")
+        raise InputError(f"{name}: data must have at least one observed cell")
     _check_values(name, relation, cells)
     if not added:
         _check_informative(name, relation, cells)
@@ -169,7 +167,7 @@ def _check_columns(name: str, frame: Any, wanted: Sequence[str | None]) -> None:
 def _names(name: str, column: str, values: Any) -> Array:
     names = as_names(values)
     if names is None:
-        raise InputError(f"{name}: column {column!r} must hold text or whole numbers without missing values")
+        raise InputError(f"{name}: column {column!r} must contain text or whole numbers, without missing values")
     return names
 
 
@@ -178,7 +176,7 @@ def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
         return array.astype(float)
     except (TypeError, ValueError):
         bad = next(item for item in array if not _is_number(item))
-        raise InputError(f"{name}: column {column!r} must hold numbers; got {str(bad)!r}") from None
+        raise InputError(f"{name}: column {column!r} must contain numbers; got {str(bad)!r}") from None
 
 
 def _is_number(item: object) -> bool:
@@ -199,7 +197,7 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
         return listed.coords, listed.data, None, listed.shape
     dense = np.asarray(data)
     if dense.dtype.kind not in "fiub" or dense.ndim < 2:
-        raise InputError(f"{name}: data must be a frame, a sparse matrix, an array of numbers or Entries")
+        raise InputError(f"{name}: data must be a data frame, a sparse matrix, a numeric array or Entries")
     known = np.nonzero(~np.isnan(dense.astype(float)))
     return known, dense[known], None, dense.shape
 
@@ -207,9 +205,9 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
 def _check_values(name: str, relation: Relation, cells: RelationCells) -> None:
     x, w = cells.values, cells.weights
     if not np.isfinite(x).all():
-        raise InputError(f"{name}: a value is not finite; leave unknown cells out")
+        raise InputError(f"{name}: values must be finite; leave out unknown cells")
     if not np.isfinite(w).all() or (w < 0).any():
-        raise InputError(f"{name}: weights must be finite and not negative")
+        raise InputError(f"{name}: weights must be finite and non-negative")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
         raise InputError(f"{name}: values of a logistic loss must be 0 or 1; got {x[~np.isin(x, (0, 1))][0]:g}")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
@@ -236,7 +234,7 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
         modes = [mode for mode, other in enumerate(entities) if other == entity]
         falling = np.sort(indices[:, modes], axis=1)[:, ::-1]
         if (falling[:, 1:] == falling[:, :-1]).any():
-            raise InputError(f"{name}: a cell relates a {entity} to itself; leave such cells out")
+            raise InputError(f"{name}: a cell relates an entity of type {entity} to itself; leave out such cells")
         indices[:, modes] = falling
     return indices
 
@@ -384,7 +382,7 @@ class Database:
         self._cells = {**self._cells, name: cells}
 
     def mentioned(self) -> dict[str, NDArray[np.bool_]]:
-        """Return by type which entities occur in a table; a table with weighted zeros covers all of its entities."""
+        """Return for each type which entities occur in a table; a table with weighted zeros covers all its entities."""
         seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
         for name, relation in self.relations.items():
             for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
@@ -407,7 +405,7 @@ class Database:
         fixed: Mapping[str, int] | None = None,
         mention: tuple[str, int] | None = None,
     ) -> CoupledTables:
-        """Arrange the tables for a solver, with newly sampled zeros where these are sampled.
+        """Arrange the tables for a solver, with newly sampled zeros in the tables that sample them.
 
         ``fixed`` (number of fixed entities by type) restricts the cells to those that involve another entity, and
         ``mention`` (type, number) to those that involve one entity.
@@ -431,7 +429,7 @@ class Database:
         return CoupledTables(terms, list(self.sizes.values()), biased=biased, fixed=held)
 
     def mentions(self, coupled: CoupledTables, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
-        """Return the names of the entries that involve one entity, in the order of its row in :meth:`coupled`.
+        """Return the names of the entries that involve one entity, in the same order as in its row of :meth:`coupled`.
 
         A name is the relation, then all other entities. Also returns whether each entry is observed, not a sampled
         zero.
@@ -493,7 +491,7 @@ class Database:
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
     def _located(self, name: str, cells: RelationCells) -> Entries:
-        """Return cells with numbered entities, or raise InputError if values contradict each other."""
+        """Return cells with numbered entities; raise InputError if values contradict each other."""
         relation = self.relations[name]
         indices = np.column_stack(
             [
@@ -509,7 +507,7 @@ class Database:
         for kept, what in ((values, "values"), (weights, "weights")):
             if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
                 at = tuple(str(column[other[0]]) for column in cells.columns)
-                raise InputError(f"{name}: the cell {at} has several {what}; merge duplicates")
+                raise InputError(f"{name}: the cell {at} has several {what}; merge the duplicates")
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
         return Entries(indices, values, shape, some, unlisted=relation.unlisted)
@@ -529,7 +527,7 @@ def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -
 
 
 def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
-    """Merge cells, new ones replacing known ones; also return the number of changed values."""
+    """Merge cells, where new ones replace known ones; also return the number of changed values."""
     indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
     values = np.concatenate([new.values, known.values])
     some = new.weights is not None or known.weights is not None
@@ -548,20 +546,20 @@ def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
 def collect(
     entity: str, relations: Mapping[str, Relation], cells: Mapping[str, RelationCells], *, given: Any
 ) -> tuple[Array | None, int]:
-    """Return the names of all entities of a type (None if numbered), given by the user or not, and their number."""
+    """Return the names of all entities of a type (None if numbered), given by the user or not, and their count."""
     if given is not None and (given := as_names(given)) is None:
-        raise InputError(f"{entity}: names must be text or whole numbers without missing values")
+        raise InputError(f"{entity}: names must be text or whole numbers, without missing values")
     modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
     sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
     tables = [name for name, _ in modes if name not in sizes]
     named = [cells[name].columns[d] for name, d in modes if name not in sizes]
     if len(set(sizes.values())) > 1:
-        raise InputError(f"{entity}: tables have different numbers of entities: {sizes}")
+        raise InputError(f"{entity}: the tables have different numbers of entities: {sizes}")
     if sizes and named and given is None:
         raise InputError(f"entities of type {entity} are numbered in {next(iter(sizes))!r} but named in {tables[0]!r}")
     if sizes and given is not None and set(sizes.values()) != {len(given)}:
         raise InputError(
-            f"{entity}: there are {len(given)} names, but tables have {next(iter(sizes.values()))} entities"
+            f"{entity}: there are {len(given)} names, but the tables have {next(iter(sizes.values()))} entities"
         )
     if given is None and not named:
         return None, next(iter(sizes.values()))
@@ -577,18 +575,18 @@ def collect(
 def enlarged(
     entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
 ) -> tuple[Array | None, int]:
-    """Append entities of a type that occur in new cells: in columns, with sizes where these are numbered."""
+    """Append entities of a type that occur in new cells, given as columns, with sizes for numbered ones."""
     if names is not None and any(n not in (None, size) for _, n in columns):
-        raise InputError(f"entities of type {entity} have names; name new ones, too")
+        raise InputError(f"entities of type {entity} have names; give names for the new ones, too")
     if names is None:
         if any(column.dtype.kind == "U" for column, _ in columns):
-            raise InputError(f"entities of type {entity} are numbered; number new ones, too, from {size}")
+            raise InputError(f"entities of type {entity} have numbers, not names; number the new ones from {size}")
         if any(n is not None and n < size for _, n in columns):
             raise InputError(f"new tables must have at least {size:,} entities of type {entity}")
         return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
     named = [column for column, n in columns if n is None]
     if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
-        raise InputError(f"names of {entity} must be {'text' if names.dtype.kind == 'U' else 'numbers'}, as in the fit")
+        raise InputError(f"names of {entity} must be {'text' if names.dtype.kind == 'U' else 'numbers'}, as in fit")
     new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
     return np.concatenate([names, new]), size + len(new)
 

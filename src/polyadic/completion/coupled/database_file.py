@@ -126,7 +126,7 @@ def _number(path: Any, line: int, field: str) -> float:
 def _names(file: Path, entity: str, where: Any) -> list[str]:
     path = file.parent / str(where)
     if not (names := read_names(path)):
-        raise InputError(f"{path} has no names of {entity}")
+        raise InputError(f"{path} contains no names of entities of type {entity}")
     return names
 
 

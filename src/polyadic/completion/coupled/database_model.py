@@ -1,4 +1,4 @@
-"""Base class of database models: fitting, updating, prediction, similarity and evaluation.
+"""Base class for database models: fitting, updating, prediction, similarity and evaluation.
 
 A new entity is solved for given all others, like any row in a sweep: from ratings of a film, or only from its genres if
 another table provides them.
@@ -43,7 +43,7 @@ MAX_FOLD_IN_SWEEPS = 50
 
 
 class DatabaseModel(Model, ABC):
-    """Base class of models of all tables of a database, which they store.
+    """Base class for models of all tables of a database, which is stored in the model.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ class DatabaseModel(Model, ABC):
         return dict(zip(self.database_.relations, self.state_[1:], strict=True))
 
     def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[CoupledTables, np.random.Generator]:
-        """Arrange the tables of a new fit."""
+        """Set up the tables for a new fit."""
         rng = np.random.default_rng(self.seed)
         self._know(database if isinstance(database, Database) else Database(database))
         return self.database_.coupled(rng), rng
 
     def _arranged(self, database: Database, **which: Any) -> CoupledTables:
-        """Arrange tables as in the fit, with the same sampled zeros."""
+        """Set up the tables as in the fit, with the same sampled zeros."""
         return database.coupled(np.random.default_rng(self.seed), **which)
 
     def _know(self, database: Database) -> None:
@@ -99,7 +99,7 @@ class DatabaseModel(Model, ABC):
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
 
     def update(self, data: Mapping[str, Any], *, sweeps: int = 0, refit: bool = False) -> Self:
-        """Update the model with new cells: first new entities given all others, then optional sweeps over all.
+        """Update the model with new cells: solve for new entities, others fixed; then optionally sweep over all.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class DatabaseModel(Model, ABC):
     def _go_on(
         self, folded: CoupledTables | None, sizes: list[int], coupled: CoupledTables | None, sweeps: int
     ) -> None:
-        """Solve for the new rows of ``folded``, if given; then sweep over all tables of ``coupled``, if given."""
+        """Solve for the new rows in ``folded``, if given; then sweep over all tables of ``coupled``, if given."""
 
     def _rows(self, stack: Array) -> dict[str, Array]:
         """Return views of the rows of a stack (:mod:`polyadic.completion.coupled.coupled_tables`) by type."""
@@ -151,7 +151,7 @@ class DatabaseModel(Model, ABC):
         return [self.state_[0]]
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Return the expected values of cells, shape (n,): probabilities of truth values, means of counts.
+        """Return the expected values of cells, shape (n,): probabilities for truth values, means for counts.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class DatabaseModel(Model, ABC):
         return self._distribution(relation, np.column_stack(columns)).mean
 
     def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
-        """Decompose the prediction of a cell by the observed cells of one of its entities, in all tables.
+        """Decompose the prediction for a cell into contributions of the observed cells of one of its entities.
 
         The row of the entity is solved for again given all others, which is linear in the values of its cells. Parts
         belong to observed cells. The base is the rest: the intercept, biases, the prior mean, and sampled zeros.
@@ -260,7 +260,7 @@ class DatabaseModel(Model, ABC):
 
     @abstractmethod
     def _givens(self, coupled: CoupledTables, s: int, row: int) -> Iterator[Given]:
-        """Yield what a row of a factor is solved from, for each sample."""
+        """Yield the quantities that determine a row of a factor, for each sample."""
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Return the entities of a type with the most similar factors, by mean cosine of centred rows.
@@ -323,7 +323,7 @@ class DatabaseModel(Model, ABC):
 
 
 class IterativeDatabaseModel(DatabaseModel):
-    """Base class of database models that sweeps improve from a position, such as the stack of factors.
+    """Base class for database models fitted by sweeps from a state, such as the stack of factors.
 
     A subclass defines ``_start`` (a random position), ``_position`` (that of the fit), ``_extended`` (to new entities),
     ``_improved`` (after sweeps) and ``_take`` (into attributes).
@@ -369,7 +369,7 @@ def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
-    """Return the cosines of all rows with one, averaged over samples; rows are centred in each sample.
+    """Return the cosines of all rows with one row, averaged over samples; rows are centred in each sample.
 
     A single sample is unreliable, since rows with little data point in random directions.
 
@@ -386,7 +386,7 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
 
 
 class HeldOut(NamedTuple):
-    """Database without some cells of a relation; their indices, shape (n, order), and values in its units."""
+    """Database without the held-out cells of a relation; their indices, shape (n, order), and values in its units."""
 
     database: Database
     relation: str
@@ -398,11 +398,14 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
     """Hold out a random share of the cells of a relation, and as many zeros if unobserved cells are zeros."""
     table = database.relation(relation)
     if not 0 < check_number("share", share) < 1:
-        raise InputError(f"the held-out share must be between 0 and 1; got {share}")
+        raise InputError(f"the held-out fraction must be between 0 and 1; got {share}")
     entries, rng = database.cells(relation), np.random.default_rng(seed)
     number = round(share * len(entries))
     if not 0 < number < len(entries):
-        raise InputError(f"a held-out share of {share:g} of {len(entries)} cells is {number}; change the share")
+        raise InputError(
+            f"holding out a fraction of {share:g} of {len(entries)} cells leaves the training or the held-out set"
+            " empty; change the fraction"
+        )
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
     asked = part_of(entries, out)
@@ -423,7 +426,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
 
 
 def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
-    """Return ``rmse`` of held-out cells, ``log_loss`` (nats) of truth values, or ``auc`` if unobserved ones are 0."""
+    """Return ``rmse`` of held-out cells, ``log_loss`` (nats) of truth values, or ``auc`` if unobserved cells are 0."""
     from sklearn.metrics import roc_auc_score
 
     table = cells.database.relations[cells.relation]
@@ -437,7 +440,7 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
 
 
 class Given(NamedTuple):
-    """Quantities that one row of a factor is solved from, for one sample; the last two only if rows are random."""
+    """Quantities that determine one row of a factor, for one sample; the last two only if rows are random."""
 
     state: State
     alphas: Sequence[float]  # precision of the cells of each table, besides their weights

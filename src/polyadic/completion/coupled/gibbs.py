@@ -82,7 +82,7 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
 
 
 def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
-    """Return the means of the variables that :func:`draw_prior` draws."""
+    """Return the expected values of the variables drawn by :func:`draw_prior`."""
     n, R = U.shape
     mean, scale = _prior_of(U, priors)
     return mean, (R + n) * scale
@@ -99,7 +99,7 @@ def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
 
 
 def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
-    """Draw from a Wishart distribution of mean ``freedom * scale`` by Bartlett's decomposition."""
+    """Draw from a Wishart distribution with mean ``freedom * scale`` by Bartlett's decomposition."""
     R = len(scale)
     A = np.tril(rng.standard_normal((R, R)), -1)
     A[np.diag_indices(R)] = np.sqrt(rng.chisquare(freedom - np.arange(R)))
@@ -110,7 +110,7 @@ def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
 def gibbs(
     coupled: CoupledTables, start: Draw, *, priors: Priors, rng: np.random.Generator, threads: int
 ) -> Iterator[Draw]:
-    """Yield states of the Gibbs sampler, for squared losses and logistic ones with weights of 1."""
+    """Yield states of the Gibbs sampler, for squared losses, and for logistic losses with weights of 1."""
     _check(coupled)
     state, alphas = [np.array(part) for part in start.state], np.array(start.alphas)
     tables = range(len(coupled.terms))
@@ -173,7 +173,7 @@ def _draw_factor(
 def _draw_biases(
     coupled: CoupledTables, state: State, t: int, c: Array, y: Array, m: Array, priors: Priors, rng: np.random.Generator
 ) -> None:
-    """Draw the intercept of a table, if any, then precision and biases of one mode after another."""
+    """Draw the intercept of a table, if any, then the precision and biases of each mode in turn."""
     if coupled.zeros[t]:
         return
     offsets = state[1 + t]
@@ -208,12 +208,12 @@ def _check(coupled: CoupledTables) -> None:
     for t, term in enumerate(coupled.terms):
         if not isinstance(term.loss, Squared | Logistic):
             raise InputError(
-                f"Gibbs sampling needs squared or logistic losses; got {type(term.loss).__name__}. Variational Bayes"
-                " also supports counts"
+                f"Gibbs sampling supports only squared and logistic losses; got {type(term.loss).__name__}; use"
+                " variational Bayes for counts"
             )
         if isinstance(term.loss, Logistic) and (coupled.weights[t] != 1).any():
             raise InputError(
-                "weights of logistic losses must be 1 for Gibbs sampling; leave them out, or sample fewer zeros"
+                "Gibbs sampling requires weights of 1 for logistic losses; leave out the weights, or sample fewer zeros"
             )
 
 
@@ -260,7 +260,7 @@ class Memory(NamedTuple):
 
 
 class MarkovChain:
-    """Markov chain of states that ``begin`` yields from a state, drawing with ``rng`` only.
+    """Markov chain of the states that ``begin`` yields from an initial state, with random numbers only from ``rng``.
 
     The chain owns ``rng``. It stores at most ``n_samples`` evenly spaced ``draws``, in single precision; ``made``
     counts the sweeps after burn-in, and ``interrupted`` says whether Ctrl-C ended the last run.
@@ -307,7 +307,7 @@ class MarkovChain:
         return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
-        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps those made so far."""
+        """Run burn-in sweeps, then draws, and pass each draw to ``seen``; Ctrl-C keeps the draws made so far."""
         new = min(self._n_samples, len(self.draws) + draws) - len(self.draws)
         check_memory(4.0 * new * sum(part.size for part in self.last.state), "the stored samples", "store fewer")
         self.interrupted = False
@@ -315,7 +315,7 @@ class MarkovChain:
             for sweep in tracked(range(burn_in + draws), "sampling", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
-                    raise InputError(f"draw {self.sweeps + 1} is not finite; rescale the values")
+                    raise InputError(f"draw {self.sweeps + 1} contains infinite or NaN values; rescale the data")
                 self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:
@@ -329,7 +329,7 @@ class MarkovChain:
             self.interrupted = True
 
     def _keep(self, draw: Draw) -> None:
-        """Store every n-th draw; if there are too many, drop every second one and double the interval."""
+        """Store every n-th draw; if there are too many, discard every second one and double the interval."""
         if self._n_samples and self.made % self._every == 0:
             self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
             if len(self.draws) > self._n_samples:

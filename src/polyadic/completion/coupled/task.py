@@ -26,7 +26,7 @@ TASK = Task(
 
 
 def _print_training(result: dict[str, Any]) -> None:
-    """Print the numbers of entities and cells, and the errors on held-out cells."""
+    """Print the number of entities and cells, and the errors on held-out cells."""
     from polyadic.interface import output
 
     output.table(["entities", "number"], [*result["entities"].items()])
@@ -112,7 +112,7 @@ def train(
 
 
 def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
-    """Return the errors of all tables and of one alone on held-out cells of that one."""
+    """Return the errors on held-out cells of a table, for a model of all tables and for a model of that table alone."""
     from polyadic.completion.coupled import database_model
 
     name, _, share = hold_out.rpartition("=")
@@ -122,7 +122,9 @@ def _compared(tables: Database, hold_out: str, make: Callable[[], Any], seed: in
         if isinstance(error, InputError):
             raise
         relation = next(iter(tables.relations))
-        raise InputError(f"hold_out must be RELATION=SHARE, such as {relation}=0.1", "hold_out") from None
+        raise InputError(
+            f"hold_out must have the form RELATION=SHARE, for example {relation}=0.1", "hold_out"
+        ) from None
     result: dict[str, Any] = {"relation": name, "cells": len(split.values)}
     for key, part in (("all_tables", split.database), ("alone", split.database.only(name))):
         model = make().fit(part)
@@ -162,7 +164,7 @@ def predict(
     from polyadic.interface import output
 
     if by is not None and not why:
-        raise InputError("by needs why; give both or neither", "by", "why")
+        raise InputError("by can be used only with why; give both or neither", "by", "why")
     asked = _columns(model, relation, cells)
     predicted = model.predict_distribution(relation, asked)
     headings = [*asked, "prediction", *([] if np.isnan(predicted.std).all() else ["std"])]
@@ -178,7 +180,7 @@ def predict(
 
 
 def _print_update(result: dict[str, Any]) -> None:
-    """Print the numbers of new cells and entities; those by type or relation in one line."""
+    """Print the numbers of new cells and entities; counts by type or relation share one line."""
     from polyadic.interface import output
 
     def line(value: Any) -> Any:
@@ -223,7 +225,7 @@ def add(
     for text in cells:
         name, _, table = text.partition("=")
         if not table or name in tables:
-            raise InputError(f"give each relation once, as RELATION=TABLE; got {text!r}")
+            raise InputError(f"each relation must be given once, in the form RELATION=TABLE; got {text!r}")
         tables[name] = Path(table)
     news = {name: _columns(model, name, table, values=True) for name, table in tables.items()}
     model.update(news, sweeps=sweeps, refit=refit)
@@ -236,7 +238,7 @@ def add(
 def similar(
     model: DatabaseModel, entity: Annotated[str, Metavar("TYPE")], name: str, *, top: Count = 10
 ) -> dict[str, Any]:
-    """List the entities of a type whose factors are most similar to those of one of them.
+    """List the entities of a type whose factors are most similar to those of a given entity.
 
     Parameters
     ----------
@@ -253,13 +255,16 @@ def similar(
 
 
 def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = False) -> dict[str, Any]:
-    """Read the entities of a relation, and optionally values and weights; whole numbers for numbered entities."""
+    """Read the entities of a relation, and optionally values and weights; numbered entities become integers."""
     from polyadic.completion.coupled.database_file import read_columns
 
     table = model.database_.relation(relation)
     columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
-        raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
+        raise InputError(
+            f"{relation}: two entities have the same type, so their columns must be named; train the model again"
+            " with column names"
+        )
     numbers = [column for column in (table.value, table.weight_by) if values and column is not None]
     given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
     for column, entity in zip(columns, table.entities, strict=True):
@@ -269,7 +274,7 @@ def _columns(model: DatabaseModel, relation: str, path: Path, *, values: bool = 
 
 
 def _is_numbered(model: DatabaseModel, entity: str) -> bool:
-    """Whether entities of a type are named by whole numbers; False for unknown types, which the model refuses."""
+    """Return whether the names of entities of a type are whole numbers; False for unknown types."""
     if entity not in model.database_.names:
         return False
     known = model.database_.names[entity]
@@ -277,7 +282,7 @@ def _is_numbered(model: DatabaseModel, entity: str) -> bool:
 
 
 def _whole(entity: str, names: list[str]) -> list[int]:
-    """Read names that are whole numbers."""
+    """Convert names to whole numbers."""
     if wrong := [name for name in names if not name.removeprefix("-").isdecimal()]:
-        raise InputError(f"entities of type {entity} are named by whole numbers; got {wrong[0]!r}")
+        raise InputError(f"names of entities of type {entity} must be whole numbers; got {wrong[0]!r}")
     return [int(name) for name in names]

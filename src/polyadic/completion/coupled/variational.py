@@ -123,7 +123,7 @@ class VariationalFactorization(IterativeDatabaseModel):
 
     @property
     def relevance_(self) -> dict[str, NDArray[np.float64]]:
-        """Share of each component in the sum of squared means, by type."""
+        """Share of each component in the sum of squared means, by entity type."""
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
@@ -206,7 +206,7 @@ def beliefs(coupled: CoupledTables, rank: int, rng: np.random.Generator, *, prio
 
 
 def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
-    """Extend a posterior to larger factors by means of zero and small covariances."""
+    """Extend a posterior to larger factors, with zero means and small covariances for the new rows."""
     rank = q.covariances.shape[-1]
     covariances, *variances = coupled.extended([q.covariances, *q.variances], sizes)
     covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
@@ -217,7 +217,7 @@ def extended(coupled: CoupledTables, q: Beliefs, sizes: Sequence[int]) -> Belief
 
 
 def variational(coupled: CoupledTables, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
-    """Yield :meth:`Beliefs.arrays` and the negative evidence lower bound: sweeps of coordinate ascent."""
+    """Run coordinate ascent; yield :meth:`Beliefs.arrays` and the negative evidence lower bound after each sweep."""
     for term in coupled.terms:
         if isinstance(term.loss, Huber):
             raise InputError("a Huber loss is not a likelihood; use squared loss, or point estimates")
@@ -248,7 +248,7 @@ def second_moments(coupled: CoupledTables, q: Beliefs) -> list[Array]:
 
 
 def moments(coupled: CoupledTables, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
-    """Return mean and expected square of the predictions of the observed entries of a table."""
+    """Return the mean and the expected square of the prediction for each observed entry of a table."""
     product, square = row_moments(coupled.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
     mean = product + coupled.biases(q.means[1 + t], t)
     return mean, square - product**2 + coupled.biases(q.variances[t], t) + mean**2
@@ -283,7 +283,7 @@ def _relevance(coupled: CoupledTables, q: Beliefs, s: int, prior: GammaPrior) ->
 def _improve_biases(
     coupled: CoupledTables, q: Beliefs, t: int, c: Array, y: Array, m: Array, prior: GammaPrior
 ) -> None:
-    """Update the intercept of a table, if any, then biases and their precision, one mode after another."""
+    """Update the intercept of a table, if any, then the biases and their precision for each mode in turn."""
     if coupled.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
@@ -348,7 +348,7 @@ def _bound(coupled: CoupledTables, q: Beliefs, moments: Sequence[tuple[Array, Ar
 
 
 def _gamma_bound(shape: float, mean: float, prior: GammaPrior, number: float) -> float:
-    r"""Return the bound's part of a precision: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and entropy."""
+    r"""Return a precision's part of the bound: :math:`E[\tfrac{n}{2} \log \alpha + \log p(\alpha)]` and entropy."""
     from scipy.special import digamma, gammaln
 
     rate = shape / mean
