@@ -38,9 +38,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and is deleted on failure."""
     target = Path(path)
     if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file")
+        raise InputError(f"{target} is a folder; specify a file")
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise InputError(f"{target} is a link or a device, and is not replaced; name a file")
+        raise InputError(f"{target} is a link or a device and cannot be replaced; specify a regular file")
     _need_parent(target)
     _sweep(target.parent)
     draft = _unused(target.parent, target.suffix)
@@ -112,7 +112,9 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
                 f"{target} exists already; choose another name, or replace it with overwrite=True", "overwrite"
             )
         if read_meta(target)["kind"] != kind:
-            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
+            raise InputError(
+                f"{target} exists but is not a folder of kind {kind!r}, so it was not overwritten; choose another name"
+            )
     if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise InputError(f"{target} is or contains the current folder and cannot be replaced; choose another folder")
     _need_parent(target)
@@ -122,7 +124,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
 def made_folder(folder: Path) -> Iterator[None]:
     """Create a folder if it does not exist; delete it again if the ``with`` block fails and leaves it empty."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder")
+        raise InputError(f"{folder} is a file; specify a folder")
     with locked(folder):
         new = not folder.exists()
         folder.mkdir(exist_ok=True)
@@ -359,13 +361,13 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except (OSError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, bad JSON, huge numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:
-        raise InputError(f"{path} does not say what kind of folder it belongs to")
+        raise InputError(f"{path} does not state the kind of its folder")
     if kind is not None and meta["kind"] != kind:
-        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}; one of kind {kind!r} is needed here")
+        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}, but a folder of kind {kind!r} is required")
     if version is not None and meta.get("version") != version:
         raise InputError(
-            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this polyadic reads version"
-            f" {version}"
+            f"{folder} uses version {meta.get('version')!r} of the {kind} format, but this version of polyadic reads"
+            f" version {version}"
         )
     return meta
 
@@ -410,7 +412,7 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
         if name not in found:
             raise InputError(f"{folder} is damaged: {name} is missing")
         if found[name] != digest:
-            raise InputError(f"{Path(folder) / name} is damaged: it does not hold what was written")
+            raise InputError(f"{Path(folder) / name} is damaged: its content does not match its checksum")
     return len(digests.keys() - {*but})
 
 
@@ -459,7 +461,7 @@ def read_arrays(folder: Path) -> dict[str, Any]:
 def numbered(what: str, names: Any) -> dict[str, int]:
     """Return the index of each name in a list; raise ValueError unless they are distinct strings."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
-        raise ValueError(f"{what} are not different strings")
+        raise ValueError(f"{what} are not distinct strings")
     return {name: at for at, name in enumerate(names)}
 
 

@@ -52,4 +52,4 @@ def refuse_unused(methods: Mapping[str, Method], method: str, given: Mapping[str
     for name in given:
         if name not in methods[method].settings:
             users = ", ".join(other for other, each in methods.items() if name in each.settings)
-            raise InputError(f"{name} is not used by {by} {method}, only by {users}; leave it out", name, by)
+            raise InputError(f"{name} applies only to {by} {users}, not to {method}; omit it", name, by)

@@ -93,21 +93,25 @@ class Term:
         check_number("zero_weight", self.zero_weight)
         if len(self.slots) != self.entries.order:
             raise InputError(
-                f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}", "slots"
+                f"slots must name one factor for each mode; got {self.slots} for order {self.entries.order}", "slots"
             )
         for slot, q in self.importance.items():
             sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
             if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
-                raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
+                raise InputError(
+                    f"the importance of slot {slot} must contain a non-negative number for each row of its factor"
+                )
         if self.zero_weight and self.entries.unlisted == "missing":
-            raise InputError("zero_weight must be 0 where unlisted entries are missing", "zero_weight")
+            raise InputError("zero_weight must be 0 if unlisted entries are treated as missing", "zero_weight")
         if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
             raise InputError(
-                "zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others", "zero_weight"
+                "zero_weight requires a squared or Poisson loss and a CP form; otherwise, use sampled zeros",
+                "zero_weight",
             )
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
             raise InputError(
-                "zero_weight needs each cell to be listed once; add the values of cells listed twice", "zero_weight"
+                "zero_weight requires each cell to be listed only once; sum the values of duplicate cells",
+                "zero_weight",
             )
 
     @property
@@ -157,7 +161,8 @@ class Objective:
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(
-                f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}", "penalties"
+                f"penalties must contain one penalty per factor; got {len(self.penalties)} for slots {sorted(named)}",
+                "penalties",
             )
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
@@ -263,7 +268,10 @@ def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
 def _check_fit(term: Term, seen: Seen) -> None:
     shapes = [seen[s].shape for s in term.slots]
     if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
-        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+        raise InputError(
+            f"the factors must have one row for each index of entries of shape {term.entries.shape}, and"
+            f" the same rank; got {shapes}"
+        )
 
 
 def _lists_a_cell_twice(entries: Entries) -> bool:

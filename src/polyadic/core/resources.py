@@ -65,7 +65,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
     ``enforced``, only :func:`check_memory` respects it. A limit below what the program itself needs is an InputError.
     """
     if bound is not None and bound < MIN_MEMORY and enforced:
-        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, which the program itself needs")
+        raise InputError(f"memory must be at least {MIN_MEMORY >> 20} MiB, because the program itself needs that much")
     most = bound
     if bound is None and (free := free_memory()) is not None:
         most = int(MEMORY_SHARE * (free + _installed("SwapFree"))) + MIN_MEMORY
@@ -86,7 +86,7 @@ def memory_limit(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         except MemoryError as error:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
             reason = f" ({error})" if str(error) else ""
-            raise MemoryError(f"this needs more than the {min(known) >> 20:,} MiB it may have{reason}") from None
+            raise MemoryError(f"this requires more memory than the limit of {min(known) >> 20:,} MiB{reason}") from None
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:
@@ -135,7 +135,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
     free = free_memory()
     if free is not None and needed > free:
         raise InputError(
-            f"{what} needs {needed / 2**20:,.0f} MiB of memory and {free / 2**20:,.0f} MiB are free; {remedy}"
+            f"{what} needs {needed / 2**20:,.0f} MiB of memory, but only {free / 2**20:,.0f} MiB are free; {remedy}"
         )
 
 

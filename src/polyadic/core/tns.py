@@ -118,11 +118,13 @@ def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width
         indices, value = [int(field) for field in fields[:-1]], float(fields[-1])
     except ValueError:
         raise InputError(
-            f"{path}:{number}: an entry is whole numbers and a value; got {' '.join(fields)!r:.80}"
+            f"{path}:{number}: an entry must consist of whole numbers and a value; got {' '.join(fields)!r:.80}"
         ) from None
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
-        raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r:.80}")
+        raise InputError(
+            f"{path}:{number}: an entry must consist of {wanted} and a value; got {' '.join(fields)!r:.80}"
+        )
     if max(indices) > MAX_INDEX:
         raise InputError(f"{path}:{number}: an index must be at most {MAX_INDEX:,}; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

@@ -74,7 +74,7 @@ def files_behind(url: str) -> list[str]:
         else:
             files = [each for each in store.glob(name) if store.isfile(each)]
     if not files:
-        raise InputError(f"no file {url}")
+        raise InputError(f"no file found at {url}")
     return [store.unstrip_protocol(each) for each in sorted(files)]
 
 
@@ -194,7 +194,7 @@ def _told(url: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         cause = f" ({error_text(error.__cause__)})" if error.__cause__ else ""
-        raise InputError(f"no file {url}{cause}") from None
+        raise InputError(f"no file found at {url}{cause}") from None
     except TimeoutError:
         raise InputError(f"cannot read {url}: the server does not respond; try again later") from None
     except Exception as error:

@@ -164,7 +164,7 @@ def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         if len(fields) < 3:
             raise InputError(f"{where}: expected a lemma, an instance and its senses; found {len(fields)} fields")
         if fields[1] in key:
-            raise InputError(f"{where}: the instance {fields[1]!r} occurs a second time")
+            raise InputError(f"{where}: the instance {fields[1]!r} occurs more than once")
         weighted = [_weighted(where, field) for field in fields[2:]]
         default = max((weight for _, weight in weighted if weight), default=1.0)
         senses = key[fields[1]] = {}
@@ -201,7 +201,7 @@ def read_senseval(path: str | os.PathLike[str]) -> SenseSet:
             name = _attribute(file, element, "id")
             where = f"{file}, instance {name}"
             if name in gold:
-                raise InputError(f"{where}: the identifier occurs a second time")
+                raise InputError(f"{where}: the identifier occurs more than once")
             gold[name] = {_attribute(file, answer, "senseid"): 1.0 for answer in element.iter("answer")}
             if not gold[name]:
                 raise InputError(f"{where}: expected an answer that names a sense")
@@ -266,6 +266,6 @@ def _around_head(where: str, element: ET.Element) -> tuple[str, str, str]:
             sides[-1] += [] if child.tag == "head" else words
             sides[-1] += (child.tail or "").split()
     if len(sides) != 3 or not sides[1]:
-        raise InputError(f"{where}: expected one target, within 'head'; found {len(sides) // 2}")
+        raise InputError(f"{where}: expected one target, marked by a 'head' element; found {len(sides) // 2}")
     left, word, right = (" ".join(token for token in side if token != SLASH) for side in sides)
     return left, word, right

@@ -219,10 +219,12 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
         parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
-                f"{file}, line {number}: expected cluster words, an empty line, outliers; found a third part"
+                f"{file}, line {number}: expected cluster words, an empty line and outliers; found a third part"
             )
     if len(parts) < 2:
-        raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
+        raise InputError(
+            f"{file}: expected cluster words, an empty line and outliers; found no empty line between words"
+        )
     return OutlierGroup(tuple(parts[0]), tuple(parts[1]), file.stem)
 
 
@@ -400,7 +402,7 @@ def read_candidates(path: Where) -> list[Candidate]:
     rows = list(_rows(path, NAMES))
     for where, (_, name) in rows:
         if name not in ("0", "1"):
-            raise InputError(f"{where}: expected 1 for a name, else 0; found {name!r}")
+            raise InputError(f"{where}: expected 1 for a name or 0 otherwise; found {name!r}")
     return [Candidate(_words(where, words), name == "1") for where, (words, name) in rows]
 
 
@@ -413,14 +415,14 @@ def _write(path: Where, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     lines = text(Path(path)).split("\n")
     if lines[0].rstrip("\r").split("\t") != [*headings]:
-        raise InputError(f"{path}, line 1: expected the headings {', '.join(headings)}, between tabs")
+        raise InputError(f"{path}, line 1: expected the tab-separated headings {', '.join(headings)}")
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
         fields = line.rstrip("\r").split("\t")
         if len(fields) != len(headings):
             raise InputError(
-                f"{path}, line {number}: expected {len(headings)} fields between tabs; found {len(fields)}"
+                f"{path}, line {number}: expected {len(headings)} tab-separated fields; found {len(fields)}"
             )
         yield f"{path}, line {number}", fields
 
@@ -435,7 +437,7 @@ def _word(where: str, field: str) -> str:
 def _words(where: str, field: str) -> tuple[str, ...]:
     words = tuple(field.split())
     if not words:
-        raise InputError(f"{where}: a field that should hold words is empty")
+        raise InputError(f"{where}: a field that should contain words is empty")
     return words
 
 

@@ -136,7 +136,8 @@ class _Rows:
             if self.duplicates == "first":
                 return
             raise InputError(
-                f"{where}: {word!r:.80} occurs a second time; duplicates='first' keeps the first of each word",
+                f"{where}: {word!r:.80} occurs more than once; set duplicates='first' to keep the first vector of"
+                " each word",
                 "duplicates",
             )
         if row == len(self.vectors):
@@ -461,7 +462,7 @@ def _as_float32(word: str, row: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         vector = row.astype("<f4")
     if not np.isfinite(vector).all():
-        raise InputError(f"the vector of {word!r} is too large for float32, the type of these formats")
+        raise InputError(f"the vector of {word!r} has values too large for float32, which these formats use")
     return vector
 
 

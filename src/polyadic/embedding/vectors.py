@@ -160,7 +160,9 @@ class Embedding:
         """
         keyed = getattr(keyed, "wv", keyed)
         if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
-            raise InputError(f"from_gensim needs KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
+            raise InputError(
+                f"from_gensim requires KeyedVectors or a model with the attribute wv; got {type(keyed).__name__}"
+            )
         words = list(keyed.index_to_key)
         counted = "count" in getattr(keyed, "expandos", {})
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
@@ -573,7 +575,8 @@ class Embedding:
         vector = np.asarray(query)
         if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
             raise InputError(
-                f"a query vector must hold {self.rank} finite numbers; got shape {vector.shape}, type {vector.dtype}"
+                f"a query vector must contain {self.rank} finite numbers; got shape {vector.shape} and type"
+                f" {vector.dtype}"
             )
         return vector.astype(np.float64)
 
@@ -652,12 +655,12 @@ def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
         raise InputError("vectors must have rows of equal length", "vectors") from None
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
         raise InputError(
-            f"vectors must be a matrix with a row for each word, at least one of each;"
-            f" got {len(words):,} words and shape {rows.shape}",
+            f"vectors must be a non-empty matrix with one row for each word; got {len(words):,} words and shape"
+            f" {rows.shape}",
             "vectors",
         )
     if rows.dtype.kind not in "fiub":
-        raise InputError(f"vectors must be real numbers; got type {rows.dtype}", "vectors")
+        raise InputError(f"vectors must contain real numbers; got type {rows.dtype}", "vectors")
     if rows.dtype.kind != "f":
         rows = rows.astype(np.float32)
     for start in range(0, len(rows), 4096):
@@ -675,7 +678,8 @@ def _check_counts(counts: Any, size: int) -> np.ndarray:
     array = np.asarray(counts)
     if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise InputError(
-            f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}", "counts"
+            f"counts must be {size:,} non-negative whole numbers; got shape {array.shape} and type {array.dtype}",
+            "counts",
         )
     return array.astype(np.int64)
 
@@ -719,7 +723,7 @@ def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
 
 def _map_vectors(path: Path) -> np.ndarray:
     """Memory-map the tensor of a safetensors file: 8 bytes of header length, a JSON header, the data."""
-    damaged = InputError(f"{path} is damaged: it is not one complete safetensors tensor named 'vectors'")
+    damaged = InputError(f"{path} is damaged: expected a single complete safetensors tensor named 'vectors'")
     try:
         with path.open("rb") as file:
             length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size

@@ -196,7 +196,7 @@ class Corpus:
         meta = read_meta(folder, KIND, VERSION)
         for key, kind in (("settings", dict), ("digest", str)):
             if not isinstance(meta.get(key), kind):
-                raise InputError(f"{folder / 'meta.json'} lacks {key!r}")
+                raise InputError(f"{folder / 'meta.json'} has no key {key!r}")
         with checked_in_background(folder, but=[TEXT]):
             vocabulary = Vocabulary.load(folder / "vocabulary.txt")
             ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
@@ -219,7 +219,7 @@ class Corpus:
         except ValueError as error:
             raise InputError(f"{file} is damaged: {error}") from None
         if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
-            raise InputError(f"{file} is damaged: {len(fields)} lines for {len(self.documents) - 1} documents")
+            raise InputError(f"{file} is damaged: it has {len(fields)} lines for {len(self.documents) - 1} documents")
         return fields
 
     @functools.cached_property
@@ -260,7 +260,7 @@ class Corpus:
         file = self.path / ROWS
         rows = open_array(file, (np.int64,)) if file.exists() else None
         if rows is not None and len(rows) != len(self.sentences) - 1:
-            raise InputError(f"{file} is damaged: {len(rows)} rows for {len(self.sentences) - 1} sentences")
+            raise InputError(f"{file} is damaged: it has {len(rows)} rows for {len(self.sentences) - 1} sentences")
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
@@ -278,8 +278,8 @@ class Corpus:
         """
         if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
-                f"the words of {self.path} are lemmas given in its files, so other text cannot be"
-                " tokenized in the same way"
+                f"the words of {self.path} are lemmas taken from the files, so new text cannot be tokenized in the"
+                " same way"
             )
         pairs = {*(self.settings.get("multiwords") or ())}
         return [join_words(sentence, pairs) for sentence in nested(self._tokenizer(text))]
@@ -341,7 +341,7 @@ class Corpus:
         chosen = np.unique(np.asarray(documents, np.int64))
         total = len(self.documents) - 1
         if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
-            raise InputError(f"documents must be different numbers below {total:,}", "documents")
+            raise InputError(f"documents must be distinct numbers below {total:,}", "documents")
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
@@ -372,7 +372,7 @@ class Corpus:
     def document(self, number: int) -> list[list[str]]:
         """Return the sentences of a document as lists of words (those in the vocabulary)."""
         if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
-            raise IndexError(f"the corpus has {len(self.documents) - 1} documents; there is no number {number}")
+            raise IndexError(f"document {number} does not exist; the corpus has {len(self.documents) - 1} documents")
         number %= len(self.documents) - 1
         words = self.vocabulary.words
         edges = self.sentences[self.documents[number] : self.documents[number + 1] + 1].tolist()
@@ -413,7 +413,7 @@ def _fill(
                     languages.warn_of_unspaced(language)
             if tokenizer.lemmas and first and not texts:
                 raise InputError(
-                    "lemmas are not available for text that is tokenised already; CoNLL-U files have their own"
+                    "lemmas are not available for pre-tokenized text; CoNLL-U files contain their own lemmas"
                     " (field='lemma')",
                     "field",
                 )
@@ -454,7 +454,7 @@ def _digest(folder: Path) -> str:
 
 def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
     if len(offsets) < 2 or offsets[0] != 0:
-        raise InputError(f"{path} is damaged: its offsets must begin with 0 and have at least one more")
+        raise InputError(f"{path} is damaged: its offsets must begin with 0 and contain at least one more value")
     if offsets[-1] != end:
         raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
     for start in range(0, len(offsets) - 1, _BLOCK):

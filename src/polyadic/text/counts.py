@@ -109,7 +109,8 @@ class Counts:
             marginals = open_array(folder / "marginals.npy", (np.int64,))
             if not len(vocabulary) == len(marginals) == entries.shape[0]:
                 raise InputError(
-                    f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
+                    f"{folder} is damaged: the shape {entries.shape} does not match {len(vocabulary)} words and"
+                    f" {len(marginals)} marginals"
                 )
             try:
                 events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
@@ -117,7 +118,7 @@ class Counts:
                     chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
                     chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
             except KeyError as error:
-                raise InputError(f"{folder}: meta.json lacks {error}") from None
+                raise InputError(f"{folder}: meta.json has no key {error}") from None
             except (TypeError, ValueError) as error:
                 raise InputError(f"{folder}: meta.json is damaged: {error}") from None
             _check_marginals(folder, entries, marginals, events)
@@ -236,7 +237,8 @@ def count(
             parts, marginals = _counted(planned, order, min_count, spool, threads)
             if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
-                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen",
+                    f"no tuple of {order} words in {window} {width} occurs at least {min_count} times; lower"
+                    " min_count or use a larger window",
                     "min_count",
                 )
             spool.remove()
@@ -317,8 +319,8 @@ def _cut(
     if share < keys + entry * largest:
         need = held + (threads + MAX_WAITING) * (keys + entry * largest)
         raise InputError(
-            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
-            " order, the width or the threads"
+            f"counting needs {need / 2**20:,.0f} MiB of memory, but the limit is {budget / 2**20:,.0f} MiB; raise the"
+            " limit, or use a lower order, a smaller width or fewer threads"
         )
     everything = float(work.sum())
     size = min(max(size, everything / MAX_PARTS), (share - keys) / entry)

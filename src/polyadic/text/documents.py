@@ -28,7 +28,7 @@ def document_table(corpus: Corpus) -> csr_array:
 def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
     """Count the words of new documents that are in ``index``; shape (documents, words)."""
     if isinstance(texts, str):
-        raise InputError("texts must be an iterable of strings; got a single one: pass [text]", "texts")
+        raise InputError("texts must be an iterable of strings; got a single string: pass [text]", "texts")
     known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
@@ -46,7 +46,7 @@ def counts_by_row(table: Any) -> csr_array:
 
 def _words(text: str, tokenizer: Tokenize) -> Iterator[str]:
     if not isinstance(text, str):
-        raise InputError(f"texts must be an iterable of strings; one is of type {type(text).__name__}")
+        raise InputError(f"texts must be an iterable of strings; got an element of type {type(text).__name__}")
     return chain.from_iterable(nested(tokenizer(text)))
 
 

@@ -45,7 +45,7 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     """Read a whole file, as a table of at least ``features`` columns."""
     parts = [*feature_blocks(path)]
     if not parts:
-        raise InputError(f"{path} has only comments and empty lines")
+        raise InputError(f"{path} contains only comments and empty lines")
     lines = _joined(parts)
     if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
         lines.features.resize((len(lines.labels), features))
@@ -137,7 +137,7 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
-            raise InputError(f"{path}, line {number}: some lines have qid:, others do not")
+            raise InputError(f"{path}, line {number}: either all lines or no line must have qid:")
         labels.append(label)
         groups.append(group)
         columns += sorted(features)
@@ -233,7 +233,7 @@ class RankLines:
         seen: set[int] = set()
         for X, y, group in feature_blocks(self.path, size=self._size):
             if group[0] < 0:
-                raise InputError(f"{self.path}: every line needs qid:, the number of its list")
+                raise InputError(f"{self.path}: every line must have qid:, the number of its list")
             starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
             here = group[starts].tolist()
             if len(set(here)) < len(here) or not seen.isdisjoint(here):

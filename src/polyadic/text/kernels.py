@@ -42,7 +42,9 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
     """Index the occurrences of ``size`` words; separate sentences, by their offsets, for windows of ``reach``."""
     ids, sentences = _tokens(ids, sentences)
     if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
-        raise ValueError(f"ids must be below {size} and reach below 32,768; got {ids.max(initial=0)} and {reach}")
+        raise ValueError(
+            f"ids must be below {size} and reach must be below 32,768; got {ids.max(initial=0)} and {reach}"
+        )
     n = indexed_length(len(ids), len(sentences), reach)
     apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
     end = int(np.iinfo(apart.dtype).max)
@@ -131,7 +133,7 @@ def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[An
     """Check the sentence offsets, because a kernel would write beyond its arrays."""
     ids, sentences = frozen(ids), frozen(sentences, np.int64)
     if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
-        raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
+        raise ValueError(f"the sentence offsets must increase from 0 to the number of ids, {len(ids)}")
     return ids, sentences
 
 

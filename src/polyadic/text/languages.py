@@ -160,7 +160,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     try:
         lemmatize("a", lang=language)
     except ValueError:
-        raise InputError(f"lemmas are not available for the language {language!r}; leave out lemmas") from None
+        raise InputError(f"lemmas are not available for the language {language!r}; omit lemmas") from None
     return functools.lru_cache(1 << 18)(functools.partial(lemmatize, lang=language))
 
 

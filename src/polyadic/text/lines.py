@@ -233,7 +233,7 @@ class Lines:
         fields = dict(where or {})
         for asked in (*words, *fields, *fields.values()):
             if any("\ud800" <= sign <= "\udfff" for sign in asked):
-                raise InputError(f"a search must be valid Unicode; got {asked!r}")
+                raise InputError(f"the search text must be valid Unicode; got {asked!r}")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
@@ -288,7 +288,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     if not words or not all(words):
         raise InputError("give at least one word to search for")
     if either and width is not None:
-        raise InputError("width is not available with either; leave out one of them", "width")
+        raise InputError("width cannot be combined with either; omit one of them", "width")
     starts = [len(word) > 1 and word.endswith("*") for word in words]
     quoted = [
         '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start

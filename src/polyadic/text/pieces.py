@@ -114,8 +114,8 @@ class File(NamedTuple):
             size = sum(part.file_size for part in parts.infolist())
             if size > max(MAX_UNPACKED, MAX_RATIO * packed.getbuffer().nbytes):
                 raise InputError(
-                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size;"
-                    " it is not unpacked"
+                    f"{self.name} would unpack to {size:,} bytes, more than {MAX_RATIO} times its size; it was not"
+                    " unpacked"
                 )
         packed.seek(0)
         return packed

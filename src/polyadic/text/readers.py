@@ -175,7 +175,7 @@ def find_files(source: Source) -> list[str] | None:
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
-        raise InputError(f"no file {shown!r} (to pass a text itself, pass a list of documents: [text])")
+        raise InputError(f"no file found at {shown!r} (to pass the text itself, pass a list of documents: [text])")
     return files
 
 
@@ -327,7 +327,8 @@ class Files(NamedTuple):
         skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
         if skipped and len(skipped) == len(self.paths):
             raise InputError(
-                f"none of the {len(skipped):,} files can be read; error of the first: {skipped[self.paths[0]]}",
+                f"none of the {len(skipped):,} files could be read; the error for the first is"
+                f" {skipped[self.paths[0]]}",
                 "errors",
             )
         if skipped:

@@ -53,7 +53,8 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: 
         if not stop_list(language):
             warnings.warn(
                 InputWarning(
-                    f"there is no stop list for the language {language}: set stop_words to a file, or to auto, which"
+                    f"there is no stop word list for the language {language}; set stop_words to a file, or to auto,"
+                    " which"
                     " derives one from the text",
                     "stop_words",
                 ),
@@ -104,7 +105,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError(f"stop_words {_WANTED}; no file {path}", "stop_words") from None
+        raise InputError(f"stop_words {_WANTED}; file {path} does not exist", "stop_words") from None
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -104,7 +104,8 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
         unfinished.append(first)
         if len(unfinished) * BLOCK > MAX_LINE_LENGTH and sum(map(len, unfinished)) > MAX_LINE_LENGTH:
             raise InputError(
-                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file may not consist of lines"
+                f"line {number} is longer than {MAX_LINE_LENGTH:,} characters; the file is probably not a text file"
+                " with lines"
             )
         number += len(rest)
         if rest:

@@ -120,7 +120,7 @@ def lines(
 def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise InputError(f"--where takes FIELD=VALUE, such as year=1813; got {text!r}")
+        raise InputError(f"--where must have the form FIELD=VALUE, such as year=1813; got {text!r}")
     return name, value
 
 
@@ -263,7 +263,7 @@ def check(folders: Annotated[list[str], Metavar("FOLDER...")]) -> dict[str, Any]
     for folder in folders:
         ours = sorted(path.parent for path in Path(folder).rglob("meta.json"))
         if not ours:
-            raise InputError(f"{Path(folder)} holds nothing that polyadic wrote")
+            raise InputError(f"{Path(folder)} contains no polyadic output")
         for each in ours:
             try:
                 checked[str(each)] = check_whole(each)

@@ -121,9 +121,7 @@ def tokenizer_of(
 ) -> Callable[[str], list[list[str]]]:
     """Return ``whitespace`` for pre-tokenized text, else a Tokenizer with the given settings."""
     if tokenised and lemmas:
-        raise InputError(
-            "lemmas cannot be combined with tokenised: words are then taken as they are", "lemmas", "tokenised"
-        )
+        raise InputError("lemmas cannot be combined with tokenised, which keeps words unchanged", "lemmas", "tokenised")
     return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 

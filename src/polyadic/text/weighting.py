@@ -101,7 +101,7 @@ def ppmi(
     check_choice("form", form, get_args(Form))
     check_choice("normaliser", normaliser, get_args(Normaliser))
     if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
-        raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
+        raise InputError("form 'specific' is defined only for smoothing 1 and normaliser 'tuples'")
     _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
     if holding is not None:
         counts = replace(counts, entries=counts.entries.holding(holding))
@@ -166,7 +166,9 @@ def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArr
 def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
     if counts.chunks is None:
         window = counts.settings.get("window")
-        raise InputError(f"normaliser {normaliser!r} needs counts of window 'chunk'; these are of window {window!r}")
+        raise InputError(
+            f"normaliser {normaliser!r} requires counts with window 'chunk'; got counts with window {window!r}"
+        )
     return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
 
 
@@ -183,7 +185,8 @@ def _of_tuples(counts: Counts) -> Lookup:
         at = counts.entries.find(rows)
         if (at < 0).any():
             raise InputError(
-                f"specific interaction needs every {order}-tuple within a counted tuple; count order"
+                f"specific interaction requires the count of every {order}-tuple that is part of a counted tuple;"
+                " count order"
                 f" {order} of the same corpus with the same window and min_count=1",
                 "min_count",
             )
@@ -209,14 +212,15 @@ def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.floa
     parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]
     if order > 2 and counts.settings.get("window") == "centred":
         raise InputError(
-            "form 'specific' needs window 'span' or 'chunk': a centred triple has pairs that are not centred"
+            "form 'specific' requires window 'span' or 'chunk', because a centred triple contains pairs that are not"
+            " centred"
         )
     for size in range(2, order):
         if size not in by_order:
-            raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
+            raise InputError(f"specific interaction of order {order} requires counts of order {size} in `lower`")
         for key in ("corpus", "window", "width", "repeats"):
             if by_order[size].settings.get(key) != counts.settings.get(key):
-                raise InputError(f"the counts of order {size} in `lower` have another {key}")
+                raise InputError(f"the counts of order {size} in `lower` have a different {key}")
         table = _of_tuples(by_order[size])
         parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

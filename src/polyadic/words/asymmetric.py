@@ -137,7 +137,7 @@ class AsymmetricCP(TensorModel):
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
                 raise InputError(
-                    f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
+                    f"vectors='all' requires the same vocabulary in all modes; got {[len(u) for u in scaled]} rows:"
                     " use 'words' or 'contexts'",
                     "vectors",
                 )
@@ -220,21 +220,21 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     """Return the term and the strength of the ridge, or raise InputError if ALS cannot solve the objective."""
     term, penalties = objective.terms[0], objective.penalties
     if len(objective.terms) > 1 or not (isinstance(term.form, CP) and isinstance(term.loss, Squared)):
-        raise InputError("als needs one term of CP form and squared loss; use quasi_newton for others")
+        raise InputError("als supports only a single CP term with squared loss; use quasi_newton for other models")
     order = term.entries.order
     if order < 2 or term.slots != tuple(range(order)):
-        raise InputError(f"als needs at least two modes and slots 0, 1, .. in order; got {term.slots}")
+        raise InputError(f"als requires at least two modes and slots 0, 1, ... in order; got {term.slots}")
     if term.importance:
-        raise InputError("als gives every zero the same weight; importance needs quasi_newton or stochastic")
+        raise InputError("als gives every zero the same weight; use quasi_newton or stochastic for importance weights")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
-            f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
+            f"als requires a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}",
             "zero_weight",
         )
     if term.entries.weights is not None and (term.entries.weights != 1).any():
         raise InputError("als gives every cell the same weight; use entries without weights, or quasi_newton")
     if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
-        raise InputError(f"als needs L2 penalties of one strength; got {', '.join(map(repr, penalties))}")
+        raise InputError(f"als requires L2 penalties of the same strength; got {', '.join(map(repr, penalties))}")
     return term, penalties[0].strength
 
 
@@ -243,13 +243,14 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
     rank = start[0].shape[-1] if start else 0
     if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
         raise InputError(
-            f"start must be a factor of shape (size, rank) per mode of {shape}, all of one type; got"
+            f"start must contain a factor of shape (size, rank) for each mode of {shape}, all of the same type; got"
             f" {[(f.shape, str(f.dtype)) for f in start]}",
             "start",
         )
     if orthogonal and rank > min(shape):
         raise InputError(
-            f"a mode of {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal to 0"
+            f"a mode with {min(shape)} rows cannot have {rank} orthogonal columns; lower the rank or set orthogonal"
+            " to 0"
         )
 
 

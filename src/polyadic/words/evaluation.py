@@ -162,7 +162,7 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
     [('similarity toy', (1.0, -0.5))]
     """
     if len(models) < 2:
-        raise InputError(f"comparing needs at least two models; got {len(models)}")
+        raise InputError(f"a comparison requires at least two models; got {len(models)}")
     shared = set.intersection(*(set(model.words) for model in models.values()))
     if not shared:
         raise InputError(f"{', '.join(models)} have no word in common")
@@ -203,7 +203,7 @@ def _by_set(
 def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
     figure = similarity(embedding, pairs).figure(f"similarity {name}")
     if np.isnan(figure.value):
-        raise InputError(f"the vocabulary of {len(embedding):,} words covers no two pairs with different scores")
+        raise InputError(f"the vocabulary of {len(embedding):,} words does not cover two pairs with different scores")
     return [figure]
 
 

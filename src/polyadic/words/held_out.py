@@ -51,7 +51,10 @@ def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray
     total = len(corpus.documents) - 1
     size = round(check_number("share", share) * total)
     if not 0 < size < total:
-        raise InputError(f"a share of {share:g} of {total:,} documents leaves none to train on or none to hold out")
+        raise InputError(
+            f"holding out a fraction of {share:g} of {total:,} documents leaves the training or held-out"
+            " set empty; change the fraction"
+        )
     drawn = np.random.default_rng(seed).permutation(total)
     return np.sort(drawn[size:]), np.sort(drawn[:size])
 
@@ -85,7 +88,8 @@ def gaps(
     new = new[seen.find(tuples[new]) < 0]
     if not len(new):
         raise InputError(
-            f"no tuple of {order} words occurs {min_count} times in the held-out text and never in training"
+            f"no tuple of {order} words occurs at least {min_count} times in the held-out text and never in the"
+            " training text"
         )
     new = rng.permutation(new)[:size]
     rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
@@ -111,7 +115,9 @@ def _frequent(counts: Counts, min_count: int) -> Counts:
     often = np.flatnonzero(x.values >= min_count)
     if not len(often):
         width = counts.settings["width"]
-        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the held-out text")
+        raise InputError(
+            f"no tuple of {x.order} words in span {width} occurs at least {min_count} times in the held-out text"
+        )
     kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
     return replace(counts, entries=kept)
 
@@ -237,7 +243,9 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
     candidates = [Candidate(run, run in titled) for run in frequent]
     if not any(c.name for c in candidates):
-        raise InputError(f"no sequence of {order} words that occurs {min_count} times is the title of a document")
+        raise InputError(
+            f"no sequence of {order} words that occurs at least {min_count} times is the title of a document"
+        )
     return candidates
 
 
@@ -246,7 +254,9 @@ def _titles(
 ) -> dict[int, tuple[str, ...]]:
     """Return the titles of ``length`` different known words, by document; the first document of each title."""
     if corpus.titles is None:
-        raise InputError("the documents of this corpus have no titles; those of Wikipedia dumps and WikiExtractor have")
+        raise InputError(
+            "the documents of this corpus have no titles; use documents from a Wikipedia dump or WikiExtractor"
+        )
     tokenizer = Tokenizer()
     titles: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):

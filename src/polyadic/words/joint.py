@@ -148,7 +148,9 @@ class JointCP(TensorModel):
         """Return the vocabulary size, the terms of larger tuples alone, and the whole objective."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
-            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+            raise InputError(
+                f"joint factorization requires pairs, followed by larger tuples; got entries of orders {orders}"
+            )
         size, themes = lists[0].shape[0], self._themes
         if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
             what = f"the {size:,} words and the {themes:,} themes"
@@ -171,7 +173,9 @@ class JointCP(TensorModel):
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -themes:] < 0).any():
             raise InputError(
-                f"start must have {self.rank} columns, the last {themes} non-negative; got {given.shape}", "start"
+                f"start must have {self.rank} columns, of which the last {themes} must be non-negative; got shape"
+                f" {given.shape}",
+                "start",
             )
         return U[:, :-themes], U[:, -themes:]
 

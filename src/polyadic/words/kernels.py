@@ -85,7 +85,9 @@ def glove_arrange(
     """
     n = len(indices)
     if indices.shape != (n, 2) or not (len(logs) == len(weights) == n):
-        raise ValueError(f"cells must be (n, 2) with as many logs and weights; got {indices.shape}, {len(logs)}")
+        raise ValueError(
+            f"indices must have shape (n, 2), with n logs and n weights; got shape {indices.shape} and {len(logs)} logs"
+        )
     if n and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ValueError(f"indices must be below {size}; got {int(indices.min())} to {int(indices.max())}")
     groups = PARTS
@@ -114,9 +116,11 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, learning_rate: flo
     """
     U, b, S, t = parameters
     if not (U.ndim == 3 and U.shape[:2] == b.shape == t.shape == (2, cells.size) and S.shape == U.shape):
-        raise ValueError(f"parameters must fit {cells.size} words; got {[p.shape for p in parameters]}")
+        raise ValueError(
+            f"the shapes of the parameters must match {cells.size} words; got {[p.shape for p in parameters]}"
+        )
     if any(p.dtype != np.float32 or not p.flags.c_contiguous or not p.flags.writeable for p in parameters):
-        raise ValueError("parameters must be contiguous, writeable arrays of float32")
+        raise ValueError("the parameters must be contiguous, writeable float32 arrays")
     eta = np.float32(learning_rate)
     total = 0.0
     for spans in cells.rounds:
@@ -203,13 +207,15 @@ def cp_poisson(
     """
     bounds = [*offsets, len(U)]
     if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < len(offsets):
-        raise ValueError(f"offsets must rise from 0, and mode lie below {len(offsets)}; got {list(offsets)} and {mode}")
+        raise ValueError(
+            f"offsets must increase from 0, and mode must be below {len(offsets)}; got {list(offsets)} and {mode}"
+        )
     columns, at = checked(indices, offsets, len(U))
     order, n = columns.shape
     if n and permuted and columns.max() >= np.diff(bounds).min():
-        raise ValueError(f"indices must lie within every mode of {np.diff(bounds).tolist()} rows")
+        raise ValueError(f"indices must be valid in every mode; the modes have {np.diff(bounds).tolist()} rows")
     if values.shape != (n,):
-        raise ValueError(f"{n} entries need as many values; got shape {values.shape}")
+        raise ValueError(f"values must have one element for each of {n} entries; got shape {values.shape}")
     values, epsilon = frozen(values, U.dtype), U.dtype.type(floor)
     orders = list(permutations(range(order))) if permuted else [tuple(range(order))]
     places = [(np.ascontiguousarray(at[list(modes)]), modes.index(mode)) for modes in orders]
@@ -420,7 +426,7 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
     columns, Q = frozen(indices.T), frozen(Q)
     _refuse_outside(columns[-1], len(Q), len(columns) - 1)
     if len(values) != columns.shape[1]:
-        raise ValueError(f"{columns.shape[1]} entries need as many values; got {len(values)}")
+        raise ValueError(f"values must have one element for each of {columns.shape[1]} entries; got {len(values)}")
     starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
     bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
@@ -445,7 +451,8 @@ def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tre
     """Find roots and fibres, and check that every index is a row of its factor."""
     if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
         raise ValueError(
-            f"indices must have at least two modes and factors two dimensions; got {indices.shape} and"
+            f"indices must have at least two columns, and factors must have two dimensions; got shapes"
+            f" {indices.shape} and"
             f" {[u.shape for u in factors]}"
         )
     if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
@@ -475,14 +482,16 @@ def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
 def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
         raise ValueError(
-            f"indices of mode {mode} must be rows of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f"indices of mode {mode} must be row numbers of its factor, from 0 to {size - 1}; got {column.min()} to"
             f" {column.max()}"
         )
 
 
 def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any]:
     if len(numbers) != tree.columns.shape[1]:
-        raise ValueError(f"{tree.columns.shape[1]} entries need as many {name}; got {len(numbers)}")
+        raise ValueError(
+            f"{name} must have one element for each of {tree.columns.shape[1]} entries; got {len(numbers)}"
+        )
     return frozen(numbers, tree.U.dtype)
 
 

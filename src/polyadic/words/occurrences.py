@@ -194,8 +194,8 @@ class WordSenses:
         rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
-                f"the corpus and the vectors have {len(rows)} words in common that occur {MIN_OCCURRENCES} times;"
-                " at least 2 are needed to learn senses"
+                f"the corpus and the vectors have only {len(rows)} words in common that occur at least"
+                f" {MIN_OCCURRENCES} times; at least 2 are required to learn senses"
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
@@ -451,7 +451,7 @@ def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
         if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
             raise ValueError("its checksum does not match")  # noqa: TRY301 # handled with the other errors
     except (SafetensorError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged: {error}; delete it to have it computed again") from None
+        raise InputError(f"{file} is damaged: {error}; delete it so that it is computed again") from None
     return A, mean, float(fit[0])
 
 

@@ -86,14 +86,18 @@ def symmetric_terms(
     weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
     if not lists or len(weights) != len(lists):
         raise InputError(
-            f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}", "order_weights"
+            f"order_weights must contain one weight per list of entries; got {len(weights)} weights for {len(lists)}"
+            " lists",
+            "order_weights",
         )
     for entries in lists:
         if not entries.symmetric:
-            raise InputError("symmetric CP needs symmetric entries, such as those of Entries.collect")
+            raise InputError("symmetric CP requires symmetric entries; create them with Entries.collect")
         check_listed(entries)
         if entries.shape[0] != lists[0].shape[0]:
-            raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
+            raise InputError(
+                f"all entries must have the same vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words"
+            )
     sizes = [entries.squares() for entries in lists]
     if not all(sizes):
         raise InputError("every listed entry is zero or has weight zero: there is nothing to factorize")

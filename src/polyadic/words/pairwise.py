@@ -75,7 +75,7 @@ class PPMISVD(WordModel):
         """
         self.check()
         if entries.order != 2:
-            raise InputError(f"PPMI-SVD factorizes a matrix; got entries of order {entries.order}")
+            raise InputError(f"PPMI-SVD requires a matrix, that is, entries of order 2; got order {entries.order}")
         self._check_memory(entries)
         if entries.symmetric:
             X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])

@@ -53,7 +53,8 @@ def phrase_vectors(
     names = embedding.words if words is None else words
     if triples.order != 3 or not triples.symmetric or triples.shape[0] != len(names):
         raise InputError(
-            f"phrase vectors need symmetric triples of {len(names):,} words; got order {triples.order}, {triples.shape}"
+            f"phrase vectors require symmetric triples of {len(names):,} words; got order {triples.order} and shape"
+            f" {triples.shape}"
         )
     check_number("blend", blend)
     index = {word: row for row, word in enumerate(names)}

@@ -68,7 +68,7 @@ def planned(
         check_int("rank", rank, low=1)
         return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
-        raise InputError(f"{source} contains {kind!r:.60}; the plan needs text, a corpus or counts")
+        raise InputError(f"{source} contains {kind!r:.60}; a plan requires text, a corpus or counts")
     return [_encoding(source, workers, speed)]
 
 

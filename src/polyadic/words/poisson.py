@@ -173,8 +173,8 @@ class PoissonCP(WordModel):
         chosen = self.factors_ if mode is None else [self.factors_[mode]]
         if any(len(A) != len(words) for A in chosen):
             raise InputError(
-                f"words must be the vocabulary of the mode; got {len(words)} words for modes of"
-                f" {[len(A) for A in chosen]}; choose one with mode=",
+                f"words must be the vocabulary of the mode; got {len(words)} words for modes with"
+                f" {[len(A) for A in chosen]} rows; select one with mode=",
                 "words",
             )
         return np.mean(chosen, axis=0, dtype=float)
@@ -318,7 +318,7 @@ def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
     """Return the start as one new matrix, and the offsets of its modes."""
     U, offsets = stacked(slot_factors([term], start), term.slots)
     if not (U >= 0).all():
-        raise InputError(f"the start of CP-APR must not be negative; its smallest element is {U.min()}")
+        raise InputError(f"the initial factors for CP-APR must be non-negative; the smallest element is {U.min()}")
     return np.array(U, order="C"), offsets
 
 
@@ -326,19 +326,22 @@ def _checked(objective: Objective) -> Term:
     """Return the term of an objective that CP-APR can fit, or raise InputError."""
     terms, penalties = objective.terms, objective.penalties
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
-        raise InputError("CP-APR needs one term with a CP form and a Poisson loss; quasi_newton takes others")
+        raise InputError("CP-APR supports only a single CP term with Poisson loss; use quasi_newton for other models")
     term = terms[0]
     if len(set(term.slots)) < len(term.slots) or term.side_by_side:
         raise InputError(
-            "CP-APR needs a factor for each mode: its updates of a shared factor may raise the objective; use"
+            "CP-APR requires a separate factor for each mode, because updating a shared factor may increase the"
+            " objective; use"
             " quasi_newton with the Poisson loss, as SymmetricCP does"
         )
     if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError(
-            "CP-APR counts every cell once; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
+            "CP-APR gives every cell weight 1; use zero_weight=1 and no weights, or quasi_newton", "zero_weight"
         )
     if any(penalty != NonNegative() for penalty in penalties):
-        raise InputError("CP-APR needs the penalty NonNegative() for each factor; quasi_newton takes others")
+        raise InputError(
+            "CP-APR requires the penalty NonNegative() for each factor; use quasi_newton for other penalties"
+        )
     if len(term.entries) and term.entries.values.min() < 0:
         at = int(np.argmin(term.entries.values))
         raise InputError(f"counts must not be negative; entry {at} is {term.entries.values[at]}")

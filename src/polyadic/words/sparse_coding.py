@@ -96,7 +96,9 @@ class NNSE(WordModel):
         """
         self.check()
         if entries.order != 2 or not entries.symmetric:
-            raise InputError("NNSE needs a symmetric matrix of associations, such as ppmi of counts of order 2")
+            raise InputError(
+                "NNSE requires a symmetric matrix of associations, such as the result of ppmi for counts of order 2"
+            )
         check_listed(entries)
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)

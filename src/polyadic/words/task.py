@@ -87,8 +87,8 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
     if named is None and not known:
         raise InputError(
-            "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
-            " `polyadic corpus TEXT --out CORPUS --keep-text`",
+            "corpus is required: pass the corpus from which the vectors were trained, or build it with `polyadic"
+            " corpus TEXT --out CORPUS --keep-text`",
             "corpus",
         )
     return Corpus.open(named or known[0])
@@ -163,7 +163,7 @@ def train(
 
     check_replaceable(out, "embedding", overwrite=force)
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
-        raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
+        raise InputError(f"--keep {keep} is inside --out {out}, which is replaced as a whole; choose another folder")
     settings = dict(given)
     if "weights" in settings:
         settings["weights"] = tuple(map(entry_weights, str(settings["weights"]).split("/")))
@@ -193,7 +193,7 @@ def entry_weights(text: str) -> str | tuple[float, float]:
             f"weights must be log, count, uniform or two numbers such as 100,0.75; got {text!r}", "weights"
         ) from None
     if not (0 < largest < math.inf and 0 <= power < math.inf):
-        raise InputError(f"weights X,A must have X above 0 and A of at least 0; got {text!r}", "weights")
+        raise InputError(f"weights X,A must have X > 0 and A >= 0; got {text!r}", "weights")
     return largest, power
 
 
@@ -291,7 +291,7 @@ def components(
     from polyadic.embedding import components_of, read_vectors
 
     if corpus is not None and not lines:
-        raise InputError("corpus is used by lines only; give both or neither", "corpus", "lines")
+        raise InputError("corpus is used only with lines; pass both or neither", "corpus", "lines")
     embedding = read_vectors(vectors)
     text = text_of(embedding, corpus).lines if lines else None
     if words:
@@ -347,9 +347,9 @@ def convert(
     from polyadic.embedding import read_vectors, write_projector, write_vectors
 
     if to not in ("native", "static", "projector") and out.exists() and not force:
-        raise InputError(f"{out} exists already; choose another name or --force")
+        raise InputError(f"{out} exists already; choose another name or use --force")
     if licence is not None and to != "static":
-        raise InputError(f"licence is for the format static only; leave it out for {to}", "licence")
+        raise InputError(f"licence applies only to the format static; omit it for {to}", "licence")
     embedding = read_vectors(vectors, format=from_, limit=limit, encoding=encoding, errors=errors)
     if to == "native":
         embedding.save(out, overwrite=force)
@@ -418,7 +418,7 @@ def senses(
     embedding = read_vectors(vectors)
     if assign is not None and (len(words) != 1 or number is not None):
         raise InputError(
-            "assign takes one word and its senses in a corpus; leave out number and other words", "assign", "number"
+            "assign requires exactly one word and a corpus; omit number and all other words", "assign", "number"
         )
     if number is not None:
         return _clusters(embedding, given(words), number, top, picture)
@@ -431,7 +431,7 @@ def senses(
     for answer in answers.values():
         if not answer.sure:
             times = f"{answer.occurrences} {'time' if answer.occurrences == 1 else 'times'}"
-            errors.say(f"{answer.word!r} occurs only {times}, so that a sense of it may be missed", "warning")
+            errors.say(f"{answer.word!r} occurs only {times}, so some of its senses may be missed", "warning")
     shares = {
         f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
         for each in answers.values()
@@ -469,7 +469,7 @@ def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any
     assigned = [next(numbers) if at is not None else -1 for at in places]
     absent = places.count(None)
     if absent:
-        errors.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
+        errors.say(f"{absent:,} of {len(texts):,} lines do not contain {word!r}", "warning")
     senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
     rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(assigned, texts, strict=True)]
     return {"word": word, "senses": senses, "lines": rows}
@@ -524,8 +524,9 @@ def phrase(
     else:
         if not embedding.has_nonnegative_components:
             errors.say(
-                "these vectors have no themes (non-negative components), which are needed for what words share: the"
-                " words nearest to the sum of the vectors are shown. The methods jcp and cp-sn learn components",
+                "these vectors have no themes (non-negative components), which are needed to find what words have in"
+                " common; the words nearest to the sum of the vectors are shown instead. The methods jcp and cp-sn"
+                " learn such components",
                 "warning",
             )
         nearest = output.Answers(asked, by_vectors)
@@ -539,7 +540,11 @@ def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> 
         words = asked[phrase]
         answers = embedding.neighbours(*words, top=top)
         if embedding.has_nonnegative_components and not embedding.product(*words).any():
-            errors.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+            errors.say(
+                f"{' and '.join(words)} have no theme in common; the words nearest to the sum of their vectors"
+                " are shown instead",
+                "warning",
+            )
         return answers
 
     return nearest
@@ -591,7 +596,7 @@ def _opened(folder: Path) -> Counts:
 
     counted = Counts.open(folder)
     if counted.entries.order != 3:
-        raise InputError(f"--counts must be of order 3; {folder} holds tuples of {counted.entries.order}")
+        raise InputError(f"--counts must have order 3; {folder} contains tuples of {counted.entries.order}")
     return counted
 
 
@@ -715,7 +720,7 @@ def compare(
     from polyadic.words import evaluation
 
     if len(vectors) < 2:
-        raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
+        raise InputError(f"a comparison requires at least two embeddings; got {len(vectors)}")
     paths = [Path(each) for each in vectors]
     names = _names(paths)
     tests = _tests(kind, data, made, pairs, groups, questions)
@@ -736,7 +741,7 @@ def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, qu
         wanted = evaluation.PUBLISHED if kinds == ["all"] else kinds or evaluation.QUICK
         tests = evaluation.published_tests(wanted, root=data) | tests
     elif data is not None:
-        raise InputError("data has no effect: no published test set is asked for; add --kind", "data")
+        raise InputError("data has no effect because no published test set was requested; add --kind", "data")
     return tests
 
 
@@ -745,7 +750,7 @@ def _print_left_out(result: dict[str, Any]) -> None:
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
-        raise InputError("no test covers any case")
+        raise InputError("no test could be run; the reasons are listed above")
 
 
 def _names(paths: list[Path]) -> list[str]:
@@ -753,7 +758,7 @@ def _names(paths: list[Path]) -> list[str]:
     short = [path.name for path in paths]
     named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if len(set(named)) < len(named):
-        raise InputError("the same vectors are named twice")
+        raise InputError("the same vectors are given more than once")
     return named
 
 

@@ -341,7 +341,7 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
     if missing:
         raise InputError(
             f"start must have a vector for every word; {len(missing):,} of {len(words):,} words have none, such as"
-            f" {missing[0]!r}: train both on one corpus, saved with keep",
+            f" {missing[0]!r}: train both on the same corpus, saved with keep",
             "start",
             "keep",
         )
@@ -354,7 +354,7 @@ def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
-            raise InputError(f"{method} needs {needed}, but the counts are of one order; use text or a corpus")
+            raise InputError(f"{method} requires {needed}, but the counts have only one order; use text or a corpus")
         order = source.entries.order
     order = order or chosen.order
     if order not in chosen.orders:
@@ -371,7 +371,10 @@ def _each(name: str, value: Any, chosen: WordMethod, orders: tuple[int, ...]) ->
         several = False
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
-        raise InputError(f"{name} must be one value, or one for each of the orders {orders}; got {len(values)}", name)
+        raise InputError(
+            f"{name} must be a single value or one value for each of the orders {orders}; got {len(values)} values",
+            name,
+        )
     return values if len(values) == len(orders) else values * len(orders)
 
 
@@ -399,14 +402,17 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
             what = f"is an option of {', '.join(others)}" if others else "is not an option of any method"
             raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}", name)
     if training.positional and settings.get("side") == "columns":
-        raise InputError("side 'columns' with positional gives vectors of words at a position, not of words")
+        raise InputError(
+            "side 'columns' cannot be combined with positional, because it would give vectors of words"
+            " at a position, not of words"
+        )
 
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: WordMethod) -> None:
     """Raise InputError if ``keep`` or ``keep_text`` would have no effect."""
     if training.keep_text and keep is None:
         raise InputError(
-            "keep_text needs keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
+            "keep_text requires keep, the folder in which the corpus is saved with its text", "keep_text", "keep"
         )
     if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
         raise InputError("keep has no effect: the source is already counts, and this method cannot be resumed", "keep")

@@ -182,7 +182,9 @@ class Tucker(TensorModel):
         factors = max(slots) + 1
         ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
         if len(ranks) != factors:
-            raise InputError(f"rank must be one number, or one for each of {factors} factors; got {self.rank}", "rank")
+            raise InputError(
+                f"rank must be a single number or one number for each of {factors} factors; got {self.rank}", "rank"
+            )
         return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
@@ -288,15 +290,15 @@ class _Tensor:
         if entries.unlisted == "missing":
             raise InputError('HOOI treats unlisted cells as zeros; use entries with unlisted="zero"')
         if entries.order < 2:
-            raise InputError(f"HOOI needs entries of at least two modes; got order {entries.order}")
+            raise InputError(f"HOOI requires entries with at least two modes; got order {entries.order}")
         default = (0,) * entries.order if entries.symmetric else range(entries.order)
         self.slots = tuple(default if slots is None else slots)
         if len(self.slots) != entries.order:
             raise InputError(
-                f"slots must have one factor per mode; got {self.slots} for order {entries.order}", "slots"
+                f"slots must name one factor for each mode; got {self.slots} for order {entries.order}", "slots"
             )
         if entries.symmetric and len(set(self.slots)) > 1:
-            raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
+            raise InputError(f"symmetric entries must share a single factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)
         self.threads = (
             resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MAX_THREADS)
@@ -349,7 +351,7 @@ def _sorted(entries: Entries) -> Entries:
     order = np.lexsort(entries.indices.T[::-1])
     indices = entries.indices.T[:, order].T
     if (indices[1:] == indices[:-1]).all(axis=1).any():
-        raise InputError("HOOI needs each cell to be listed once; sum the values of duplicate cells")
+        raise InputError("HOOI requires each cell to be listed only once; sum the values of duplicate cells")
     weights = None if entries.weights is None else entries.weights[order]
     return replace(entries, indices=indices, values=entries.values[order], weights=weights)
 

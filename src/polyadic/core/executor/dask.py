@@ -159,8 +159,8 @@ class DaskExecutor(Executor):
             size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
             if limits.get(owner) and size > MEMORY_SHARE * limits[owner]:
                 raise InputError(
-                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; use more workers,"
-                    " or workers with more memory"
+                    f"worker {owner} has {limits[owner] >> 20:,} MiB of memory, but {size >> 20:,} MiB are required;"
+                    " use more workers, or workers with more memory"
                 )
         marks = [(tokenize(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
@@ -238,7 +238,9 @@ class DaskExecutor(Executor):
         except CancelledError as error:
             raise WorkerLostError from error
         except KilledWorker as error:
-            raise InputError(f"one task has killed several workers, perhaps for lack of memory: {error}") from None
+            raise InputError(
+                f"a task killed several workers, possibly because they ran out of memory: {error}"
+            ) from None
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
         """Add the parts within each worker, then pairs of workers, along the tree."""
@@ -296,7 +298,7 @@ class DaskExecutor(Executor):
             try:
                 self.client.wait_for_workers(1, timeout=JOIN_TIMEOUT)
             except TimeoutError:
-                raise InputError(f"no worker has joined the scheduler in {JOIN_TIMEOUT:.0f} s") from None
+                raise InputError(f"no worker connected to the scheduler within {JOIN_TIMEOUT:.0f} s") from None
             workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return workers
 
@@ -310,7 +312,8 @@ class DaskExecutor(Executor):
         for address, there in sorted(self.client.run(_versions).items()):
             if other := next((name for name in here if here[name] != there.get(name)), None):
                 raise InputError(
-                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install the"
+                    f"worker {address} has {other} {there.get(other, 'none')}, but this machine has {here[other]};"
+                    " install the"
                     " same version"
                 )
 

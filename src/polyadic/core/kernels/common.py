@@ -56,15 +56,17 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return indices by column and offsets; check their range, as kernels do not check bounds."""
     if indices.ndim != 2:
-        raise ValueError(f"indices must be of two dimensions; got shape {indices.shape}")
+        raise ValueError(f"indices must have two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
     at = np.zeros(len(columns), np.int64) if offsets is None else np.asarray(offsets, np.int64)
     if at.shape != (len(columns),):
-        raise ValueError(f"offsets must be one per mode, {len(columns)}; got shape {at.shape}")
+        raise ValueError(f"offsets must have one element for each of {len(columns)} modes; got shape {at.shape}")
     for column, offset in zip(columns, at.tolist(), strict=True):
         size = min([other for other in at.tolist() if other > offset], default=rows) - offset
         if column.size and not 0 <= int(column.min()) <= int(column.max()) < size:
-            raise ValueError(f"indices must be rows of U, from 0 to {size - 1}; got {column.min()} to {column.max()}")
+            raise ValueError(
+                f"indices must be row numbers of U, from 0 to {size - 1}; got {column.min()} to {column.max()}"
+            )
     return columns, at
 
 
@@ -176,5 +178,5 @@ def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
     """Return one number per row in the type of the rows, ones by default."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
-        raise ValueError(f"importance must have shape ({len(rows)},), one per row; got {q.shape}")
+        raise ValueError(f"importance must have shape ({len(rows)},), one value per row; got shape {q.shape}")
     return q

@@ -58,7 +58,9 @@ def cp_squared(
     n = columns.shape[1]
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
-        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+        raise ValueError(
+            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+        )
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
     z, s, q = U.dtype.type(zero_weight), U.dtype.type(scale), importances(importance, U)
 
@@ -95,7 +97,7 @@ def cp_pullback(
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:
-        raise ValueError(f"{n} entries need as many derivatives; got {len(derivatives)}")
+        raise ValueError(f"derivatives must have one element for each of {n} entries; got {len(derivatives)}")
     derivatives = frozen(derivatives, U.dtype)
 
     def work(first: int, last: int, T: NDArray[Any]) -> float:
@@ -145,7 +147,7 @@ def mttkrp_symmetric(
     """
     columns, values = _fitting(indices, values, factors, mode)
     if len({u.shape for u in factors}) > 1:
-        raise ValueError(f"symmetric entries need factors of one shape; got {[u.shape for u in factors]}")
+        raise ValueError(f"the factors of symmetric entries must have the same shape; got {[u.shape for u in factors]}")
     layers = [u for d, u in enumerate(factors) if d != mode]
     loop = _symmetric_triples if len(factors) == 3 else _symmetric_fibres
 
@@ -163,13 +165,15 @@ def _fitting(
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
-            f"indices must be (n, order) with a factor per mode, two at least, and mode one of them; got shape"
-            f" {indices.shape}, {order} factors, mode {mode}"
+            f"indices must have shape (n, order) with at least two modes, one factor per mode, and a mode below"
+            f" order; got shape {indices.shape}, {order} factors and mode {mode}"
         )
     if len({(u.dtype, u.shape[1:]) for u in factors}) > 1 or factors[0].ndim != 2:
-        raise ValueError(f"factors must be matrices of one rank and type; got {[(u.dtype, u.shape) for u in factors]}")
+        raise ValueError(
+            f"factors must be matrices of the same rank and type; got {[(u.dtype, u.shape) for u in factors]}"
+        )
     if values.shape != indices.shape[:1]:
-        raise ValueError(f"{len(indices)} entries need as many values; got shape {values.shape}")
+        raise ValueError(f"values must have one element for each of {len(indices)} entries; got shape {values.shape}")
     columns = frozen(indices.T)
     for d, (column, u) in enumerate(zip(columns, factors, strict=True)):
         if column.size and not (column.min() >= 0 and column.max() < len(u)):
@@ -181,7 +185,7 @@ def _fitting(
 
 def _matrix(U: NDArray[Any]) -> NDArray[Any]:
     if U.ndim != 2:
-        raise ValueError(f"U must be of two dimensions; got shape {U.shape}")
+        raise ValueError(f"U must have two dimensions; got shape {U.shape}")
     return U
 
 

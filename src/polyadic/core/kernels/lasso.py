@@ -34,9 +34,9 @@ def nonnegative_lasso(
     """
     n, rank = A.shape
     if G.shape != (rank, rank) or B.shape != (n, rank):
-        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+        raise ValueError(f"G and B must have shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
     if A.dtype != np.float32 or not A.flags.c_contiguous or not A.flags.writeable:
-        raise ValueError("A must be a contiguous, writeable array of float32")
+        raise ValueError("A must be a contiguous, writeable float32 array")
     G, B = frozen(G, np.float32), frozen(B, np.float32)
     small, some = np.float32(tol), np.float32(l1)
     work = in_spans(lambda first, last: _lasso_rows(G, B, some, small, sweeps, first, last, A), n, threads)
@@ -65,7 +65,10 @@ def sparse_activations(
     """
     (K, L, m), (signals, n) = f.shape, y.shape
     if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
-        raise ValueError(f"filters {f.shape}, blocks {G.shape} and {len(which)} kinds do not fit signals {y.shape}")
+        raise ValueError(
+            f"filters of shape {f.shape}, blocks of shape {G.shape} and {len(which)} kinds do not match"
+            f" signals of shape {y.shape}"
+        )
     if signals and not 0 <= which.min() <= which.max() < K:
         raise ValueError(f"kinds must be below {K}; got {which.min()} to {which.max()}")
     W = np.empty((signals, L, n))

@@ -39,7 +39,7 @@ def sgd_cells(
     """
     _check([(rows, U), (columns, V)], len(values))
     if ridges.shape != (U.shape[1],):
-        raise ValueError(f"ridges must be {U.shape[1]} numbers, one per column; got shape {ridges.shape}")
+        raise ValueError(f"ridges must have one element for each of {U.shape[1]} columns; got shape {ridges.shape}")
     at = [frozen(array, np.int64) for array in (rows, columns)]
     _sgd_cells(*at, frozen(values, np.float64), float(step), frozen(ridges, np.float64), U, V)
 
@@ -99,9 +99,9 @@ def sgd_labels(
     listed = _listed(rows, columns, U, V)
     pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
     if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
-        raise ValueError(f"sums and ridges must be a double for each row, of {len(U)} and {len(V)}")
+        raise ValueError(f"sums and ridges must have one float64 value for each of {len(U)} and {len(V)} rows")
     if len(labels) != len(rows):
-        raise ValueError(f"{len(rows)} cells need as many labels; got {len(labels)}")
+        raise ValueError(f"labels must have one element for each of {len(rows)} cells; got {len(labels)}")
     labels = frozen(labels, np.float64)
     how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
 
@@ -125,7 +125,7 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
     """Check and index sorted cells."""
     _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
-        raise ValueError("cells must rise by row, then by column, each listed once")
+        raise ValueError("cells must be sorted by row, then by column, without duplicates")
     starts = np.searchsorted(rows, np.arange(len(U) + 1))
     return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
 
@@ -179,7 +179,7 @@ def absent_columns(
     inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
     listed = not len(columns) or 0 <= columns.min() <= columns.max() < number
     if not inside or not listed or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-        raise ValueError(f"columns must be below {number}, by row, and rows below {n}")
+        raise ValueError(f"columns must be below {number} and grouped by row, and rows must be below {n}")
     arrays = [frozen(array, np.int64) for array in (starts, columns, rows)]
     return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
@@ -189,9 +189,12 @@ def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
         if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
-            raise ValueError(f"factors must be contiguous float32 or float64 of one rank; got {F.dtype} {F.shape}")
+            raise ValueError(
+                f"factors must be contiguous float32 or float64 arrays of the same rank; got {F.dtype}"
+                f" of shape {F.shape}"
+            )
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
-            raise ValueError(f"{n} cells must be rows and columns of the factors")
+            raise ValueError(f"the indices of {n} cells must be row numbers of the factors")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}

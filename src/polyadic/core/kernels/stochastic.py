@@ -52,7 +52,9 @@ def add_cp_squared(
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
-        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+        raise ValueError(
+            f"values and weights must have one element for each of {n} entries; got {len(values)} and {len(weights)}"
+        )
     x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
     z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
     loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
@@ -65,7 +67,9 @@ def add_cp_pullback(
     """Add the result of :func:`cp_pullback` to the second layer of a table of rows."""
     columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
-        raise ValueError(f"{columns.shape[1]} entries need as many derivatives; got {derivatives.shape}")
+        raise ValueError(
+            f"derivatives must have one element for each of {columns.shape[1]} entries; got shape {derivatives.shape}"
+        )
     cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 
@@ -82,7 +86,7 @@ def touch_rows(
     room[: len(rows)] = rows
     for column, offset in zip(columns, at, strict=True):
         if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < len(stamp)):
-            raise ValueError(f"indices must be rows of U, from 0 to {len(stamp) - 1}")
+            raise ValueError(f"indices must be row numbers of U, from 0 to {len(stamp) - 1}")
     return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
@@ -91,7 +95,7 @@ def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDAr
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
-        raise ValueError(f"pull must have a row per row of T, {len(T)}, no longer; got {pull.shape}")
+        raise ValueError(f"pull must have {len(T)} rows, as T, and at most as many columns; got shape {pull.shape}")
     _pull_rows(*touched, ridge, pull, _layers(T, 2))
 
 
@@ -161,7 +165,9 @@ def absent_cells(
     """
     columns, order = frozen(indices.T), indices.shape[1]
     if order < 2 or prefixes.shape != (len(leaves), order - 1):
-        raise ValueError(f"prefixes must have shape ({len(leaves)}, {order - 1}), at least one; got {prefixes.shape}")
+        raise ValueError(
+            f"prefixes must have shape ({len(leaves)}, {order - 1}) with at least one column; got {prefixes.shape}"
+        )
     if prefixes.size and not 0 <= prefixes[:, 0].min() <= prefixes[:, 0].max() < len(starts) - 1:
         raise ValueError(f"first indices must be from 0 to {len(starts) - 2}")
     absent = np.empty(leaves.shape, np.bool_)
@@ -172,19 +178,19 @@ def absent_cells(
 def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
     """Check a table that kernels write into: a contiguous copy would lose the result."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
-        raise ValueError(f"a table must be contiguous, of at least {least} layers; got shape {T.shape}")
+        raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
 
 
 def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
     if not all(column.shape == (len(T),) for column in columns):
-        raise ValueError(f"penalties, pace and memory must be one number per row of T, {len(T)}")
+        raise ValueError(f"penalties, pace and memory must have one element for each of {len(T)} rows of T")
 
 
 def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
     rows, shares = touched
     if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
-        raise ValueError(f"rows must be from 0 to {len(T) - 1}, each with a share")
+        raise ValueError(f"rows must be from 0 to {len(T) - 1}, and each row must have a share")
 
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}

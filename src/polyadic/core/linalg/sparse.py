@@ -63,7 +63,7 @@ class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no ty
 
     def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
         if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
-            raise InputError(f"S + L M' needs shapes that fit; got {S.shape}, {L.shape} and {M.shape}")
+            raise InputError(f"the shapes in S + L M' must match; got {S.shape}, {L.shape} and {M.shape}")
         super().__init__(S.dtype, S.shape)
         self.S, self.L, self.M = distribute(S), L.astype(S.dtype), M.astype(S.dtype)
 

@@ -226,5 +226,6 @@ def _whole(operator: Any) -> Array:
 def _check_size(n: int) -> None:
     if n > MAX_DENSE:
         raise InputError(
-            f"most singular values of a matrix of {n:,} rows and columns would be needed; raise the penalty"
+            f"most singular values of a matrix with {n:,} rows and columns would have to be computed; increase the"
+            " penalty"
         )

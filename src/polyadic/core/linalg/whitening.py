@@ -64,7 +64,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
     positive = int((values > MIN_EIGENVALUE * np.abs(values).max()).sum())
     if positive < rank:
-        raise InputError(f"second moments have {positive} positive eigenvalues among the largest; {rank} are needed")
+        raise InputError(f"the second moments have only {positive} positive eigenvalues; {rank} are required")
     root = np.sqrt(values)
     return Whitening(vectors / root, vectors * root)
 

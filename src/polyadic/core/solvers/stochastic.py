@@ -113,17 +113,18 @@ class Zeros:
     def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
         entries = term.entries
         if entries.unlisted == "missing":
-            raise InputError("zeros must be 0 where unlisted entries are missing")
+            raise InputError("zeros must be 0 if unlisted entries are treated as missing")
         if term.zero_weight:
             raise InputError(
-                "zeros must be 0 where zero_weight already counts every zero; set one of them to 0", "zero_weight"
+                "zeros must be 0 if zero_weight already includes every zero; set one of them to 0", "zero_weight"
             )
         if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
             raise InputError(
-                f"zeros of shape {entries.shape} cannot be drawn: a cell needs two or more different indices"
+                f"zeros cannot be sampled from entries of shape {entries.shape}: a cell must have at least two"
+                " different indices"
             )
         if not entries.symmetric and not _in_order(entries):
-            raise InputError("zeros need entries in lexicographic order, to look cells up; sort them by np.lexsort")
+            raise InputError("zeros require entries in lexicographic order; sort them with np.lexsort")
         self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
         first = np.zeros(entries.shape[0], np.int64)
@@ -222,17 +223,21 @@ def stochastic(
     check_number("zeros", zeros)
     check_number("zeros_weight", zeros_weight)
     if any(not isinstance(term.form, CP) for term in objective.terms):
-        raise InputError("stochastic descent supports only the CP form; use quasi_newton for others")
+        raise InputError("stochastic descent supports only the CP form; use quasi_newton for other forms")
     for penalty in objective.penalties:
         if penalty.kinked and not isinstance(penalty, L1 | NonNegative):
-            raise InputError(f"stochastic descent supports the kinked penalties L1 and NonNegative; got {penalty}")
+            raise InputError(
+                f"the only non-smooth penalties that stochastic descent supports are L1 and NonNegative; got {penalty}"
+            )
     if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
         shapes = [f"{u.dtype} {u.shape}" for u in start]
-        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}", "start")
+        raise InputError(f"start must contain matrices of the same rank and floating-point type; got {shapes}", "start")
     if not number:
         raise InputError("there are no entries")
     if any(term.side_by_side for term in objective.terms):
-        raise InputError("stochastic descent supports one factor per slot; use quasi_newton for several side by side")
+        raise InputError(
+            "stochastic descent supports only one factor per slot; use quasi_newton for several factors per slot"
+        )
     slot_factors(objective.terms, start)  # validates the shapes
     rng = np.random.default_rng(seed)
     zeros_of = (

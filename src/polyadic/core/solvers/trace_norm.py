@@ -235,7 +235,7 @@ def warn_of_gap(result: Result, gap: float, *, tol: float) -> None:
 def check_start(start: Spectral, shape: tuple[int, int]) -> None:
     """Raise InputError if the start does not have the shape of the problem."""
     if (len(start.U), len(start.V)) != shape:
-        raise InputError(f"the start must be of shape {shape}; got {(len(start.U), len(start.V))}")
+        raise InputError(f"the start must have shape {shape}; got {(len(start.U), len(start.V))}")
 
 
 def proximal_gradient(problem: Problem, start: Spectral | None = None, *, accelerate: bool = True) -> Iterator[Sweep]:

@@ -197,7 +197,7 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 def _word(cells: list[str], column: int, where: str) -> list[str]:
     """Return the word of a line as a list; empty for contractions, empty nodes and punctuation."""
     if len(cells) != N_COLUMNS:
-        raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
+        raise InputError(f"{where} must have ten tab-separated columns, as in CoNLL-U; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
     word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
     return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []
