@@ -1,4 +1,4 @@
-"""Reading and writing ``.npy`` files: vectors of unknown length, and validated memory maps."""
+"""Read and write ``.npy`` files: vectors of unknown length, and validated memory maps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> No
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
-    """Write an array to a path or an open file; unlike numpy's ``save``, an OSError keeps its reason."""
+    """Write an array to a path or an open file; unlike ``numpy.save``, keep the reason of an OSError."""
     rows = np.asarray(array, order="C")
     with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
         np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))

@@ -35,7 +35,7 @@ def blocks(n: int, size: int | None = None) -> Iterator[slice]:
 
 
 def rising(columns: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each row but the first follows the one before in lexicographic order; rows are given by column."""
+    """Return whether rows, given by column, are in strictly increasing lexicographic order."""
     later = np.zeros(columns.shape[1] - 1, bool)
     for column in columns[::-1]:
         later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
@@ -114,7 +114,7 @@ class Entries:
 
     @classmethod
     def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
-        """Build symmetric entries from tuples in any order; values of repeated tuples are added.
+        """Build symmetric entries from tuples in any order; the values of repeated tuples are summed.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Entries:
         return np.where(equal, low, -1)
 
     def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the entries at these positions precede the rows, and whether they equal them."""
+        """Return whether the entries at some positions precede the given rows, and whether they equal them."""
         smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         for d in range(self.order):
             index = self.indices[at, d]
@@ -315,7 +315,7 @@ class Entries:
         return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
-        """Return all permutations of symmetric entries; others are returned unchanged."""
+        """Return all permutations of symmetric entries; other entries are returned unchanged."""
         if not self.symmetric:
             return self
         rows, parts = [], []
@@ -326,7 +326,7 @@ class Entries:
         return self._only(np.concatenate(parts)[first], indices=np.asfortranarray(indices), symmetric=False)
 
     def _only(self, at: NDArray[np.int64], **changes: Any) -> Entries:
-        """Return the entries at some positions, with other changes."""
+        """Return the entries at some positions, with attributes changed."""
         weights = None if self.weights is None else self.weights[at]
         some = {"indices": np.asfortranarray(self.indices[at]), "values": self.values[at], "weights": weights}
         return replace(self, **some | changes)
@@ -337,11 +337,11 @@ class Entries:
         return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
 
     def blocks(self) -> Iterator[slice]:
-        """Return slices that cover the entries, short enough for temporaries."""
+        """Return slices that cover the entries, small enough for temporary arrays."""
         return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the entries into a folder, atomically; :meth:`load` opens it.
+        """Save the entries to a folder atomically; :meth:`load` opens it.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
-    """Groups of candidates to rank: n-best lists of a parser, documents of a query, or classes of a text.
+    """Groups of candidates to rank, such as n-best lists of a parser, documents of a query, or classes of a text.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class QueryGroups:
 
     @property
     def shape(self) -> tuple[int]:
-        """The number of groups, as a tuple: lets scikit-learn split groups like an array."""
+        """Number of groups, as a tuple, so that scikit-learn can split groups like an array."""
         return (len(self),)
 
     def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> QueryGroups:
-        """Return the groups of a slice, an array of indices or a boolean mask; see :meth:`only`.
+        """Return the groups selected by a slice, an array of indices or a boolean mask; see :meth:`only`.
 
         Raises
         ------
@@ -143,11 +143,11 @@ class QueryGroups:
 
     @property
     def oracle(self) -> NDArray[np.int64]:
-        """The cheapest candidate of each group; the first of ties."""
+        """Candidate with the lowest cost in each group; the first in case of ties."""
         return self.choice(-self.costs)
 
     def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the highest-scoring candidate of each group; the first of ties.
+        """Return the highest-scoring candidate of each group; the first in case of ties.
 
         Raises
         ------

@@ -128,19 +128,19 @@ def _model(folder: Path) -> Model:
 
 
 class Writer:
-    """Convert values to JSON and collect their arrays, each once."""
+    """Convert values to JSON and collect their arrays without duplicates."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._known: dict[Any, tuple[Any, Any]] = {}  # keeps the array, so that its address is not reused
 
     def settings(self, model: Model) -> dict[str, Any]:
-        """Convert the settings of a model."""
+        """Convert the settings of a model to JSON types."""
         kept = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_KEPT}
         return self.mapping(kept)
 
     def mapping(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Convert values by name; raise InputError with the name of one that cannot be saved."""
+        """Convert named values to JSON types; raise InputError if one cannot be saved."""
         written = {}
         for name, value in values.items():
             try:
@@ -150,7 +150,7 @@ class Writer:
         return written
 
     def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 # one line for each kind of value
-        """Convert a value."""
+        """Convert a value to JSON types."""
         if isinstance(value, np.generic):
             return self._scalar(value)
         if value is None or isinstance(value, bool | int | str):
@@ -193,7 +193,7 @@ class Writer:
         return f"{module}:{name}"
 
     def _scalar(self, value: np.generic) -> Any:
-        """Convert a numpy scalar with its dtype, which affects the precision of products."""
+        """Convert a numpy scalar together with its dtype, which affects the precision of products."""
         if isinstance(value, np.str_):
             return str(value)
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
@@ -272,7 +272,7 @@ class Reader:
         return model
 
     def mapping(self, written: dict[str, Any]) -> dict[str, Any]:
-        """Restore values by name."""
+        """Restore named values."""
         return {name: self(value) for name, value in written.items()}
 
     def __call__(self, written: Any) -> Any:
@@ -351,7 +351,7 @@ class Reader:
 
 
 def _named(name: str) -> Any:
-    """Return a class or function of this library by name."""
+    """Return the class or function of this library with this name."""
     module, _, attribute = name.partition(":")
     value: Any = None
     if module.split(".")[0] == "polyadic" and "__" not in name:

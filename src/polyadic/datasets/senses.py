@@ -1,4 +1,4 @@
-"""Test sets of word sense induction: words in context with gold senses.
+"""Test sets for word sense induction: words in context with gold senses.
 
 The folder given by ``POLYADIC_DATA`` has the published files in ``senses/semeval2013-wsi`` (Jurgens and Klapaftis 2013)
 and ``senses/senseval`` (line, hard, serve, interest, in the format of NLTK). Other files are read by
@@ -25,7 +25,7 @@ SLASH = "FRASL"  # what became of the entity &frasl;, a slash, between the token
 
 
 class Instance(NamedTuple):
-    """Word in context: the text to its left, its form, the text to its right."""
+    """Word in context: the text to its left, its form, and the text to its right."""
 
     id: str
     lemma: str
@@ -35,7 +35,7 @@ class Instance(NamedTuple):
 
 
 class SenseSet(NamedTuple):
-    """Instances, and their weighted gold senses."""
+    """Instances and their weighted gold senses."""
 
     instances: list[Instance]
     gold: dict[str, dict[str, float]]

@@ -1,4 +1,4 @@
-"""Test sets of word vectors, and readers for their file formats.
+"""Test sets for word vectors, and readers for their file formats.
 
 The folder given by ``POLYADIC_DATA`` has the published files in ``words/similarity``, ``words/wikisem500-en``,
 ``words/outlier-8-8-8`` and ``words/analogy``; their sizes are checked, and nothing is downloaded. Other files are read
@@ -80,7 +80,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
 
 
 def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
-    """Load an outlier detection set, in order of its file names.
+    """Load an outlier detection set in order of file names.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
 
 
 def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
-    """Load an analogy set by section.
+    """Load the questions of an analogy set by section.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
 
 
 def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
-    """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
+    """Read an outlier group: cluster words, one per line, an empty line, and outliers, one per line.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
 
 
 def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
-    """Read a folder of outlier groups, one ``.txt`` file each, in order of their names.
+    """Read a folder of outlier groups, one ``.txt`` file per group, in order of file names.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
-    """Write cases of held-out completion.
+    """Write test cases of held-out completion.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def write_gaps(path: Where, gaps: Iterable[Gap]) -> None:
 
 
 def read_gaps(path: Where) -> list[Gap]:
-    """Read cases of held-out completion.
+    """Read test cases of held-out completion.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def read_phrases(path: Where) -> list[PhraseCase]:
 
 
 def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
-    """Write runs of words, and whether each is a name.
+    """Write word sequences, and whether each is a name.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def write_candidates(path: Where, candidates: Iterable[Candidate]) -> None:
 
 
 def read_candidates(path: Where) -> list[Candidate]:
-    """Read runs of words, and whether each is a name.
+    """Read word sequences, and whether each is a name.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class _Source(NamedTuple):
     advance: Advance
 
     def ticks(self) -> Iterator[None]:
-        """Advance the progress bar by the bytes read since the last item."""
+        """Yield the items, advancing the progress bar by the bytes read since the previous item."""
         raw = getattr(self.stream, "fileobj", None) or self.stream
         done = 0
         while True:
@@ -304,7 +304,7 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
 
 
 def _lines(source: _Source, first: int) -> Iterator[bytes]:
-    """Yield lines of bounded length, because a small gzipped file may contain an endless one."""
+    """Yield lines of bounded length, because a small gzipped file may contain an extremely long line."""
     for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
         if len(text) > CHUNK:
             raise InputError(f"{source.path}, line {line}: a word and its numbers must not exceed {CHUNK:,} bytes")
@@ -409,7 +409,7 @@ def _sniff(path: Path, stream: BinaryIO) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if gzipped; errors of the file itself name it."""
+    """Open a file, decompressed if gzipped; errors name the file."""
     try:
         with path.open("rb") as raw:
             zipped = raw.read(2) == b"\x1f\x8b"

@@ -46,7 +46,7 @@ _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 @dataclasses.dataclass(eq=False, repr=False)
 class Corpus:
-    """Documents of sentences of word numbers, as memory-mapped arrays.
+    """Corpus: documents, each a list of sentences of word numbers, as memory-mapped arrays.
 
     Created by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out, and the
     remaining words become adjacent; empty sentences are dropped, empty documents are kept.
@@ -185,7 +185,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder; the arrays are checked and memory-mapped, the kept text is not checked.
+        """Open a corpus folder; the arrays are checked and memory-mapped, but the kept text is not checked.
 
         Raises
         ------
@@ -230,7 +230,7 @@ class Corpus:
 
     @functools.cached_property
     def lines(self) -> Lines:
-        """The sentences of the text, if the text was kept."""
+        """Sentences of the text, if the text was kept."""
         return Lines(self.path)
 
     def line(self, position: int) -> ConcordanceLine:
@@ -264,7 +264,7 @@ class Corpus:
         return rows
 
     def tokenize(self, text: str) -> list[list[str]]:
-        """Split other text into sentences of words in the same way as the text of the corpus.
+        """Split new text into sentences of words in the same way as the text of the corpus.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Corpus:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each document: its title, file, or number from 1."""
+        """Name of each document: its title, its file, or its number, starting at 1."""
         known = self.fields or ({},) * (len(self.documents) - 1)
         return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
@@ -431,7 +431,7 @@ def _fill(
 
 
 def _guessed(first: list[Piece]) -> str:
-    """Detect the language from samples of pieces of text."""
+    """Detect the language from samples of the text."""
     sampled = first[:: -(-len(first) // SAMPLES)] if first else []
     return languages.guess("\n".join(as_text(piece)[: languages.MAX_SAMPLED // SAMPLES] for piece in sampled))
 

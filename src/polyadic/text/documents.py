@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def document_table(corpus: Corpus) -> csr_array:
-    """Count the words of each document of a corpus, empty ones included; shape (documents, words), float32."""
+    """Count the words in each document of a corpus, including empty ones; shape (documents, words), float32."""
     starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
     return _counted(np.asarray(corpus.ids), starts, len(corpus.vocabulary))
 
@@ -35,7 +35,7 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
 
 
 def counts_by_row(table: Any) -> csr_array:
-    """Return a table of counts in CSR format without duplicates and zeros; the input is not modified."""
+    """Return a table of counts in CSR format without duplicates or zeros; the input is not modified."""
     counts = csr_array(table)
     if not (counts.has_canonical_format and counts.data.all()):
         counts = counts.copy()

@@ -41,7 +41,7 @@ _WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or '
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
-    """Return the set of words to leave out, as spelled by the default tokenizer.
+    """Return the set of words to omit, as spelled by the default tokenizer.
 
     The source is None or "none"; "language" for the list of ``language``; the name or code of another language, such as
     "german" or "de"; a UTF-8 file with one word per line; or the words themselves. Words of files and iterables are
@@ -87,7 +87,7 @@ def most_spread(parts: Mapping[str, int]) -> list[str]:
 
 @functools.cache
 def stop_list(language: str) -> frozenset[str]:
-    """Return the stop list of a language (code or name), spelled as by the default tokenizer; perhaps empty."""
+    """Return the stop word list, possibly empty, of a language (code or name), as spelled by the default tokenizer."""
     import stop_words as package
 
     codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}

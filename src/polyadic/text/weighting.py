@@ -1,4 +1,4 @@
-r"""Association of words that occur together: pointwise mutual information of any order.
+r"""Association of co-occurring words: pointwise mutual information of any order.
 
 With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the number of permutations of
 the tuple and :math:`m_x` the number of places in tuples that a word takes, the probabilities of an ordered tuple and of
@@ -139,7 +139,7 @@ def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArra
 
 
 def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Log probability of each tuple of a block."""
+    """Return the log probability of each tuple of a block."""
     log_count = np.log(counts.entries.values[block], dtype=float)
     if normaliser == "tuples":
         entries = counts.entries
@@ -149,7 +149,7 @@ def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[
 
 
 def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArray[np.float64]:
-    """Log probability of each word in a tuple."""
+    """Return the log probability of each word in a tuple."""
     n = counts.entries.order
     if normaliser == "tuples":
         marginals, total = counts.marginals, n * counts.events
@@ -201,12 +201,12 @@ def _of_words(log_word: NDArray[np.float64]) -> Lookup:
 
 
 def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
-    """Terms of total correlation: minus each word."""
+    """Return the terms of total correlation: minus each word."""
     return [(-1, (d,), _of_words(log_word)) for d in range(counts.entries.order)]
 
 
 def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
-    """Terms of interaction information: plus or minus each proper part of a tuple, by its size."""
+    """Return the terms of interaction information: plus or minus each proper subset of a tuple, by its size."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
     parts: Parts = [((-1) ** (order - 1), (d,), _of_words(log_word)) for d in range(order)]

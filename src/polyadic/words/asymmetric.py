@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class AsymmetricCP(TensorModel):
-    r"""CP decomposition with a separate factor for each mode, so that a word has one vector per place in a tuple.
+    r"""CP decomposition with a separate factor for each mode: a word has one vector per position in a tuple.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
               m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
@@ -174,7 +174,7 @@ def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
 
 
 def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
-    r"""Alternating least squares; one sweep solves once for each factor. Plain sweeps never increase the objective.
+    r"""Alternating least squares; a sweep solves for each factor once. Plain sweeps never increase the objective.
 
     .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
               + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
@@ -255,7 +255,7 @@ def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
 
 
 def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
-    """Return the product of the data with all factors but one, and the sum of squares over all cells."""
+    """Return the product of the data with all factors except one, and the sum of squares over all cells."""
     entries = term.entries
     values = entries.values.astype(dtype, copy=False)
     if not entries.symmetric:
@@ -282,7 +282,7 @@ def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-    """Solve ``V H = M``, leaving directions in which ``H`` is numerically zero as they are in ``u``."""
+    """Solve ``V H = M``; directions in which ``H`` is numerically zero keep their values in ``u``."""
     from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
 
     lengths = np.sqrt(np.maximum(H.diagonal(), 0))
@@ -303,7 +303,7 @@ def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
 
 
 def _balance(grams: Factors) -> NDArray[Any]:
-    """Return scales, shape (order, R), that give the columns of a component equal lengths and keep their product."""
+    """Return scales, shape (order, R), that equalize the lengths of a component's columns but keep their product."""
     lengths = np.sqrt([gram.diagonal() for gram in grams])
     alive = (lengths > 0).all(axis=0)
     logs = np.log(np.where(alive, lengths, 1.0))

@@ -133,7 +133,7 @@ def _refuse_other_than_counts(entries: Entries) -> None:
 def _epochs(
     cells: GloveCells, rank: int, learning_rate: float, threads: int, rng: np.random.Generator
 ) -> Iterator[Sweep]:
-    """Yield the factors after each epoch, starting near zero as the reference implementation."""
+    """Yield the factors after each epoch, starting near zero like the reference implementation."""
     shape = (2, cells.size, rank)
     U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)

@@ -1,4 +1,4 @@
-"""Estimates of time, memory and traffic of encoding, counting and training on a cluster."""
+"""Estimate time, memory and network traffic of encoding, counting and training on a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORD = 6.0
 
 
 class StepCost(NamedTuple):
-    """Estimated cost of a step: wall-clock time with the network, time of the network, peak memory and traffic."""
+    """Estimated cost of a step: wall-clock time including the network, network time, peak memory and traffic."""
 
     step: str
     minutes: float
@@ -73,7 +73,7 @@ def planned(
 
 
 def serial_copies(workers: int) -> int:
-    """Return the number of copies of the factors that an evaluation sends one after another.
+    """Return the number of copies of the factors that an evaluation sends sequentially.
 
     The factors are broadcast along a binary tree; the gradients are reduced along a tree, and sent back.
 

@@ -123,7 +123,7 @@ class NNSE(WordModel):
 
 
 def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
-    """Alternate between codes and dictionary, starting from random words as dictionary and zero codes."""
+    """Alternate between codes and dictionary; start with random words as the dictionary and zero codes."""
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
     while True:

@@ -1,4 +1,4 @@
-"""Commands of word vectors: look at them, evaluate and convert them, and count the tuples they are trained on."""
+"""Commands for word vectors: explore, evaluate and convert them, and count the tuples for training."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def given(words: list[str]) -> list[str]:
 
 
 def text_of(embedding: Embedding, named: Path | None) -> Corpus:
-    """Open the corpus that is named, or the one from which the vectors were trained, if it was kept."""
+    """Open the given corpus or, if it was kept, the corpus from which the vectors were trained."""
     from polyadic.text.corpus import Corpus
 
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
@@ -95,13 +95,13 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
 
 
 def made_of(embedding: Embedding, kept: str) -> list[Path]:
-    """List the places where the input of the training of vectors may be, from their metadata."""
+    """Return the folders where the training input of vectors may be, according to their metadata."""
     trained = embedding.meta.get("trained", {})
     return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
 
 
 def draw(embedding: Embedding, groups: dict[str, Any], picture: Path | None) -> None:
-    """Draw a map of groups of words, if a picture is wanted and there are groups."""
+    """Draw a map of the word groups if a plot was requested and there are any groups."""
     if picture is not None and groups:
         from polyadic.plots import word_map
         from polyadic.plots.axes import save_figure
@@ -119,13 +119,13 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 class Trained(Saved):
-    """Result of ``polyadic train``; ``looks`` are commands to try, each with what it shows."""
+    """Result of ``polyadic train``; ``looks`` contains commands to try, each with a description of its output."""
 
     looks: Sequence[tuple[str, str]] = ()
 
 
 def _print_trained(result: Trained) -> None:
-    """Print where the vectors are, and commands to try on them."""
+    """Print the location of the vectors and commands to try on them."""
     output.wrote(result["out"])
     if result.looks:
         typer.echo()
@@ -183,7 +183,7 @@ def train(
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
-    """Read the name of entry weights, or the two numbers of GloVe's, as in ``100,0.75``."""
+    """Parse the name of entry weights, or the two numbers of GloVe weights, such as ``100,0.75``."""
     if text in {"log", "count", "uniform"}:
         return text
     try:
@@ -202,7 +202,7 @@ FREQUENT = 200
 
 
 def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str, str]]:
-    """Return commands to try on vectors, with words whose neighbours are near but unlike one another."""
+    """Return commands to try on vectors, with words whose neighbours are near but differ from each other."""
     import numpy as np
 
     from polyadic.embedding import components
@@ -246,7 +246,7 @@ def _looks(vectors: Embedding, out: Path, corpus: Path | None) -> list[tuple[str
 
 @TASK.verb(example="polyadic neighbours vectors window", show=print_neighbours)
 def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Picture = None) -> dict[str, Any]:
-    """List the words whose vectors have the largest cosine with that of each word."""
+    """List the nearest words of each word by cosine similarity."""
     from polyadic.embedding import read_vectors
 
     output.check_picture(picture)
@@ -257,7 +257,7 @@ def neighbours(vectors: Vectors, words: Words, *, top: Top = 10, picture: Pictur
 
 
 def _print_components(result: dict[str, Any]) -> None:
-    """Print the words of each component in a line, and below them their lines."""
+    """Print the words of each component on one line, followed by its lines from the corpus."""
     found = result["components"]
     rows = [(each["column"], each["share"], " ".join(word for word, _ in each["words"])) for each in found]
     output.table(["column", "share", "words"], rows)
@@ -308,7 +308,7 @@ def components(
 
 
 def _print_written(result: dict[str, Any]) -> None:
-    """Print what was written."""
+    """Print a description of the written files."""
     output.wrote(result["out"])
 
 
@@ -366,7 +366,7 @@ def convert(
 
 
 def _print_senses(result: dict[str, Any]) -> None:
-    """Print a line for each sense of each word, or for each line that was assigned to a sense."""
+    """Print one line for each sense of each word, or for each line that was assigned a sense."""
     if "lines" in result:
         named = [" ".join(sense["words"][:4]) for sense in result["senses"]]
         cells = [(k, named[k - 1] if k else None, text) for k, text in (each.values() for each in result["lines"])]
@@ -399,7 +399,7 @@ def senses(
     assign: File | None = None,
     picture: Picture = None,
 ) -> dict[str, Any]:
-    """List the senses of words with their shares of the occurrences, substitutes, and lines.
+    """List the senses of words with their shares of the occurrences, substitutes and lines.
 
     What is learned from the corpus is stored in its folder for the next time.
 
@@ -454,7 +454,7 @@ def _senses_of(space: WordSenses, found: SensesOfWord, lines: int) -> dict[str, 
 
 
 def _assign(space: WordSenses, word: str, file: Path, top: int) -> dict[str, Any]:
-    """Predict in which sense each line of a file has the word."""
+    """Predict the sense of a word in each line of a file."""
     from itertools import chain
 
     from polyadic.text.streams import blocks, lines, open_bytes
@@ -534,7 +534,7 @@ def phrase(
 
 
 def _by_vectors(embedding: Embedding, asked: dict[str, list[str]], top: int) -> Nearest:
-    """Make a function that returns the neighbours of phrases by the vectors of their words."""
+    """Return a function that finds the neighbours of phrases from the vectors of their words."""
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
         words = asked[phrase]
@@ -558,7 +558,7 @@ def _by_triples(
     *,
     otherwise: Nearest | None = None,
 ) -> Nearest:
-    """Make a function that returns the neighbours of phrases of two words by the triples that contain them."""
+    """Return a function that finds the neighbours of two-word phrases from the triples that contain them."""
     from polyadic.text.weighting import ppmi
     from polyadic.words.phrases import phrase_vectors
 
@@ -580,7 +580,7 @@ def _by_triples(
 
 
 def _triples_of(embedding: Embedding) -> tuple[Path, Counts] | None:
-    """Open the triples from which vectors were trained, or that were counted and kept with them, if available."""
+    """Open the triples from which vectors were trained, or which were kept with them, if available."""
     from polyadic.text.counts import Counts
 
     for place in made_of(embedding, "counts-3"):
@@ -601,7 +601,7 @@ def _opened(folder: Path) -> Counts:
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Split arguments into phrases: the plain words are one, each ``a*b`` is another, and so is each line of stdin."""
+    """Split arguments into phrases: the plain words form one phrase; each ``a*b`` and each stdin line another."""
     lines = sys.stdin.read().split("\n") if "-" in words else []
     words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
@@ -650,7 +650,7 @@ Questions = (
 
 
 def _print_figures(result: dict[str, Any]) -> None:
-    """Print a line for each test, and on standard error what could not be tested."""
+    """Print a line for each test; print on standard error what could not be tested."""
     rows = result["figures"]
     output.table(
         ["test", "value", "95 %", "chance", "cases", "of"],
@@ -709,7 +709,7 @@ def compare(
     groups: Groups = None,
     questions: Questions = None,
 ) -> dict[str, Any]:
-    """Evaluate several word vectors on the words that all of them have, with paired 95 % intervals of the differences.
+    """Compare several sets of word vectors on their shared words, with paired 95 % intervals of the differences.
 
     Parameters
     ----------
@@ -730,7 +730,7 @@ def compare(
 
 
 def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, questions: Questions) -> dict[str, Test]:
-    """Read the tests that are asked for (default: the quick published ones)."""
+    """Load the requested tests; the default is the quick published tests."""
     from polyadic.words import evaluation
 
     own = evaluation.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
@@ -746,7 +746,7 @@ def _tests(kinds: Kind, data: Data, made: Made, pairs: Pairs, groups: Groups, qu
 
 
 def _print_left_out(result: dict[str, Any]) -> None:
-    """Print on standard error what could not be tested, and why; raise InputError if that is everything."""
+    """Print on standard error what could not be tested, and why; raise InputError if no test was run."""
     for name, why in result["left_out"].items():
         typer.echo(f"left out: {name}: {why}", err=True)
     if not result["figures"]:
@@ -754,7 +754,7 @@ def _print_left_out(result: dict[str, Any]) -> None:
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """Name vectors by the last part of their path, or by the whole path where that is not unique."""
+    """Name vectors by the last part of their paths, or by the full path if that is not unique."""
     short = [path.name for path in paths]
     named = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
     if len(set(named)) < len(named):

@@ -203,7 +203,7 @@ class Tucker(TensorModel):
 def _principal_axes(
     factors: list[NDArray[Any]], core: NDArray[np.float64], slots: tuple[int, ...]
 ) -> tuple[list[NDArray[np.float32]], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Rotate factors and core such that slices of the core are orthogonal, largest first."""
+    """Rotate factors and core so that slices of the core are orthogonal, largest first."""
     turned, singular_values = [], []
     for s, u in enumerate(factors):
         unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
@@ -228,7 +228,7 @@ POWERS = 3
 def hooi(
     entries: Entries, start: Factors, *, slots: Sequence[int] | None = None, threads: int | None = None
 ) -> Iterator[Sweep]:
-    """Maximize the norm of the core over orthonormal factors; one sweep updates each factor once.
+    """Maximize the norm of the core over orthonormal factors; a sweep updates each factor once.
 
     Weights of entries are not used. ``slots`` names the factor of each mode; by default one per mode, or one for all
     modes of symmetric entries. A sweep has the core as its last factor, and half the squared error over all cells,
@@ -261,7 +261,7 @@ def hosvd(
     slots: Sequence[int] | None = None,
     threads: int | None = None,
 ) -> Factors:
-    r"""Return approximate leading left singular vectors of the unfolding of each factor's mode, shape (size, rank).
+    r"""Return approximate leading left singular vectors of each factor's unfolding, shape (size, rank).
 
     A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
     the mode, ``x x'Q`` is added. A factor that modes share is computed from the first of them.
@@ -284,7 +284,7 @@ def hosvd(
 
 
 class _Tensor:
-    """Products of all cells of entries with factors."""
+    """Products of all cells with factors."""
 
     def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
         if entries.unlisted == "missing":
@@ -323,7 +323,7 @@ class _Tensor:
         return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
 
     def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the cells sorted into fibres along a mode; one fibre represents its permutations if symmetric."""
+        """Return the cells sorted into fibres along a mode; if symmetric, a fibre represents all its permutations."""
         entries = self.entries
         if not entries.symmetric:
             others = [c for c in range(entries.order) if c != mode]
@@ -357,7 +357,7 @@ def _sorted(entries: Entries) -> Entries:
 
 
 def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
-    """Update factor ``s`` such that the norm of the core increases; without such a step nothing changes."""
+    """Update factor ``s`` so that the norm of the core increases, or leave it unchanged if no step does."""
     size, P = _square(G), tensor.gradient(U, G, s)
     unit = float(np.linalg.norm(U[s].T @ P, 2))
     shift = 0.0

@@ -54,7 +54,7 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return indices by column and offsets; check their range, as kernels do not check bounds."""
+    """Return indices by column and offsets, after checking their range; kernels do not check bounds."""
     if indices.ndim != 2:
         raise ValueError(f"indices must have two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
@@ -71,7 +71,7 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
 
 
 def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) -> Iterator[Any]:
-    """Yield the future ``submit(item)`` of each item in order, of which ``ahead`` wait; cancel those left over."""
+    """Yield the future ``submit(item)`` of each item in order, with ``ahead`` pending; cancel unused futures."""
     waiting: deque[Any] = deque()
     try:
         for item in items:
@@ -86,7 +86,7 @@ def in_window(submit: Callable[[Any], Any], items: Iterable[Any], ahead: int) ->
 
 
 def imap(work: Callable[[Any], Any], items: Iterable[Any], threads: int, *, ahead: int | None = None) -> Iterator[Any]:
-    """Yield ``work(item)`` for each item in order, computed in threads, of which each holds one result by default.
+    """Yield ``work(item)`` for each item in order, computed in threads; by default, each holds one result.
 
     So the rounding of a sum of the results does not depend on the number of threads.
     """
@@ -114,12 +114,12 @@ def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: in
 
 
 def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
-    """Return the number of parts of ``n`` entries whose sums have ``rows`` rows, so that adding them is cheap."""
+    """Return the number of parts to divide ``n`` entries into so that adding sums with ``rows`` rows is cheap."""
     return max(1, min(most, n // max(MIN_PER_ROW * rows, 1)))
 
 
 def short_parts(n: int) -> int:
-    """Return the number of parts of ``n`` entries, so that the sum of each keeps its precision."""
+    """Return the number of parts to divide ``n`` entries into so that the sum of each part is precise."""
     return max(1, -(-n // MAX_PART))
 
 
@@ -133,7 +133,7 @@ def sum_of_parts(
     parts: int | None = None,
     spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
-    """Add values and gradients of parts of ``n`` entries in order.
+    """Sum the values and gradients of the parts of ``n`` entries in order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
     of a table of ``layers`` and one of zeros. Tables are taken from ``spare`` and returned to it.
@@ -175,7 +175,7 @@ def mean_weights(w: NDArray[np.float32], s: NDArray[Any], T: int) -> NDArray[np.
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return one number per row in the type of the rows, ones by default."""
+    """Return one importance per row, in the data type of the rows; all ones by default."""
     q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
     if q.shape != (len(rows),):
         raise ValueError(f"importance must have shape ({len(rows)},), one value per row; got shape {q.shape}")

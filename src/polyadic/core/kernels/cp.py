@@ -110,7 +110,7 @@ def cp_pullback(
 def mttkrp(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply listed entries by the factors of all modes but one (Bader and Kolda 2007, section 5.2.4).
+    r"""Multiply listed entries by the factors of all modes except one (Bader and Kolda 2007, section 5.2.4).
 
     .. math:: M_{i r} = \sum_{e:\, e_{\mathrm{mode}} = i} x_e \prod_{d \ne \mathrm{mode}} U^{(d)}_{e_d r}
 
@@ -137,7 +137,7 @@ def mttkrp(
 def mttkrp_symmetric(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], *, mode: int, threads: int
 ) -> NDArray[Any]:
-    r"""Multiply all permutations of listed entries by the factors of all modes but one, without listing them.
+    r"""Multiply all permutations of listed entries by the factors of all modes except one, without listing them.
 
     .. math:: M_{i r} = \sum_e x_e \sum_{p \in S_n:\, e_{p(\mathrm{mode})} = i} \prod_{d \ne \mathrm{mode}}
               U^{(d)}_{e_{p(d)} r}
@@ -161,7 +161,7 @@ def mttkrp_symmetric(
 def _fitting(
     indices: NDArray[Any], values: NDArray[Any], factors: Sequence[NDArray[Any]], mode: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Check that every index is a row of its factor, as kernels do not check bounds."""
+    """Check that every index is a row number of its factor; kernels do not check bounds."""
     order = len(factors)
     if indices.ndim != 2 or indices.shape[1] != order or order < 2 or not 0 <= mode < order:
         raise ValueError(
@@ -207,7 +207,7 @@ def _fibre_end(indices, start, last):
 
 @njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
-    """Multiply the rows of all indices of entry ``e`` but the leaf."""
+    """Multiply the rows of all indices of entry ``e`` except the leaf."""
     for r in range(len(w)):
         w[r] = 1
     for d in range(indices.shape[0] - 1):
@@ -250,7 +250,7 @@ def _add_leaves(T, k, h, g, f, w, s):
 
 @njit(cache=True, inline="always")
 def _add_to_prefix(indices, offsets, T, e, s, rest):
-    """Add ``s`` times the rows of the other indices to the gradient of each index of the prefix of entry ``e``."""
+    """Add ``s`` times the product of the other indices' rows to the gradient of each prefix index of entry ``e``."""
     prefix = indices.shape[0] - 1
     for d in range(prefix):
         for r in range(len(s)):
@@ -304,7 +304,7 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, importance, s
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
-    """``squared_fibres`` for order 3, the common case; takes a fifth less time."""
+    """``squared_fibres`` for order 3, the most common case; a fifth faster."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0
@@ -381,7 +381,7 @@ def pullback_fibres(indices, offsets, derivatives, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _rest_product(indices, offsets, T, e, mode, w):
-    """Multiply the rows of all indices of entry ``e`` but the leaf and that of ``mode``."""
+    """Multiply the rows of all indices of entry ``e`` except the leaf and the index of ``mode``."""
     w[:] = 1
     for d in range(indices.shape[0] - 1):
         if d != mode:
@@ -392,7 +392,7 @@ def _rest_product(indices, offsets, T, e, mode, w):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _leaf_mode(indices, offsets, values, T, first, last, M):
-    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` of the leaf of each entry."""
+    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` for the leaf of each entry."""
     leaf = indices.shape[0] - 1
     w = np.empty(M.shape[2], T.dtype)
     start = first
@@ -408,7 +408,7 @@ def _leaf_mode(indices, offsets, values, T, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
-    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` of the index of each entry in ``mode``."""
+    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` for the index in ``mode`` of each entry."""
     leaf = indices.shape[0] - 1
     w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
@@ -428,7 +428,7 @@ def _prefix_mode(indices, offsets, values, T, mode, first, last, M):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
-    """Sum over all assignments of the indices of a prefix but one to different factors.
+    """Sum over all assignments of the prefix indices, except one, to different factors.
 
     ``table[S]`` becomes the sum for the set of factors ``S`` (a bit mask), which takes as many of the indices of entry
     ``e``, without index ``skip``, as ``S`` has members.
@@ -491,7 +491,7 @@ def _symmetric_fibres(indices, values, T, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _symmetric_triples(indices, values, T, first, last):
-    """``_symmetric_fibres`` for order 3, the common case.
+    """``_symmetric_fibres`` for order 3, the most common case.
 
     Half of the fibres of word counts have one or two leaves: a single one needs no sums, and two share each pass over
     the sums. Loops are short, as the compiler can prove only few arrays not to overlap.

@@ -23,7 +23,7 @@ def nonnegative_lasso(
     sweeps: int = 100,
     threads: int,
 ) -> int:
-    r"""Improve sparse codes of many rows that share a dictionary, in place.
+    r"""Improve the sparse codes of many rows with a shared dictionary in place.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -89,7 +89,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _lasso_rows(G, B, l1, tol, sweeps, first, last, A):
-    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return how many are left."""
+    """Minimize ``a G a' / 2 - b a' + l1 sum(a)`` over ``a >= 0`` for rows of ``A``; return the number left."""
     rank = G.shape[0]
     q = np.empty(rank, A.dtype)
     zero = A.dtype.type(0)
@@ -140,7 +140,7 @@ def _add(change, g, i, p, c):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _descend(g, w, c, l1, at, number, active):
-    """Optimize activations in turn; list the non-zero ones; return number, largest, largest change, same signs."""
+    """Optimize each activation; list those not zero; return number, maximum, largest change, and if signs stayed."""
     L = g.shape[0]
     kept, largest, moved, same = 0, 0.0, 0.0, True
     for a in range(number):
@@ -166,7 +166,7 @@ def _descend(g, w, c, l1, at, number, active):
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(g, w, c, l1, at, number, R, x):
-    """Optimize activations jointly, up to the first that reaches zero, without linearly dependent ones."""
+    """Optimize linearly independent activations jointly until one of them reaches zero."""
     L = g.shape[0]
     size = c.shape[0]
     used = 0

@@ -1,4 +1,4 @@
-"""Non-negative factors of rows, given the factors of columns: all cells, listed cells, or rows on the simplex."""
+"""Update non-negative row factors for given column factors: all cells, listed cells, or rows on the simplex."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hals(
     passes: int = 1,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step raises the objective.
+    r"""Improve non-negative rows with shared normal equations, in place (HALS); no step increases the objective.
 
     .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
               \quad\text{with}\quad G = D D^\top, \; B = X D^\top
@@ -51,7 +51,7 @@ def hals(
 def simplex_rows(
     G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
 ) -> int:
-    r"""Improve rows on the probability simplex with shared normal equations, in place; no step raises the objective.
+    r"""Improve rows on the probability simplex with shared normal equations, in place; no step increases the objective.
 
     .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
 
@@ -78,7 +78,7 @@ def nonnegative_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows with their own normal equations, in place; no step raises the objective.
+    r"""Improve non-negative rows with their own normal equations, in place; no step increases the objective.
 
     .. math:: \min_{u_i \ge 0} \tfrac12 u_i \Lambda u_i^\top
               + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
@@ -110,7 +110,7 @@ def divergence_rows(
     tol: float = 0.0,
     threads: int,
 ) -> float:
-    r"""Improve non-negative rows by multiplicative updates, in place; none raises the :math:`\beta`-divergence.
+    r"""Improve non-negative rows by multiplicative updates, in place; none increases the :math:`\beta`-divergence.
 
     .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
               {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
@@ -163,7 +163,7 @@ def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
 
 
 def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous arrays of single precision, and check their shapes."""
+    """Return contiguous arrays in single precision, after checking their shapes."""
     if len(entries.starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
         raise ValueError(
             f"V of shape {V.shape} and U of shape {U.shape} do not match entries with {len(entries.starts) - 1} rows"
@@ -368,7 +368,7 @@ def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _simplex_rows(G, B, tol, steps, first, last, A):
-    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return how many are left.
+    """Minimize ``a G a' / 2 - b a'`` on the simplex for rows of ``A``; return the number left.
 
     Each step moves weight optimally from the largest gradient of a positive element to the smallest gradient.
     """

@@ -1,4 +1,4 @@
-r"""Pólya-Gamma variables, which make a logistic likelihood conditionally normal.
+r"""Sample Pólya-Gamma variables, which make a logistic likelihood conditionally normal.
 
 .. math:: \frac{e^{x m}}{1 + e^m} \propto \int e^{(x - 1/2) m - \omega m^2 / 2}\, p(\omega)\, d\omega, \qquad
           \omega \mid m \sim \mathrm{PG}(1, m)
@@ -51,7 +51,7 @@ def _term(n, x):
 
 @njit(cache=True, nogil=True)
 def _inverse_gaussian(z, rng):
-    """Draw from the inverse Gaussian of mean ``1 / z`` and shape 1, truncated at ``CUT``."""
+    """Draw from the inverse Gaussian distribution with mean ``1 / z`` and shape 1, truncated at ``CUT``."""
     if z < 1 / CUT:
         while True:
             while True:

@@ -1,4 +1,4 @@
-"""Product of a sparse matrix (CSR) with dense columns."""
+"""Multiply a sparse matrix (CSR) by dense columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Normal equations of each row of a factor, given the others: solutions, posterior samples, or posterior moments.
+r"""Normal equations of each row of a factor, with the other factors fixed: solutions or posterior distributions.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
@@ -27,7 +27,7 @@ PARTS = 8
 
 
 class RowEntries(NamedTuple):
-    """Entries in compressed sparse rows: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
+    """Entries in compressed sparse row format: row ``i`` has the entries ``starts[i]:starts[i + 1]``.
 
     ``columns``, shape (entries,) or (entries, k), are rows of the other factors, which are multiplied; ``c`` and ``y``,
     shape (entries,), are the weights in the matrix and on the right side.
@@ -143,7 +143,7 @@ def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
 
 
 def by_row(entries: RowEntries, V: NDArray[Any], kind: DTypeLike) -> list[NDArray[Any]]:
-    """Return contiguous arrays of the entries and of ``V``; check columns, as kernels do not check bounds."""
+    """Return contiguous arrays of the entries and of ``V``, after checking the columns."""
     starts, columns, c, y = entries
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (columns.size and not 0 <= columns.min() <= columns.max() < len(V)):
@@ -300,7 +300,7 @@ def _invert(R, X):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
-    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first that fails, or -1."""
+    """Set rows of ``U`` to means and ``C`` to covariances, given random ``V``; return the first failed row, or -1."""
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RowPenalties(NamedTuple):
-    """Penalties of each row of the tall matrix, one number per row each."""
+    """Penalties of the tall matrix, each with one number per row."""
 
     ridge: NDArray[Any]
     lasso: NDArray[Any]
@@ -31,7 +31,7 @@ class RowPenalties(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Rows that a step moves, and the share of an epoch's penalty due at each."""
+    """Rows updated in a step, and the share of an epoch's penalty applied to each."""
 
     rows: NDArray[np.int64]
     shares: NDArray[Any]
@@ -76,7 +76,7 @@ def add_cp_pullback(
 def touch_rows(
     indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Append to ``rows`` the rows of the entries that were not yet touched in step ``now``.
+    """Append the rows of the entries that were not yet touched in step ``now`` to ``rows``.
 
     ``stamp``, one number per row of U, holds the last step that touched it; ``now`` increases from step to step.
     """
@@ -91,7 +91,7 @@ def touch_rows(
 
 
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
-    """Add to the gradient of each touched row its share of ``ridge U + pull``; ``pull`` may be empty."""
+    """Add its share of ``ridge U + pull`` to the gradient of each touched row; ``pull`` may be empty."""
     _check_touched(touched, T)
     _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
@@ -109,7 +109,7 @@ def adam_rows(
     decays: tuple[float, float],
     eps: float,
 ) -> None:
-    r"""Move the touched rows by Adam and set their gradient to zero.
+    r"""Update the touched rows with Adam and reset their gradients to zero.
 
     .. math:: m \leftarrow \beta m + (1 - \beta) g, \quad v \leftarrow \gamma v + (1 - \gamma) g^2, \quad
               u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{m / (1 - \beta^t)}{\sqrt{v / (1 - \gamma^t)} +
@@ -126,7 +126,7 @@ def adam_rows(
 
 
 def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
-    r"""Move the touched rows by Adagrad and set their gradient to zero.
+    r"""Update the touched rows with Adagrad and reset their gradients to zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
 
@@ -158,7 +158,7 @@ def adagrad_whole_rows(
 def absent_cells(
     indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which cells are missing from a list in lexicographic order, shape (p, l).
+    """Return whether each cell is missing from a list in lexicographic order; shape (p, l).
 
     A cell has one of ``prefixes`` (p, order - 1) and one of its ``leaves`` (p, l); ``starts`` are the offsets of each
     first index.
@@ -176,7 +176,7 @@ def absent_cells(
 
 
 def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
-    """Check a table that kernels write into: a contiguous copy would lose the result."""
+    """Check that kernels can write to a table; in a contiguous copy the result would be lost."""
     if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
         raise ValueError(f"the table must be contiguous and have at least {least} layers; got shape {T.shape}")
     return T
@@ -199,7 +199,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True)
 def _touch_rows(indices, offsets, stamp, now, rows, count):
-    """Append each row of the entries whose ``stamp`` is not ``now`` to ``rows``, and stamp it; return the number."""
+    """Append each row of the entries not stamped with ``now`` to ``rows``, and stamp it; return the number."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
         for e in range(len(column)):
@@ -240,7 +240,7 @@ def _shrink_row(u, steps, lasso, bounded):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
-    """Move rows by Adam; layers of ``T`` are a row, its gradient, and the means of gradients and of their squares."""
+    """Update rows with Adam; layers of ``T``: rows, gradients, and running means of gradients and their squares."""
     beta, gamma = betas[0], betas[1]
     one = T.dtype.type(1)
     steps = np.empty(T.shape[2], T.dtype)
@@ -266,7 +266,7 @@ def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
-    """Move rows by Adagrad, each with its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
+    """Update rows with Adagrad, each at its own pace, and reset gradients to zero; layer 2 sums their squares."""
     steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]

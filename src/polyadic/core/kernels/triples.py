@@ -1,4 +1,4 @@
-"""Scores of all candidates: the best of them, softmax and logistic losses, Adagrad steps and sums of rows."""
+"""Kernels for scores of all candidates: largest scores, softmax and logistic losses, Adagrad steps, row sums."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[A
 
 
 def best_of_rows(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return places and values, (rows, n), of the n largest elements of each row, falling; the first of ties."""
+    """Return indices and values, shape (rows, n), of the n largest elements of each row in descending order."""
     if not 1 <= n <= scores.shape[1]:
         raise ValueError(f"n must be from 1 to the number of columns, {scores.shape[1]}; got {n}")
     places, values = np.zeros((len(scores), n), np.int64), np.zeros((len(scores), n), scores.dtype)
@@ -229,7 +229,7 @@ def _logistic_rows(S, weights, starts, answers, first, last):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _adagrad_step(X, H, G, rows, step, eps, first, last):
-    """Move ``X[rows[i]]`` by Adagrad with gradient ``G[i]``; ``H`` are the sums of squared gradients."""
+    """Update ``X[rows[i]]`` with Adagrad and gradient ``G[i]``; ``H`` contains the sums of squared gradients."""
     for i in range(first, last):
         x, h, g = X[rows[i]], H[rows[i]], G[i]
         for j in range(len(g)):
@@ -249,7 +249,7 @@ def _add_rows(index, rows, out):
 
 @njit(cache=True, nogil=True)
 def _best_of_rows(scores, places, values):
-    """Insert elements into the sorted ``values`` and ``places``; nearly all fail the first comparison."""
+    """Insert elements into the sorted ``values`` and ``places``; fast if most fail the first comparison."""
     n = places.shape[1]
     for i in range(len(scores)):
         held = 0

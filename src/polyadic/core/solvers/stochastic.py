@@ -1,4 +1,4 @@
-"""Stochastic gradient descent over random batches of entries, from memory or disk, and sampled zeros.
+"""Stochastic gradient descent on random batches of entries, from memory or disk, and sampled zeros.
 
 A step adds up the gradient of a batch and moves only the rows that the batch touches. Penalties and the exact sum over
 zeros reach a row when it is touched, with their share of an epoch since the last time. So the cost of a step is
@@ -54,7 +54,7 @@ LEAVES = 8
 
 
 class Batches:
-    """Random batches of about ``batch`` entries of the parts of an objective, each entry once an epoch."""
+    """Random batches of about ``batch`` entries from the parts of an objective; each entry once per epoch."""
 
     def __init__(self, parts: list[Part], batch: int) -> None:
         self.parts = parts
@@ -64,7 +64,7 @@ class Batches:
         self.steps = max(1, min(chunks, round(self.total / batch)))
 
     def epoch(self, rng: np.random.Generator) -> Iterator[list[Part]]:
-        """Yield the batches of an epoch; each has its share of each part."""
+        """Yield the batches of an epoch; each contains a share of each part."""
         orders = [self._order(-(-len(part.values) // self.chunk), rng) for part in self.parts]
         of = np.repeat(np.arange(len(orders)), [len(order) for order in orders])
         due = np.concatenate([(np.arange(len(order)) + 0.5) / len(order) for order in orders])
@@ -95,7 +95,7 @@ class Batches:
 
 
 class Zeros:
-    r"""Sampler of unlisted cells of a term, each of value zero and weight :math:`w`.
+    r"""Sampler of unlisted cells of a term, each with value zero and weight :math:`w`.
 
     Cells are drawn uniformly (for symmetric entries, among tuples of different indices), and listed ones are dropped.
     Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, they add to the objective in expectation
@@ -133,7 +133,7 @@ class Zeros:
         self.starts = np.concatenate([[0], np.cumsum(first)])
 
     def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
-        """Draw ``number`` cells in expectation, including those dropped, for a part of the term."""
+        """Draw ``number`` cells in expectation, including discarded ones, for a part of the term."""
         prefixes = int(number / LEAVES + rng.random())  # stochastic rounding: exact in expectation
         cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
         leaf = rng.random((len(cells), LEAVES))
@@ -148,7 +148,7 @@ class Zeros:
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
 
     def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw listed entries in order; of symmetric ones, those whose fibre has a tuple of different indices."""
+        """Draw listed entries in order; if symmetric, only those whose fibre has a tuple of distinct indices."""
         cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
         if not self.entries.symmetric:
             return cells
@@ -156,7 +156,7 @@ class Zeros:
         return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
     def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw cells uniformly; of symmetric entries, tuples of different indices in descending order."""
+        """Draw cells uniformly; if entries are symmetric, tuples of distinct indices in descending order."""
         shape = self.entries.shape
         cells = rng.integers(shape, size=(number, len(shape)))
         if not self.entries.symmetric:
@@ -170,7 +170,7 @@ class Zeros:
 
 
 def _in_order(entries: Entries) -> bool:
-    """Whether rows are in strict lexicographic order."""
+    """Return whether rows are in strict lexicographic order."""
     runs = (slice(max(block.start - 1, 0), block.stop) for block in entries.blocks())
     return all(rising(entries.indices[run].T).all() for run in runs)
 
@@ -207,7 +207,7 @@ def stochastic(
     zeros_beside: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
-    """Minimize from ``start`` by random batches; one iteration is one epoch, which sees each listed entry once.
+    """Minimize from ``start`` with random batches; an iteration is an epoch, which uses each listed entry once.
 
     An epoch that raises the objective is undone and repeated with a smaller learning rate, so the objective never
     rises; the run ends when failed epochs have reduced the rate to a thousandth. The objective includes the loss of a
@@ -249,7 +249,7 @@ def stochastic(
 
 
 class _Descent:
-    """State of a descent: one table of all factors, and the state of its rows."""
+    """State of a descent: a table of all factors, and the optimizer state of its rows."""
 
     def __init__(
         self,
@@ -292,7 +292,7 @@ class _Descent:
         self.paid, self.clock = np.zeros(rows, np.int64), 0
 
     def sweeps(self) -> Iterator[Sweep]:
-        """Yield the start and the end of each successful epoch."""
+        """Yield the factors at the start and after each successful epoch."""
         state, pace, value = self.rule.start(self.T), 1.0, self.value()
         yield Sweep([u.copy() for u in self.factors], value)
         while pace >= MIN_PACE:
@@ -318,7 +318,7 @@ class _Descent:
             self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Add the gradient of a batch and what is due at the rows it touches, at all rows if ``last``."""
+        """Add the gradient of a batch and the penalties of the rows it touches, or of all rows if ``last``."""
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)
@@ -341,12 +341,12 @@ class _Descent:
         return touched
 
     def scales(self) -> NDArray[Any]:
-        """Return for each row the root mean square of the elements of its factor; 1 if all are zero."""
+        """Return the root mean square of the elements of each row's factor; 1 if all are zero."""
         sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
         return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
 
     def refresh(self) -> None:
-        """Recompute the gradient of the exact zeros."""
+        """Recompute the gradient of the loss over all zero cells."""
         self.pull[:] = 0
         for term in self.exact:
             for slot, gradient in _all_zero(term, self.seen)[1]:
@@ -398,7 +398,7 @@ class _Descent:
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
-    """Return the penalties that kernels know, by row, and the slots of other smooth ones."""
+    """Return the penalties that kernels support, by row, and the slots of other smooth penalties."""
     numbers, others = [], []
     for slot, penalty in enumerate(penalties):
         ridge, lasso = 0.0, 0.0
