@@ -32,7 +32,7 @@ def test_choice_agrees_with_a_loop(sizes, random):
 @pytest.mark.parametrize(
     ("costs", "group", "fault"),
     [
-        ([0, 1, 0], [0, 1, 0], "must stand together"),
+        ([0, 1, 0], [0, 1, 0], "must be consecutive"),
         ([0, -1, 0], [0, 0, 1], "not negative"),
         ([0, np.nan, 0], [0, 0, 1], "finite"),
         ([0, 1], [0, 0, 1], "3 candidates and costs"),

@@ -185,7 +185,7 @@ def test_rules_for_an_answer_are_those_of_its_score():
 def test_refusals():
     refuses("max_length must be a whole number from 1 to 3; got 4", HornRules(4).fit, planted())
     refuses("there are no training facts", HornRules().fit, np.zeros((0, 3), int))
-    refuses("whole numbers of shape", HornRules().fit, np.zeros((3, 2)))
+    refuses("integer array of shape", HornRules().fit, np.zeros((3, 2)))
     model = HornRules().fit(planted())
     refuses("there is no relation 'eats'", model.rules, "eats")
     refuses("there is no subject 'nobody'", complete, model, subject="nobody", relation="rules")

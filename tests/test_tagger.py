@@ -239,7 +239,7 @@ def test_full_rank_is_no_rank():
     [
         ({"columns": np.array([12], np.int32)}, "columns must be rows"),
         ({"edges": np.array([0, 3, 2, 10])}, "edges must rise"),
-        ({"starts": np.array([0, 5])}, "starts must rise"),
+        ({"starts": np.array([0, 5])}, "starts must increase"),
     ],
 )
 def test_doors_refuse_what_does_not_fit(change, message):

@@ -294,7 +294,7 @@ def cut(name, size):
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        (change_meta("kind", "counts"), "of kind 'counts'; one of kind 'corpus' is needed"),
+        (change_meta("kind", "counts"), "of kind 'counts', but a folder of kind 'corpus' is required"),
         (change_meta("version", 3), "version 3"),
         (change_meta("digest", None), "lacks 'digest'"),
         (change_meta("settings", 1), "lacks 'settings'"),

@@ -399,7 +399,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def format_of(file: File, *, table: bool = False) -> str:
-    """Detect the format from the setting, the first bytes or the suffix; the default is text, or a table if expected."""
+    """Detect the format from the setting, first bytes or suffix; the default is text, or a table if expected."""
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(without_query(file.path))
