@@ -152,7 +152,7 @@ def test_refusals(change, message, block, monkeypatch):
         ([[0, 9]], [1.0], "index 9 of entry 0 is out of range"),
         ([[0, -1]], [1.0], "index -1 of entry 0 is out of range"),
         ([[0, 1]], [np.nan], "values must be finite"),
-        ([[0.0, 1.0]], [1.0], "whole numbers"),
+        ([[0.0, 1.0]], [1.0], "an integer array"),
     ],
 )
 def test_collect_refuses(indices, values, message):
@@ -191,7 +191,7 @@ def test_damaged_content(folder):
         ({"version": 2}, "version 2 of the entries format, but this version of polyadic reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
         ({"shape": [2, 2, 2]}, "is out of range"),
-        *(({key: None}, f"meta.json lacks '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
+        *(({key: None}, f"meta.json has no key '{key}'") for key in ("shape", "unlisted", "symmetric", "weighted")),
     ],
 )
 def test_damaged_meta(folder, change, message):
@@ -322,7 +322,7 @@ def test_nothing_is_found_in_nothing():
 @pytest.mark.parametrize(
     ("tuples", "message"),
     [
-        ([0, 1, 2], r"whole numbers of shape \(m, 3\); got int64 of shape \(3,\)"),
+        ([0, 1, 2], r"an integer array of shape \(m, 3\); got int64 of shape \(3,\)"),
         ([[0, 1]], r"got int64 of shape \(1, 2\)"),
         ([[[0, 1, 2]]], r"got int64 of shape \(1, 1, 3\)"),
         ([[0.0, 1.0, 2.0]], "got float64 of shape"),

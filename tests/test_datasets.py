@@ -175,7 +175,7 @@ HEAD = "given\tanswer\twrong\tmatched\tassociation\na b\tc\td\te\t1\n"
         (
             read_senseval,
             f'<corpus><lexelt item="a-n">{ONE}{ONE}</lexelt></corpus>',
-            "i: the identifier occurs a second",
+            "i: the identifier occurs more than once",
         ),
     ],
 )

@@ -81,7 +81,7 @@ def test_whole_folder(tmp_path):
     (tmp_path / "b").mkdir()
     make_folder(tmp_path / "b")
     assert content(tmp_path / "a") == content(tmp_path / "b")
-    with pytest.raises(InputError, match="a exists already; choose another name, or overwrite it"):
+    with pytest.raises(InputError, match="a exists already; choose another name, or replace it"):
         make_folder(tmp_path / "a", "new")
     make_folder(tmp_path / "a", "new", overwrite=True)
     assert (tmp_path / "a" / "poem.txt").read_text() == "new"
@@ -128,7 +128,11 @@ def test_whole_folder_overwrites_its_own_kind_only(tmp_path):
     (tmp_path / "b" / "thesis.tex").write_text("years of work")
     (tmp_path / "c").write_text("a file")
     before = content(tmp_path)
-    for name, message in [("a", "is no poems, so it is not overwritten"), ("b", "has no meta.json"), ("c", "c")]:
+    for name, message in [
+        ("a", "is not a folder of kind 'poems', so it was not overwritten"),
+        ("b", "has no meta.json"),
+        ("c", "c"),
+    ]:
         with pytest.raises(InputError, match=message):
             make_folder(tmp_path / name, overwrite=True)
     assert content(tmp_path) == before
@@ -224,9 +228,9 @@ def test_arrays_are_read_only(tmp_path):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.ones(3), "must hold .*int64 or uint16; got shape .3,. of float64"),
-        (np.ones((2, 2), int), "got shape .2, 2. of int64"),
-        (np.array(5), "got shape .. of int64"),
+        (np.ones(3), "must contain .*int64 or uint16; got shape .3,. and type float64"),
+        (np.ones((2, 2), int), "got shape .2, 2. and type int64"),
+        (np.array(5), "got shape .. and type int64"),
         (np.array([None]), "is damaged"),
     ],
 )
@@ -447,7 +451,7 @@ def test_links_and_devices_are_not_replaced(tmp_path):
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe"):
-        with pytest.raises(InputError, match=f"{name} is a link or a device, and is not replaced"):
+        with pytest.raises(InputError, match=f"{name} is a link or a device and cannot be replaced"):
             fill(whole_file(tmp_path / name), lambda draft: draft.write_text("new"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "old"

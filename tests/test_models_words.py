@@ -200,12 +200,12 @@ def test_joint_goes_on_where_it_stopped():
 @pytest.mark.parametrize(
     ("parameters", "choose", "message"),
     [
-        ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
-        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 non-negative"),
+        ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got shape \(30, 5\)"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 must be non-negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have 30 rows, one per word"),
         ({"themes": 6}, slice(None), "themes"),
         ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
-        ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),
+        ({}, slice(1), r"requires pairs, followed by larger tuples; got entries of orders \[2\]"),
         ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
         ({"order_weights": [1.0]}, slice(None), "order_weights must contain one weight per list"),
     ],

@@ -73,7 +73,7 @@ def test_checkpoint_is_what_was_reached(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "meta.json").write_text(json.dumps({"kind": "corpus", "version": 1}))
-    with pytest.raises(InputError, match="is no checkpoint"):
+    with pytest.raises(InputError, match="is not a folder of kind 'checkpoint'"):
         Checkpoint(other)
 
 
@@ -118,7 +118,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
     assert result.seconds == sorted(result.seconds)
     assert len(result.seconds) == 5
-    with pytest.raises(InputError, match="of another fit, with rank 3 instead of 4; use its settings"):
+    with pytest.raises(InputError, match="of a different fit, with rank 3 instead of 4; use its settings"):
         Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
     assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
     assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on
@@ -288,7 +288,7 @@ def test_positive_part_is_what_positive_l1_means():
             "order_weights must contain one weight per list of entries; got 1 weights for 2",
         ),
         ({"order_weights": [1.0, -1.0]}, [2, 3], "order_weights must be a sequence, each a finite number"),
-        ({}, [], "one per list of entries; got 0 for 0"),
+        ({}, [], "one weight per list of entries; got 0 weights for 0 lists"),
         ({"validation": -0.1}, [3], "validation must be a finite number from 0 to 1; got -0.1"),
     ],
 )

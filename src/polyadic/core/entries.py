@@ -437,5 +437,5 @@ class Entries:
             if bad.size:
                 raise InputError(
                     "symmetric entries must list each tuple once, with decreasing indices, in lexicographic order;"
-                    " the order is violated near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
+                    f" the order is violated near entry {block.start + int(bad[0])} (Entries.collect sorts tuples)"
                 )
