@@ -214,7 +214,7 @@ X = some_entries(n=8)
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"slots": (0, 0, 0)}, "slots 0, 1, .. in order; got \\(0, 0, 0\\)"),
+        ({"slots": (0, 0, 0)}, "slots 0, 1, ... in order; got \\(0, 0, 0\\)"),
         ({"loss": Logistic(), "zero_weight": 0.0}, "squared loss"),
         ({"zero_weight": 0.1}, "zero_weight of 1 and a positive weight; got 0.1 and 1"),
         ({"weight": 0.0}, "positive weight; got 1 and 0"),

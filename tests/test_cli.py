@@ -277,7 +277,7 @@ def test_compare_tells_what_differs(vectors, tmp_path):
 def test_compare_needs_two(vectors):
     """One model, or the same twice, is refused."""
     assert "at least two" in sentence(invoke("compare", vectors))
-    assert "named twice" in sentence(invoke("compare", vectors, vectors))
+    assert "given more than once" in sentence(invoke("compare", vectors, vectors))
 
 
 def test_phrases_from_triples(vectors, text, tmp_path):
@@ -750,7 +750,7 @@ def test_training_goes_on_where_it_was_ended(method, text, tmp_path, monkeypatch
         until.setattr(Checkpoint, "__call__", ended)
         assert invoke(*command, "--out", tmp_path / "v").exit_code
     refused = invoke(*command, "--out", tmp_path / "v", "--set", "seed=7")
-    assert "of another fit, with seed 0 instead of 7" in sentence(refused)
+    assert "of a different fit, with seed 0 instead of 7" in sentence(refused)
     again = in_json(*command, "--out", tmp_path / "v")["steps"]["factors"]
     assert (again["gone_on_from"], again["sweeps"]) == (2, whole["sweeps"])
     assert not (tmp_path / "kept" / "reached").exists()

@@ -210,7 +210,7 @@ def test_guards():
         sgd_pairs(at[:1], at[:1], U=U.astype(np.float32), V=V, ridge=0, **how)
     with pytest.raises(ValueError, match="cells must be sorted by row"):
         sgd_pairs(at[[0, 0]], at[[0, 0]], U=U, V=V, ridge=0, **how)
-    with pytest.raises(ValueError, match="a double for each row, of 2 and 2"):
+    with pytest.raises(ValueError, match="one float64 value for each of 2 and 2 rows"):
         sgd_labels(
             at[:1], at[:1], np.ones(1), U=U, V=V, sums=[U[:, 0]] * 2, ridges=[np.ones(3)] * 2, beside=True, **how
         )
