@@ -218,7 +218,7 @@ def test_guards():
         sgd_labels(at[:1], at[:1], np.ones(2), U=U, V=V, sums=[U[:, 0]] * 2, ridges=[U[:, 0]] * 2, beside=True, **how)
     with pytest.raises(ValueError, match="ridges must have one element for each of 3 columns"):
         sgd_cells(at[:1], at[:1], np.ones(1), U=U, V=V, step=0.1, ridges=np.zeros(2))
-    with pytest.raises(ValueError, match="rows below 1"):
+    with pytest.raises(ValueError, match="rows must be below 1"):
         absent_columns(np.array([0, 1]), np.array([0]), np.array([1]), number=2, rng=np.random.default_rng())
     with pytest.raises(InputError, match="learning_rate must be lower"):
         StochasticMatrixFactorization(1, learning_rate=10).fit(centred())

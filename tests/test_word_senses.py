@@ -240,6 +240,6 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     assert "--assign requires exactly one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)
-    assert "--corpus is needed" in run("bank").output
+    assert "--corpus is required" in run("bank").output
     assert run("bank", "--corpus", corpus.path).exit_code == 0
     assert "words that select it" in run("bank", "--number", "2").output

@@ -87,8 +87,8 @@ def text_of(embedding: Embedding, named: Path | None) -> Corpus:
     known = [place for place in made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
     if named is None and not known:
         raise InputError(
-            "corpus is required: pass the corpus from which the vectors were trained, or build it with `polyadic"
-            " corpus TEXT --out CORPUS --keep-text`",
+            "corpus is required: pass the encoded text from which the vectors were trained, or create it with"
+            " `polyadic corpus TEXT --out CORPUS --keep-text`",
             "corpus",
         )
     return Corpus.open(named or known[0])
